@@ -136,6 +136,8 @@ pub struct ClientOption {
     /// Whether its value may be meant, or not count at all: a comment explains it, or code applies a connection string
     /// behind it.
     pub may_be_meant: bool,
+    /// Whether code sets it only where a connection string asks for it.
+    pub is_asked_for: bool,
 }
 
 /// The value of an option.

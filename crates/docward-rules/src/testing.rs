@@ -185,6 +185,7 @@ impl Example {
             self.evidence.uris.extend(scanned.clients);
             code.absorb(scanned.code);
         }
+        code.paths = files.iter().map(|(file, ..)| (*file).to_owned()).collect();
         self.evidence.code = Some(code);
     }
 

@@ -116,6 +116,7 @@ impl ConnectionString {
                 },
                 location: at(option.key.span.start),
                 may_be_meant: false,
+                is_asked_for: false,
             })
             .collect()
     }

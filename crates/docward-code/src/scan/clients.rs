@@ -34,6 +34,7 @@ struct Found {
     shown: String,
     fallback: bool,
     is_word: bool,
+    in_sample: bool,
     literal: Option<(Location, Lookup)>,
 }
 
@@ -311,15 +312,29 @@ impl<'u, 't> Scan<'u, 't> {
         for option in made.options {
             let location = Some(self.location(option.at));
             let may_be_meant = option.is_overridable || self.is_explained(option.at);
+            let is_asked_for = self.is_behind_a_test_of_checks(option.at);
             client.set(ClientOption {
                 name: option.name,
                 written: option.written,
                 value: option.value,
                 location,
                 may_be_meant,
+                is_asked_for,
             });
         }
         self.out.clients.push(client);
+    }
+
+    /// Whether a branch around a place asks for an option that switches checks of certificates off: whoever wrote the
+    /// connection string chose it.
+    fn is_behind_a_test_of_checks(&self, at: usize) -> bool {
+        let unit = self.values.unit;
+        unit.around(unit.scope_at(at)).any(|id| {
+            let ScopeKind::Branch(Some(condition)) = &unit.scopes[id].kind else { return false };
+            let asked = self.text.get(condition.at..condition.end).unwrap_or_default();
+            let asked = asked.to_ascii_lowercase();
+            ["allowinvalid", "tlsinsecure", "invalidhostname"].iter().any(|w| asked.contains(w))
+        })
     }
 
     /// Whether a comment on the line, or on one of the few lines before it, says why connections are as they are.
@@ -421,17 +436,19 @@ impl<'u, 't> Scan<'u, 't> {
             self.location(offset.unwrap_or_default())
         };
         let client = parsed.client_at(Purpose::Client, &place);
+        if super::secrets::is_form(&client) {
+            return None;
+        }
         if let Some(at) = first
             && self.seen_strings.insert(at)
         {
             let literal = self.replaceable(folded, at);
-            let is_word = parsed
-                .password
-                .as_ref()
-                .is_some_and(|password| super::secrets::is_word(password.value.reveal()));
+            let password = parsed.password.as_ref().map_or("", |p| p.value.reveal());
+            let is_word = super::secrets::stands_for_one(password, &client);
+            let in_sample = self.is_sample && !super::secrets::is_in_use(password, &client);
             let shown = parsed.redacted();
             let shown = shown.strip_prefix(SCHEME).filter(|_| is_bare).unwrap_or(&shown).to_owned();
-            let found = Found { shown, fallback: folded.fallback, literal, is_word };
+            let found = Found { shown, fallback: folded.fallback, literal, is_word, in_sample };
             self.secret(&client, found, at, scope);
         }
         Some(client)
@@ -482,7 +499,7 @@ impl<'u, 't> Scan<'u, 't> {
             fallback: found.fallback,
             local: !client.srv && client.hosts.iter().all(|host| is_local(host)),
             in_remark: self.is_remark(at),
-            in_sample: self.is_sample,
+            in_sample: found.in_sample,
             in_prose: false,
             is_word: found.is_word,
             literal: found.literal,
@@ -555,6 +572,10 @@ impl<'u, 't> Scan<'u, 't> {
             .into_iter()
             .filter_map(|(from, at)| self.hands_on(from, at))
             .collect::<Vec<_>>();
+        if class.is_none() {
+            let through = self.callers_of_factory(name);
+            self.out.factories.extend(through.into_iter().map(str::to_owned));
+        }
         for name in std::iter::once(name).chain(passed_on) {
             for (from, at) in handlers::callers(unit, name) {
                 if let Some(within) = handlers::repeated(unit, from, self.within, self.text)
@@ -567,6 +588,22 @@ impl<'u, 't> Scan<'u, 't> {
                 }
             }
         }
+    }
+
+    /// Functions of the file that return what they get from one that makes a client each time:
+    /// `def rates(): return connect()["rates"]`.
+    fn callers_of_factory(&self, name: &str) -> Vec<&'t str> {
+        let unit = self.values.unit;
+        let callers = handlers::callers(unit, name).into_iter().filter_map(|(from, at)| {
+            let (id, function) = unit.function(from)?;
+            let is_returned = unit.statements.iter().any(|statement| {
+                matches!(&statement.kind, StatementKind::Return(value) if value.at <= at && at < value.end)
+            });
+            let is_own = unit.scopes[id].parent == 0 && !function.name.is_empty();
+            (is_own && is_returned && !handlers::is_made_once(function) && !self.is_kept(id, at))
+                .then_some(function.name)
+        });
+        callers.collect()
     }
 
     /// The function around a call that makes a client, when it hands that on and keeps it no longer than a request:

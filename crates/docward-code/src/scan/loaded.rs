@@ -89,7 +89,7 @@ impl<'u, 't> Scan<'u, 't> {
             if !adds || call.args.is_empty() {
                 return;
             }
-            if let Some((root, path)) = self.array_of(of) {
+            if let Some((root, path)) = self.array_of(of).or_else(|| self.aliased(of, scope)) {
                 changes.push((scope, expr.at, root, path));
             }
         });
@@ -517,6 +517,20 @@ impl<'u, 't> Scan<'u, 't> {
         self.text.get(scope.at..scope.end).unwrap_or_default()
     }
 
+    /// An array of a document under a name of its own: `const seen = page.seen; seen.push(user)`. `this` is the
+    /// document in methods of schemas.
+    fn aliased(&self, expr: &Expr<'t>, scope: ScopeId) -> Option<(String, String)> {
+        let this = |expr: &Expr<'t>| match &expr.kind {
+            Kind::Member(of, name) if matches!(of.kind, Kind::Name("this")) => self
+                .is_schema_method(self.outer_function(scope))
+                .then(|| ("this".to_owned(), (*name).to_owned())),
+            _ => None,
+        };
+        let Kind::Name(name) = expr.kind else { return this(expr) };
+        let [(_, value)] = self.values.given(name, scope)[..] else { return None };
+        self.array_of(value).or_else(|| this(value))
+    }
+
     /// `user.comments` is the array `comments` of `user`; `user.getComments()` too.
     fn array_of(&self, expr: &Expr<'t>) -> Option<(String, String)> {
         match &expr.kind {
@@ -551,16 +565,30 @@ impl<'u, 't> Scan<'u, 't> {
         if root == "req.user" {
             return self.values.is_mapper_file().then_some(Loaded(None));
         }
+        if root == "this" {
+            return self.is_schema_method(self.outer_function(scope)).then_some(Loaded(None));
+        }
         let given = self.values.given(root, scope);
         if given.is_empty() {
             // `.then(user => …)`, `(err, user) => …` of a find.
-            let (_, function) = self.values.unit.function(scope)?;
-            let is_parameter = function.parameters.iter().any(|(name, _)| *name == root);
+            let (id, function) = self.values.unit.function(scope)?;
+            if !function.parameters.iter().any(|(name, _)| *name == root) {
+                return None;
+            }
             let to = function.passed_to.as_deref()?;
-            let last = to.rsplit('.').next().unwrap_or(to);
-            let by_find = last == "then" || last == "exec" || LOADS.contains(&last);
-            return (is_parameter && by_find && self.values.is_mapper_file())
-                .then_some(Loaded(None));
+            let (of, last) = to.rsplit_once('.').unwrap_or(("", to));
+            let by_find = last == "then"
+                || last == "exec"
+                || LOADS.contains(&last)
+                || (last == "flatMap" && self.follows_find(id));
+            if by_find {
+                return self.values.is_mapper_file().then_some(Loaded(None));
+            }
+            // `products.forEach((product) => …)` of a list that was loaded.
+            let is_each =
+                matches!(last, "forEach" | "map") && self.values.unit.language.is_script();
+            let lists = self.values.given(of, scope).into_iter().filter(|_| is_each);
+            return lists.into_iter().find_map(|(at, value)| self.load_list(value, at));
         }
         // What is given to it for good, in a block around the place, makes older values forgotten:
         // `user = new User()` behind a search that found none.
@@ -578,6 +606,26 @@ impl<'u, 't> Scan<'u, 't> {
             .into_iter()
             .filter(|(_, value)| last.is_none_or(|last| value.at >= last))
             .find_map(|(at, value)| self.load(value, at, 0))
+    }
+
+    /// Whether a function is given to what a search of a repository answers:
+    /// `repository.findById(id).flatMap(found -> …)`.
+    fn follows_find(&self, function: ScopeId) -> bool {
+        let at = self.values.unit.scopes[function].at;
+        let before = &self.text[super::secrets::tail_start(self.text, at)..at];
+        let chain = before.rsplit([';', '{', '}']).next().unwrap_or_default();
+        self.values.unit.language.is_jvm() && chain.contains(".find")
+    }
+
+    /// The documents of a list: `await Product.find(…)`.
+    fn load_list(&self, value: &'u Expr<'t>, scope: ScopeId) -> Option<Loaded> {
+        let call = value.call()?;
+        let (method, of) = (call.method()?, call.receiver()?);
+        if CHAINED.contains(&method) || matches!(method, "populate" | "exec" | "limit") {
+            return self.load_list(of, scope);
+        }
+        let target = self.values.target(of, scope).filter(|target| target.is_model)?;
+        (method == "find").then_some(Loaded(Some(target.collection)))
     }
 
     fn load(&self, value: &'u Expr<'t>, scope: ScopeId, steps: u32) -> Option<Loaded> {
@@ -602,6 +650,14 @@ impl<'u, 't> Scan<'u, 't> {
             if let Some(found) = self.load(of, scope, steps + 1) {
                 return Some(found);
             }
+            // `Optional<Account> found = repository.findById(id)`, then `found.get()`.
+            if let Kind::Name(name) = of.kind
+                && self.values.unit.language.is_jvm()
+                && matches!(method, "get" | "orElseThrow" | "orElse")
+            {
+                let given = self.values.given(name, scope);
+                return given.into_iter().find_map(|(at, value)| self.load(value, at, steps + 1));
+            }
             // `this.findOne(…)` in a static of a schema.
             let is_static = matches!(of.kind, Kind::Name("this"))
                 && self.values.unit.language.is_script()
@@ -609,11 +665,8 @@ impl<'u, 't> Scan<'u, 't> {
             if is_static && self.values.is_mapper_file() {
                 return Some(Loaded(None));
             }
-            let path = of.path().unwrap_or_default();
-            let is_objects = path.ends_with(".objects")
-                || of
-                    .call()
-                    .is_some_and(|c| c.callee.path().is_some_and(|p| p.ends_with(".objects")));
+            let path = of.path().or_else(|| queried(of)).unwrap_or_default();
+            let is_objects = path.ends_with(".objects");
             let is_repository =
                 self.values.unit.language.is_jvm() && path.to_ascii_lowercase().contains("repo");
             let is_of_sql = is_objects && self.is_django_model(&path);
@@ -659,6 +712,9 @@ impl Scan<'_, '_> {
         let unit = self.values.unit;
         let name = path.trim_end_matches(".objects");
         let name = name.rsplit('.').next().unwrap_or(name);
+        if self.values.known.models.contains_key(name) {
+            return false;
+        }
         let class = unit.scopes.iter().find_map(|scope| match &scope.kind {
             ScopeKind::Class { name: known, bases, .. } if *known == name => Some(bases),
             _ => None,
@@ -744,6 +800,23 @@ fn reads(expr: &Expr<'_>, root: &str, getter: &str) -> bool {
         });
     });
     found
+}
+
+/// What a query is about, behind the calls that narrow it: `User.objects` of `User.objects.filter(…)`.
+fn queried(expr: &Expr<'_>) -> Option<String> {
+    let call = expr.call()?;
+    match call.callee.path() {
+        Some(path) if path.ends_with(".objects") => Some(path),
+        _ if matches!(
+            call.method(),
+            Some("filter" | "exclude" | "order_by" | "select_related")
+        ) =>
+        {
+            let of = call.receiver()?;
+            of.path().or_else(|| queried(of))
+        }
+        _ => None,
+    }
 }
 
 /// The variable that a chain of calls begins with.

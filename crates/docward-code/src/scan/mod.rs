@@ -59,6 +59,8 @@ pub struct Known {
     pub(crate) factories: BTreeSet<(String, String)>,
     /// Structs of Go that are made with values in them, or given to a collection.
     pub(crate) written: BTreeSet<String>,
+    /// Classes of Java, with their packages, that documents of Spring Data have fields of.
+    pub(crate) parts: BTreeSet<(String, String)>,
 }
 
 impl Known {
@@ -79,11 +81,12 @@ impl Known {
         self.versioned.extend(other.versioned);
         self.factories.extend(other.factories);
         self.written.extend(other.written);
+        self.parts.extend(other.parts);
     }
 
-    /// Names of models, by which files are found that use one without saying `mongo` anywhere.
+    /// Names of models and of their parts, by which files are found that use one without saying `mongo` anywhere.
     pub fn model_names(&self) -> impl Iterator<Item = &str> {
-        self.models.keys().map(String::as_str)
+        self.models.keys().chain(self.parts.iter().map(|(_, class)| class)).map(String::as_str)
     }
 
     pub(crate) fn collection_of(&self, model: &str) -> String {
@@ -128,6 +131,10 @@ pub fn may_matter(text: &[u8]) -> bool {
             b"$lookup",
             b"'monk'",
             b"\"monk\"",
+            // Mappers whose files need not say more.
+            b"beanie",
+            b"djongo",
+            b"odmantic",
         ]
         .iter()
         .any(|word| memchr::memmem::find(text, word).is_some())

@@ -25,9 +25,11 @@ impl<'u, 't> Scan<'u, 't> {
             }
             Language::Python if self.text.contains("beanie") => Some(Library::Pydantic),
             Language::Go if self.text.contains("bson:\"") => Some(Library::Go),
-            Language::Java if self.has_documents() => Some(Library::Spring),
+            Language::Java if self.has_documents() || self.has_parts() => Some(Library::Spring),
             _ => None,
         };
+        let first = self.out.code.fields.len();
+        let is_part = library == Some(Library::Spring) && !self.has_documents();
         if let Some(library) = library {
             let is_go = library == Library::Go;
             let stored =
@@ -49,7 +51,16 @@ impl<'u, 't> Scan<'u, 't> {
                 self.declared(&model, only_read);
             }
         }
-        if self.values.unit.language == Language::Python && self.text.contains("mongoengine") {
+        // Parts are bodies of requests as often as not: of those, only what they hold in numbers is judged.
+        if is_part {
+            let mut at = 0;
+            self.out.code.fields.retain(|field| {
+                at += 1;
+                at <= first || field.types.contains(&BsonType::Double)
+            });
+        }
+        let is_mapped = || ["mongoengine", "djongo"].iter().any(|name| self.text.contains(name));
+        if self.values.unit.language == Language::Python && is_mapped() {
             self.mongoengine();
         }
         self.identified();
@@ -79,23 +90,43 @@ impl<'u, 't> Scan<'u, 't> {
         })
     }
 
+    /// Whether the file declares a class that a document of another file has fields of, and that is no row of a
+    /// relational database.
+    fn has_parts(&self) -> bool {
+        let package = super::survey::package_of(self.text);
+        self.values.unit.scopes.iter().any(|scope| {
+            let ScopeKind::Class { name, marks, .. } = &scope.kind else { return false };
+            let key = (package.to_owned(), (*name).to_owned());
+            self.values.known.parts.contains(&key)
+                && !marks.iter().any(|mark| matches!(mark.path.as_str(), "Entity" | "Table"))
+        })
+    }
+
     fn declared(&mut self, model: &Model, only_read: bool) {
         declared(self.file, self.text, model, only_read, self.out);
     }
 
-    /// Classes of MongoEngine: `price = FloatField()`.
+    /// Classes of MongoEngine, `price = FloatField()`, and of djongo, `price = models.FloatField()`.
     fn mongoengine(&mut self) {
         let unit = self.values.unit;
+        let knows_mongoengine = self.text.contains("mongoengine");
         for statement in &unit.statements {
             let StatementKind::Assign { target, value, .. } = &statement.kind else { continue };
-            let ScopeKind::Class { name: model, .. } = &unit.scopes[statement.scope].kind else {
+            let ScopeKind::Class { name: model, bases, .. } = &unit.scopes[statement.scope].kind
+            else {
                 continue;
             };
+            // Django has fields of the same names for other databases.
+            if !knows_mongoengine && !super::survey::is_of_djongo(unit, bases) {
+                continue;
+            }
             let (Kind::Name(field), Some(call)) = (&target.kind, value.call()) else { continue };
             let types = match call.method().unwrap_or_default() {
                 "FloatField" => vec![BsonType::Double],
-                "StringField" | "EmailField" | "URLField" => vec![BsonType::String],
-                "IntField" | "LongField" | "SequenceField" => vec![BsonType::Int],
+                "StringField" | "EmailField" | "URLField" | "CharField" | "TextField" => {
+                    vec![BsonType::String]
+                }
+                "IntField" | "LongField" | "SequenceField" | "IntegerField" => vec![BsonType::Int],
                 "DateTimeField" | "DateField" => vec![BsonType::Date],
                 "DecimalField" | "Decimal128Field" => vec![BsonType::Decimal],
                 "ListField" | "EmbeddedDocumentListField" | "SortedListField" => {

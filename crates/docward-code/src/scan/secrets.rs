@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use docward_model::{
-    ClientSite, Location, Password, Purpose,
+    ClientSite, ClientUri, Location, Password, Purpose,
     code::{CodeSecret, Place, SecretKind},
 };
 use docward_uri::Piece;
@@ -199,6 +199,47 @@ pub(super) fn is_word(password: &str) -> bool {
     WORDS.iter().any(|word| word.eq_ignore_ascii_case(password))
 }
 
+/// Whether a password is a word to be filled in. A name that is its own password (`admin:admin`) at a cluster that
+/// somebody has is in use.
+pub(super) fn stands_for_one(password: &str, client: &ClientUri) -> bool {
+    let is_own_name = client.user.as_deref() == Some(password)
+        && matches!(password, "admin" | "root" | "test" | "mongo" | "mongodb");
+    is_word(password) && !(is_own_name && is_cluster_of_somebody(client))
+}
+
+/// Whether a password is one in use although it stands in an example: it looks made by chance, and leads to a cluster
+/// that somebody has.
+pub(super) fn is_in_use(password: &str, client: &ClientUri) -> bool {
+    let lower = password.to_ascii_lowercase();
+    let has = |what: fn(&char) -> bool| password.chars().any(|c| what(&c));
+    let is_made_by_chance = password.len() >= 12
+        && has(char::is_ascii_digit)
+        && has(char::is_ascii_uppercase)
+        && has(char::is_ascii_lowercase)
+        && !["pass", "secret", "your", "change", "example", "xxx", "1234", "abcd"]
+            .iter()
+            .any(|word| lower.contains(word));
+    is_made_by_chance && is_cluster_of_somebody(client)
+}
+
+/// Whether a string leads to a cluster of Atlas that somebody has: `cluster0.k3x9q.mongodb.net`, and no name that
+/// examples have.
+fn is_cluster_of_somebody(client: &ClientUri) -> bool {
+    const EXAMPLES: [&str; 10] =
+        ["xxxxx", "xxxx", "xxx", "abcde", "abcd", "abc", "abc123", "abc12", "example", "mongodb"];
+    let [host] = &client.hosts[..] else { return false };
+    let Some(name) = host.strip_suffix(".mongodb.net").filter(|_| client.srv) else { return false };
+    let Some((cluster, id)) = name.rsplit_once('.') else { return false };
+    let is_id = (5..=8).contains(&id.len()) && id.bytes().all(|b| b.is_ascii_alphanumeric());
+    is_id && !EXAMPLES.contains(&id) && !cluster.contains(docward_uri::HOLE)
+}
+
+/// Whether a string only shows how to write one: `mongodb://(user):(password)@(host)/(database)`.
+pub(super) fn is_form(client: &ClientUri) -> bool {
+    let is_filled_in = |text: &str| text.starts_with('(') && text.ends_with(')');
+    client.hosts.iter().any(|host| is_filled_in(host))
+}
+
 /// Whether a text leads to a server rather than naming something: `user:…@host`, `host:27017/shop`,
 /// `host/shop?w=1`, `mongodb://…`. Such a text may hold a password and is nobody's name.
 pub(super) fn is_address(text: &str) -> bool {
@@ -297,6 +338,12 @@ pub(super) fn in_text(
             let within = if is_escaped { 0 } else { within };
             location(offset + at + within.min(string.len()))
         });
+        if is_form(&client) {
+            continue;
+        }
+        let password = parsed.password.as_ref().map_or("", |p| p.value.reveal());
+        let is_word = stands_for_one(password, &client);
+        let in_sample_only = in_sample && !is_in_use(password, &client);
         if matches!(client.password, Password::Given(_)) {
             out.code.secrets.push(CodeSecret {
                 place: Place { location: location(offset + at), function: None },
@@ -305,10 +352,10 @@ pub(super) fn in_text(
                 fallback: false,
                 local: !client.srv && client.hosts.iter().all(|host| is_local(host)),
                 in_remark: commented,
-                in_sample,
+                in_sample: in_sample_only,
                 in_prose,
                 literal: None,
-                is_word: is_word(parsed.password.as_ref().map_or("", |p| p.value.reveal())),
+                is_word,
             });
         }
         // Tails of the oplog read `local` on purpose; a path with two parts is somebody's own form.
@@ -408,7 +455,8 @@ pub(super) fn unreadable(string: &str) -> Option<String> {
     let is_whole = pieces(string).iter().all(|piece| matches!(piece, Piece::Text(_)));
     let login = docward_uri::user_part(string)?;
     let (user, password) = login.split_once(':')?;
-    let is_form = user.starts_with('[') || is_word(password) || password.contains(['[', ']']);
+    let is_form =
+        user.starts_with(['[', '(']) || is_word(password) || password.contains(['[', ']']);
     (is_whole && !password.is_empty() && !is_form).then(|| docward_uri::redact(string))
 }
 

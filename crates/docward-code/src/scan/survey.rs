@@ -34,6 +34,7 @@ pub fn survey(file: &str, text: &str, kind: FileKind) -> Known {
     models(&unit, &values, &mut out);
     if language.is_jvm() {
         versioned(&unit, text, &mut out);
+        parts(&unit, text, &mut out);
     }
     if language == Language::Go {
         out.written = stored_structs(&values, text);
@@ -85,6 +86,40 @@ fn versioned(unit: &Unit<'_>, text: &str, out: &mut Known) {
             out.versioned.insert((*name).to_owned());
         }
     }
+}
+
+/// Classes that documents of Spring Data have fields of, alone or in lists: they are stored with them.
+fn parts(unit: &Unit<'_>, text: &str, out: &mut Known) {
+    for scope in &unit.scopes {
+        let ScopeKind::Class { marks, .. } = &scope.kind else { continue };
+        if !marks.iter().any(|mark| mark.path == "Document") || !unit.imports_from("mongodb") {
+            continue;
+        }
+        let class = text.get(scope.at..scope.end).unwrap_or_default();
+        for line in class.lines().filter(|line| line.trim_end().ends_with(';')) {
+            let declared = line.split(['=', ';']).next().unwrap_or_default();
+            // A call, or a name in a package.
+            if declared.contains(['(', '.', '"']) || declared.trim_start().starts_with("return") {
+                continue;
+            }
+            let words = declared.split(|c: char| !c.is_alphanumeric() && c != '_');
+            for word in words.filter(|word| word.starts_with(char::is_uppercase)) {
+                let package = match unit.import(word) {
+                    Some(import) => import.module.to_string(),
+                    None => package_of(text).to_owned(),
+                };
+                if !package.starts_with("java") {
+                    out.parts.insert((package, word.to_owned()));
+                }
+            }
+        }
+    }
+}
+
+/// The package that a file of Java belongs to.
+pub(super) fn package_of(text: &str) -> &str {
+    let package = text.lines().find_map(|line| line.trim().strip_prefix("package "));
+    package.map_or("", |name| name.trim_end_matches(';').trim())
 }
 
 /// Settings that are a connection string for this machine when a variable is not set, by their last name.
@@ -147,12 +182,15 @@ fn models<'u, 't>(unit: &'u Unit<'t>, values: &Values<'u, 't>, out: &mut Known) 
         let ScopeKind::Class { name, bases, marks } = &scope.kind else { continue };
         let is_model = match unit.language {
             Language::Python => {
-                bases.iter().any(|base| {
+                let is_document = bases.iter().any(|base| {
                     matches!(
                         base.rsplit('.').next().unwrap_or(base),
                         "Document" | "DynamicDocument" | "EmbeddedDocument" | "BeanieDocument"
                     )
-                }) && ["mongoengine", "beanie", "odmantic"].iter().any(|m| unit.imports_from(m))
+                });
+                let is_known =
+                    || ["mongoengine", "beanie", "odmantic"].iter().any(|m| unit.imports_from(m));
+                (is_document && is_known()) || is_of_djongo(unit, bases)
             }
             language if language.is_jvm() => {
                 marks.iter().any(|mark| mark.path == "Document" || mark.path.ends_with(".Document"))
@@ -168,4 +206,10 @@ fn models<'u, 't>(unit: &'u Unit<'t>, values: &Values<'u, 't>, out: &mut Known) 
             out.models.insert((*name).to_owned(), collection.unwrap_or_default());
         }
     }
+}
+
+/// Whether a class is a model of djongo, which keeps models of Django in MongoDB: `from djongo import models`.
+pub(super) fn is_of_djongo(unit: &Unit<'_>, bases: &[&str]) -> bool {
+    bases.iter().any(|base| base.ends_with("models.Model"))
+        && unit.imports.iter().any(|import| import.module == "djongo" && import.name == "models")
 }

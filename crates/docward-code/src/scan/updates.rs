@@ -616,7 +616,8 @@ impl<'u, 't> Scan<'u, 't> {
         let after = self.text.get(call.callee.end..).unwrap_or_default();
         let chained: String = after.chars().take(400).take_while(|c| *c != ';').collect();
         let options = call.args.iter().any(|arg| mentions_call(&arg.value, "slice"));
-        let cap = if chained.contains(".slice(") || options {
+        let is_cut = call.positional(1).is_some_and(|value| self.has_slice(value, scope));
+        let cap = if chained.contains(".slice(") || options || is_cut {
             Cap::Slice(0)
         } else if call.positional(1).is_some_and(|value| value.text().is_some()) {
             Cap::Constant
@@ -626,6 +627,25 @@ impl<'u, 't> Scan<'u, 't> {
         let place = self.place(field.at, scope);
         let collection = None;
         self.out.code.appends.push(Append { place, kind: *kind, collection, path, cap, few: None });
+    }
+
+    /// Whether what is pushed has a `$slice`, also one that is put into it on the way:
+    /// `element.append("$slice", -5)`.
+    fn has_slice(&self, value: &'u Expr<'t>, scope: ScopeId) -> bool {
+        let (made, _) = self.values.follow(value, scope);
+        let mut is_put = false;
+        if let Kind::Name(name) = value.kind {
+            let function = self.outer_function(scope);
+            self.values.unit.each(|at, expr| {
+                let Some(call) = expr.call().filter(|_| self.outer_function(at) == function) else {
+                    return;
+                };
+                is_put |= matches!(call.method(), Some("append" | "put"))
+                    && matches!(call.receiver(), Some(of) if matches!(of.kind, Kind::Name(other) if other == name))
+                    && call.positional(0).and_then(|key| key.text()).as_deref() == Some("$slice");
+            });
+        }
+        is_put || mentions(made, "$slice")
     }
 
     fn is_spring_update(&self, expr: &'u Expr<'t>, scope: ScopeId, steps: u32) -> bool {
@@ -661,6 +681,16 @@ impl<'u, 't> Scan<'u, 't> {
             }
         }
         for (name, value) in given {
+            // What takes elements out of an array: `pull__comments__id`.
+            let pulled =
+                ["pull__", "pull_all__", "pop__"].iter().find_map(|p| name.strip_prefix(p));
+            if let Some(path) = pulled {
+                let path = path.split("__").next().unwrap_or(path).to_owned();
+                let place = self.place(value.at, scope);
+                let operator = "$pull".to_owned();
+                self.out.code.set_paths.push(SetPath { place, operator, collection: None, path });
+                continue;
+            }
             let found = [
                 ("push__", AppendKind::Push),
                 ("push_all__", AppendKind::Push),

@@ -17,7 +17,8 @@ declare_rule! {
     /// ## What it checks
     /// Reports connection strings without `maxPoolSize`, with the number the driver then takes: 100 in most,
     /// 10 in Rust, 20 in Ruby. Reports a `maxPoolSize` that is the declared number of requests per second: the
-    /// two are different things. Strings for the own machine, strings that source code computes, programs that
+    /// two are different things. Strings for the own machine, strings whose hosts or options source code computes (a login that is filled
+    /// in hides neither), programs that
     /// do one thing and end, runs of tests (`.github/workflows`), and services whose `pool` is declared pass; the
     /// PHP driver has no pool. It is information where source code makes the client and nothing of its language answers
     /// requests: a daemon has few threads.

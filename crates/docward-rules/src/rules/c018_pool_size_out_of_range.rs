@@ -15,7 +15,7 @@ declare_rule! {
     /// Judges `maxPoolSize`. When requests per second and their time are declared for the service
     /// (`[[service]]` in `docward.toml`), the pool has to have requests × seconds × 1.5 connections, shared
     /// among the routers where the string leads to several; what is above the range is too much. Without
-    /// these figures the usual range holds, 50 to 200. `maxPoolSize=0` has no limit at all. Strings for the own
+    /// these figures the usual range holds, 50 to 200, for small applications as well: PP-1 knows no other. `maxPoolSize=0` has no limit at all. Strings for the own
     /// machine pass, so do those that a tool is given (`mongosh`, `mongodump`) and those of programs that ask
     /// something and end. A size is information where it may be meant: a comment explains it, nothing of the language
     /// answers requests, or a connection string that is applied behind it may say otherwise. So is a small pool in a

@@ -24,12 +24,13 @@ declare_rule! {
     /// `Updates.push` and Spring's `Update.push`, and elements added to a document that was loaded and is
     /// saved again, or to a list that was read and is set again. A filter that matches only while there is room (`count: {$lt: 60}` with `$inc`,
     /// `"items.99": {$exists: false}`, `$size`) bounds it, so does cutting or testing the length in the same
-    /// function, and `maxItems` of the model. So does a document that the same function makes, or of which there is
+    /// function, a `$slice` that is put into what is pushed on the way, and `maxItems` of the model. People who take out
+    /// what they put in themselves (`post.comments = post.comments.filter(…)` of a loaded document) bound nothing. So does a document that the same function makes, or of which there is
     /// one for each day or hour (a part of a date in the filter, with an upsert). Values that stand in the code
     /// itself (`$addToSet: {roles: "admin"}`), or are looked up in a list that does, are few. A statement alone
     /// does not tell a list of roles from a list of logins: it is a warning where the name says something of
     /// which there is more each day (`comments`, `events`, `loginHistory`, `messageIds`), and a note elsewhere
-    /// (`members`, `files`, `revisions`, `promotionHistory`), where another update takes elements out (`$pull`) or keeps the last ones, where the
+    /// (`members`, `files`, `revisions`, `promotionHistory`), where another update takes elements out (`$pull`, `pull__field`) or keeps the last ones, where the
     /// array is searched first so that each key is there once, where the filter asks for a state that the same
     /// update changes (`active: {$ne: true}` with `$set: {active: true}`) or for young documents, and where the
     /// file has a bound for its length elsewhere. One array is one finding, at its first statement, however many
@@ -322,6 +323,24 @@ fn is_about_few(append: &Append) -> bool {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn dm_08_2_cut_on_the_way_taken_out_and_other_names() {
+        use docward_model::Severity::{Info, Warn};
+        let found = |text: &str| {
+            let found = crate::testing::check("D020", text);
+            found.into_iter().map(|finding| finding.severity).collect::<Vec<_>>()
+        };
+        let java = "source A.java\nimport org.springframework.data.mongodb.core.query.Update;\nclass A { void f(Object x) {\n  BasicDBObject element = new BasicDBObject(\"$each\", x);\n  element.append(\"$slice\", -5);\n  Update update = new Update();\n  update.push(\"comments\", element);\n} }\n";
+        assert!(found(java).is_empty());
+        assert_eq!(found(&java.replace("$slice", "$position")), [Warn]);
+        let python = "source a.py\nfrom mongoengine import Document\ndef f(post, c):\n    Post.objects(id=1).update(push__comments=c)\ndef g(post, i):\n    post.update(pull__comments__oid=i)\n";
+        assert_eq!(found(python), [Info]);
+        assert_eq!(found(&python.replace("pull__comments__oid", "set__title")), [Warn]);
+        let alias = "source a.js\nconst mongoose = require('mongoose');\nconst schema = new mongoose.Schema({});\nschema.methods.say = async function (text) {\n  const comments = this.comments;\n  comments.push(text);\n  await this.save();\n};\n";
+        assert_eq!(found(alias), [Warn]);
+        assert!(found(&alias.replace("this.comments;", "[...this.comments];")).is_empty());
+    }
+
     use crate::testing::check;
 
     fn paths(file: &str, text: &str) -> Vec<String> {

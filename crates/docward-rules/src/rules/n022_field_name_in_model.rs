@@ -29,7 +29,8 @@ declare_rule! {
     /// come with names of their own. Where the project as a whole writes as the name does, the name is not odd, and
     /// where it has no style of its own it is information. So are names that begin with an underscore or are long.
     /// What three or more models have, an underscore or the same odd name, is a habit of the project and told once.
-    /// One-word names fit either style; names that object mappers write are left out.
+    /// One-word names fit either style, and so do acronyms (`URL`, `URLID`) and constants behind a word
+    /// (`org_UUID`, `to_IN_REVIEW`); names that object mappers write are left out.
     ///
     /// ## Why it matters
     /// A model is where names are cheap to change. Once documents are stored with them, a query for
@@ -293,18 +294,28 @@ fn prevailing<'n>(names: impl Iterator<Item = &'n str>) -> Option<Style> {
     }
 }
 
-/// A name whose last part is a code or an acronym (`org_UUID`, `score_E1`) as if that were a word.
+/// A name whose end is a code, an acronym or a constant (`org_UUID`, `score_E1`, `to_IN_REVIEW`) as if that were of
+/// words.
 fn without_code(name: &str) -> Cow<'_, str> {
-    match name.rsplit_once('_') {
-        Some((rest, code))
-            if rest.contains(|c: char| c.is_ascii_lowercase())
-                && code.starts_with(|c: char| c.is_ascii_uppercase())
-                && code.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit()) =>
-        {
-            format!("{rest}_{}", code.to_ascii_lowercase()).into()
+    let is_code = |code: &str| {
+        code.starts_with(|c: char| c.is_ascii_uppercase())
+            && code.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
+    };
+    let at = name.match_indices('_').map(|(at, _)| at).find(|at| is_code(&name[at + 1..]));
+    match at.map(|at| name.split_at(at)) {
+        Some((rest, code)) if rest.contains(|c: char| c.is_ascii_lowercase()) => {
+            format!("{rest}{}", code.to_ascii_lowercase()).into()
         }
         _ => name.into(),
     }
+}
+
+/// Whether a name is an acronym that everybody knows and one behind it: `URLID`.
+fn is_two_acronyms(name: &str) -> bool {
+    ["ID", "URL", "UUID"].iter().any(|end| {
+        name.strip_suffix(end)
+            .is_some_and(|first| is_known_abbreviation(&first.to_ascii_lowercase()))
+    })
 }
 
 /// What is wrong with a name; the least of what can be said about it.
@@ -334,7 +345,7 @@ fn oddity(
             && project != Some(written)
     })?;
     // `URL`, `ID`: known by everybody as they are; `HOD`: known to those who write it.
-    let is_acronym = written == Style::Screaming && name.len() <= 4;
+    let is_acronym = written == Style::Screaming && (name.len() <= 4 || is_two_acronyms(name));
     if is_acronym
         || is_known_abbreviation(name)
         || words(name).iter().all(|word| is_known_abbreviation(word))
@@ -358,6 +369,8 @@ mod tests {
             check("N022", &text).len()
         };
         assert_eq!([found("org_UUID"), found("score_E1"), found("Create_Time")], [0, 0, 1]);
+        assert_eq!([found("to_IN_REVIEW"), found("URLID"), found("Create_TIME")], [0, 0, 1]);
+        assert_eq!([found("CUSTOMER"), found("TOTAL_SUM")], [1, 1]);
     }
 
     fn mongoose(fields: &str) -> Vec<String> {

@@ -18,8 +18,9 @@ declare_rule! {
     /// Looks at connection strings: those of the sources and those given with `--uri`. A public address
     /// without `tls=true` (or `ssl=true`; `mongodb+srv://` has it by itself) is an error. So are
     /// `tlsInsecure`, `tlsAllowInvalidCertificates` and `tlsAllowInvalidHostnames`, on private addresses a
-    /// warning, also where code computes the address, and on the loopback address nothing. Private addresses without TLS pass. Names are not looked
-    /// up, so a host name without TLS is not judged.
+    /// warning, also where code computes the address, and on the loopback address nothing. Code that switches checks
+    /// off only where a connection string asks for it, by a test of that option around it, is information. Private
+    /// addresses without TLS pass. Names are not looked up, so a host name without TLS is not judged.
     ///
     /// ## Why it matters
     /// Everything on the way reads the documents and may change them. Without checks of the certificate
@@ -109,9 +110,14 @@ fn fault(uri: &ClientUri) -> Option<(String, Level, &'static str)> {
     // Where the string is computed, whether it says TLS is not known; who switches its checks off uses it.
     let is_computed = uri.is_partial && !uri.shows_all_hosts() && uri.option("tls").is_none();
     if is_computed && !uri.unchecked.is_empty() {
+        let is_asked_for = uri.unchecked.iter().all(|option| {
+            let name = docward_uri::canonical_name(option).unwrap_or(option);
+            uri.option(name).is_some_and(|option| option.is_asked_for)
+        });
+        let level = if is_asked_for { Level::Information } else { Level::Recommended };
         return Some((
             format!("{} switches checks of TLS off by {}", uri.owner(), uri.unchecked.join(", ")),
-            Level::Recommended,
+            level,
             REMOVE,
         ));
     }
@@ -187,6 +193,10 @@ mod tests {
         assert_eq!(severities("S009", "", code), [Severity::Warn]);
         assert!(severities("S009", "", &code.replace("True", "False")).is_empty());
         assert!(severities("S009", "", &code.replace("uri,", "'localhost',")).is_empty());
+        let asked = "source A.java\nimport com.mongodb.client.MongoClients;\nclass A { Object f(String uri) {\n  Builder b = MongoClientSettings.builder();\n  if (uri.contains(\"tlsAllowInvalidCertificates=true\")) {\n    b.applyToSslSettings(s -> s.enabled(true).invalidHostNameAllowed(true));\n  }\n  return MongoClients.create(b.build());\n} }\n";
+        assert_eq!(severities("S009", "", asked), [Severity::Info]);
+        let always = asked.replace("uri.contains(\"tlsAllowInvalidCertificates=true\")", "ssl");
+        assert_eq!(severities("S009", "", &always), [Severity::Warn]);
         let both = check("S009", "uri mongodb://8.8.8.8\nsource mongodb://8.8.8.8");
         assert_eq!(both.len(), 1, "one cause, one finding");
     }

@@ -1,11 +1,16 @@
 //! SC-7: passwords belong in the environment or a secret store, not in code.
 
+use std::collections::BTreeMap;
+
 use docward_model::{
-    Edit, EditedText, Evidence, Level, Severity,
-    code::{CodeSecret, SecretKind},
+    Draft, Edit, EditedText, Evidence, Level, Severity,
+    code::{Code, CodeSecret, SecretKind},
 };
 
-use crate::{Cx, declare_rule, facts::code};
+use crate::{
+    Cx, declare_rule,
+    facts::{code, text},
+};
 
 declare_rule! {
     /// # Hard-coded credential
@@ -17,9 +22,12 @@ declare_rule! {
     /// are about MongoDB by themselves or by what they stand under. The password is never printed. What is
     /// filled in later (`<password>`, `${PASSWORD}`, `*****`) is no password. Words that stand for one
     /// (`password`, `changeme`), passwords that lead to this
-    /// machine or to a container beside it, defaults for when a variable is not set, comments, example files and
+    /// machine or to a container beside it (also the first password of a container in the `.env` that a compose file
+    /// beside it reads), defaults for when a variable is not set, comments, example files and
     /// examples in texts (messages, prompts) are mentioned with less weight: they are seldom the ones in use, but
-    /// people copy them.
+    /// people copy them. At a cluster of Atlas that somebody has, `admin:admin` is no such word, and a password that
+    /// looks made by chance is none of an example. The same connection string in several places is one finding, at the
+    /// first, which names the others.
     ///
     /// ## Why it matters
     /// Whoever can read the code can read the data: every copy of the repository, every build log, every
@@ -53,42 +61,78 @@ declare_rule! {
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let Some(found) = &evidence.code else { return };
+    // One password is one thing to change, wherever else it stands.
+    let mut same: BTreeMap<&str, Vec<&CodeSecret>> = BTreeMap::new();
     for secret in &found.secrets {
-        let (severity, level, remark) = weight(secret);
-        let what = match secret.kind {
-            SecretKind::ConnectionString => {
-                format!("a password stands in `{}`{remark}", secret.shown)
-            }
-            SecretKind::Password => {
-                format!("a password stands there to be read (`{}`){remark}", secret.shown)
-            }
-        };
-        let draft = code::draft(
-                evidence,
-                &secret.place,
-                &secret.shown,
-                what,
-                "whoever can read the code can read the data, and a password in the history of a repository cannot be taken back",
-                "take it from the environment or a secret store, and change the password: it is known",
-            )
-            .severity(severity)
-            .level(level);
-        // Only what is beyond doubt is taken out of the code.
-        let literal = secret.literal.as_ref().filter(|_| severity == Severity::Error);
-        cx.report(match literal {
-            Some((location, lookup)) => draft.edit(Edit {
-                location: location.clone(),
-                old: EditedText::Literal,
-                new: lookup.expression.to_owned(),
-                needs: lookup.needs,
-            }),
-            None => draft,
-        });
+        let alone = draft(evidence, found, secret, &[]);
+        let is_string = secret.kind == SecretKind::ConnectionString;
+        match is_string && weight(found, secret).0 == Severity::Error && !cx.is_accepted(&alone) {
+            true => same.entry(&secret.shown).or_default().push(secret),
+            false => cx.report(alone),
+        }
+    }
+    for mut secrets in same.into_values() {
+        secrets.sort_by(|a, b| a.place.location.cmp(&b.place.location));
+        if let Some((first, others)) = secrets.split_first() {
+            cx.report(draft(evidence, found, first, others));
+        }
     }
 }
 
+/// What is said of a password that stands in other places as well.
+fn draft(evidence: &Evidence, found: &Code, secret: &CodeSecret, others: &[&CodeSecret]) -> Draft {
+    const WHY: &str = "whoever can read the code can read the data, and a password in the history of a repository cannot be taken back";
+    const TODO: &str =
+        "take it from the environment or a secret store, and change the password: it is known";
+    let (severity, level, remark) = weight(found, secret);
+    let what = match secret.kind {
+        SecretKind::ConnectionString => {
+            format!("a password stands in `{}`{remark}", secret.shown)
+        }
+        SecretKind::Password => {
+            format!("a password stands there to be read (`{}`){remark}", secret.shown)
+        }
+    };
+    let places: Vec<String> = others
+        .iter()
+        .map(|other| format!("{}:{}", other.place.location.file, other.place.location.line))
+        .collect();
+    let places: Vec<&str> = places.iter().map(String::as_str).collect();
+    let what = match places.is_empty() {
+        true => what,
+        false => format!("{what}, and in {} as well", text::list(&places, 5)),
+    };
+    let draft = code::draft(evidence, &secret.place, &secret.shown, what, WHY, TODO)
+        .severity(severity)
+        .level(level);
+    // Only what is beyond doubt is taken out of the code.
+    let secrets = std::iter::once(secret).chain(others.iter().copied());
+    let literals = secrets.filter_map(|secret| secret.literal.as_ref());
+    literals.filter(|_| severity == Severity::Error).fold(draft, |draft, (location, lookup)| {
+        draft.edit(Edit {
+            location: location.clone(),
+            old: EditedText::Literal,
+            new: lookup.expression.to_owned(),
+            needs: lookup.needs,
+        })
+    })
+}
+
+/// Whether it is the first password of a container, in the `.env` that a compose file beside it reads.
+fn is_of_compose(found: &Code, secret: &CodeSecret) -> bool {
+    let file = found.within_project(&secret.place.location.file);
+    let (folder, name) = file.rsplit_once('/').unwrap_or(("", &file));
+    let is_compose = |path: &String| {
+        let (beside, name) = path.rsplit_once('/').unwrap_or(("", path));
+        beside == folder
+            && (name.starts_with("docker-compose") || name.starts_with("compose."))
+            && (name.ends_with(".yml") || name.ends_with(".yaml"))
+    };
+    name == ".env" && secret.shown.contains("initdb") && found.paths.iter().any(is_compose)
+}
+
 /// How much it weighs, and the reason in words.
-fn weight(secret: &CodeSecret) -> (Severity, Level, &'static str) {
+fn weight(found: &Code, secret: &CodeSecret) -> (Severity, Level, &'static str) {
     let light = |why| (Severity::Info, Level::Information, why);
     if secret.in_remark {
         light(", in a comment")
@@ -98,7 +142,7 @@ fn weight(secret: &CodeSecret) -> (Severity, Level, &'static str) {
         light(", in an example file")
     } else if secret.is_word {
         light(", a word that is to be filled in")
-    } else if secret.local {
+    } else if secret.local || is_of_compose(found, secret) {
         light(", for a server on this machine or in a container beside it")
     } else if secret.fallback {
         (Severity::Warn, Level::Prohibited, ", used when the variable is not set")
@@ -272,6 +316,62 @@ mod tests {
         };
         assert_eq!(severities("deploy/task.yml", &task("127.0.0.1")), [Severity::Info]);
         assert_eq!(severities("deploy/task.yml", &task("db.shop.io")), [Severity::Error]);
+    }
+
+    #[test]
+    fn sc_7_the_environment_of_a_compose_file_is_its_containers() {
+        let env = "MONGO_INITDB_ROOT_PASSWORD=9dXk2pLw7Q\n";
+        let compose = "services:\n  mongo:\n    image: mongo:7\n";
+        let both = |file: &str| format!("{env}source {file}\n{compose}");
+        assert_eq!(severities(".env", &both("docker-compose.yml")), [Severity::Info]);
+        assert_eq!(severities(".env", &both("other/docker-compose.yml")), [Severity::Error]);
+        assert_eq!(severities(".env", env), [Severity::Error]);
+        let other = both("docker-compose.yml").replace("INITDB_ROOT_", "");
+        assert_eq!(severities(".env", &other), [Severity::Error]);
+    }
+
+    #[test]
+    fn sc_7_clusters_that_somebody_has() {
+        let uri = |login: &str, host: &str| format!("U=mongodb+srv://{login}@{host}/x\n");
+        let real = "cluster0.k3x9q.mongodb.net";
+        let found = |file: &str, text: String| severities(file, &text);
+        assert_eq!(found(".env", uri("admin:admin", real)), [Severity::Error]);
+        assert_eq!(found(".env", uri("user:password", real)), [Severity::Info]);
+        assert_eq!(
+            found(".env", uri("admin:admin", "cluster0.abcde.mongodb.net")),
+            [Severity::Info]
+        );
+        assert_eq!(found(".env", uri("admin:admin", "db.shop.io")), [Severity::Info]);
+        let sample = ".env.example";
+        assert_eq!(found(sample, uri("shop:k7Qw2ZpLx9Rt4Vbn", real)), [Severity::Error]);
+        assert_eq!(found(sample, uri("shop:hunter22", real)), [Severity::Info]);
+        assert_eq!(found(sample, uri("shop:YourPassword1234", real)), [Severity::Info]);
+        let other = uri("shop:k7Qw2ZpLx9Rt4Vbn", "cluster0.xxxxx.mongodb.net");
+        assert_eq!(found(sample, other), [Severity::Info]);
+    }
+
+    #[test]
+    fn sc_7_one_password_is_told_once() {
+        let uri = "mongodb://app:9dXk2pLw7Q@db.shop.io/x";
+        let text = format!("source a.env\nU={uri}\nsource b.env\nU={uri}\n");
+        let found = check("S020", &text);
+        assert_eq!(found.len(), 1);
+        assert!(found[0].what.contains("b.env:1"), "{found:?}");
+        assert_eq!(check("S020", &text.replacen("/x", "/y", 1)).len(), 2);
+    }
+
+    #[test]
+    fn sc_7_forms_are_no_strings() {
+        let form = "mongodb+srv://(User):(Password)@(Cluster)/(database name)?w=majority";
+        for (file, text) in [
+            ("a.py", format!("C = MongoClient(\"{form}\")\nD = {{'host': '{form}'}}\n")),
+            ("a.yaml", format!("uri: {form}\n")),
+        ] {
+            let body = format!("source {file}\n{text}");
+            for rule in ["S020", "C029"] {
+                assert!(check(rule, &body).is_empty(), "{rule} {text}");
+            }
+        }
     }
 
     #[test]

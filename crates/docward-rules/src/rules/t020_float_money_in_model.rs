@@ -22,12 +22,14 @@ declare_rule! {
     /// ## What it checks
     /// Reports fields of models in source code whose name says money (`price`, `totalAmount`, `balance`) and
     /// whose type is a floating-point number: `Number` of Mongoose, `float` of Beanie, `FloatField` of
-    /// MongoEngine, `float64` of Go, `double` of Spring Data. Rates and shares (`taxRate`, `discount`) and
+    /// MongoEngine and djongo, `float64` of Go, `double` of Spring Data, also of classes that a document has fields of.
+    /// Rates and shares (`taxRate`, `discount`) and
     /// amounts in minor units are left alone: by name (`priceCents`), by a comment, or because the code gives
     /// the field such (`price * 100`, `toCents(price)`), and so are whole amounts of a currency without minor units
     /// (`parseInt(price)`, `Number.isInteger` in the model, a comment or the default of
     /// the currency that says VND). So are amounts that count
-    /// something else (`rawAmount` beside `tokenType`, balances of leave, points and diamonds, parts of a score) and
+    /// something else (`rawAmount` beside `tokenType`, balances of leave, points and diamonds, parts of a score, a
+    /// `total_received` among fields that end in `count`) and
     /// objects of payment providers, which count in minor units. Costs, estimates, forecasts, prices of markets, amounts beside ids of
     /// Stripe, those of a project that names a provider or a currency without minor units (VNPay, `'VND'` alone), a `fee` that may be a share, `unitAmount` as
     /// Stripe has it, the money of games and chat bots (beside `xp`, `coins` or a `guild`), and structs of Go that
@@ -158,7 +160,7 @@ fn may_be_meant(found: &Code, field: &DeclaredField, leaf: &str) -> bool {
         || is_estimate
         || is_market
         || is_forecast
-        || is_stripes(found, field)
+        || is_stripes(found, field, leaf)
         || is_doubtful_fee
         || is_winnings(leaf)
         || normalised(leaf) == "unitamount"
@@ -166,13 +168,15 @@ fn may_be_meant(found: &Code, field: &DeclaredField, leaf: &str) -> bool {
         || is_whole_elsewhere(found, leaf)
 }
 
-/// Whether a model keeps what Stripe says, which counts in minor units: beside `paymentIntentId` or ids of Stripe.
-fn is_stripes(found: &Code, field: &DeclaredField) -> bool {
+/// Whether a model keeps what Stripe says, which counts in minor units: beside `paymentIntentId` or ids of Stripe. A
+/// `price` is the shop's own, Stripe calls it `unit_amount`.
+fn is_stripes(found: &Code, field: &DeclaredField, leaf: &str) -> bool {
     let mut fields = found.fields.iter().filter(|other| other.model == field.model);
-    fields.any(|other| {
-        let name = normalised(&other.path);
-        name == "paymentintentid" || (name.starts_with("stripe") && name.ends_with("id"))
-    })
+    !ends_with(leaf, "price")
+        && fields.any(|other| {
+            let name = normalised(&other.path);
+            name == "paymentintentid" || (name.starts_with("stripe") && name.ends_with("id"))
+        })
 }
 
 /// Whether names in the model say a game or a chat bot, whose money nobody pays with.
@@ -233,7 +237,18 @@ fn is_money(found: &Code, field: &DeclaredField, leaf: &str) -> bool {
         && !is_share(leaf)
         && !counts_other_things(leaf)
         && !is_part_of_score(parent)
+        && !is_count(found, field, leaf)
         && !is_given_whole(found, field, leaf)
+}
+
+/// Whether a total says how many there were, as what stands beside it does: `rows_total_received` among
+/// `rows_failed_count` and `rows_skipped_count`.
+fn is_count(found: &Code, field: &DeclaredField, leaf: &str) -> bool {
+    let all = words(leaf);
+    let is_total = all.iter().rev().skip(1).any(|word| word == "total")
+        && all.last().is_some_and(|word| word.ends_with("ed"));
+    let counts = beside(found, field, leaf).filter(|name| ends_with(name, "count")).count();
+    is_total && counts >= 2
 }
 
 /// Whether code gives the field amounts in the smallest unit.
@@ -364,6 +379,23 @@ fn ends_with(name: &str, word: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn dm_09_2_parts_of_documents_counts_and_djongo() {
+        let count = |text: &str| check("T020", text).len();
+        let parts = "source Flight.java\npackage a.model;\nimport org.springframework.data.mongodb.core.mapping.Document;\nimport java.util.List;\n@Document\npublic class Flight {\n  private String id;\n  private List<Seat> seats;\n}\nsource Seat.java\npackage a.model;\npublic class Seat {\n  private String number;\n  private double price;\n}\n";
+        assert_eq!(count(parts), 1);
+        assert_eq!(count(&parts.replace("List<Seat>", "List<String>")), 0);
+        assert_eq!(
+            count(&parts.replacen("package a.model;\npublic", "package a.dto;\npublic", 1)),
+            0
+        );
+        let counts = "source a.js\nconst mongoose = require('mongoose');\nmodule.exports = mongoose.model('A', new mongoose.Schema({rows_total_received: Number, rows_failed_count: Number, rows_skipped_count: Number}));";
+        assert_eq!(count(counts), 0);
+        let djongo = "source models.py\nfrom djongo import models\nclass Wallet(models.Model):\n    balance = models.FloatField()\n";
+        assert_eq!(count(djongo), 1);
+        assert_eq!(count(&djongo.replace("from djongo", "# djongo\nfrom django.db")), 0);
+    }
+
     use crate::testing::check;
 
     #[test]

@@ -18,9 +18,12 @@ declare_rule! {
     /// ## What it checks
     /// Reports fields of models in source code whose name says a point in time (`createdAt`, `birth_date`,
     /// `expireTime`) and whose type is a string. It is information where the text may be meant: beside a date of a
-    /// related name (`startDate` of `startDay`), where a name says a day and no more (`date`, `day`), where it may be a time of day
+    /// related name (`startDate` of `startDay`) or the same as a number (`lastUpdate` of `lastUpdateTime`), a birth
+    /// date, which is a day, in a model that keeps other times as dates, where a name says a day and no more (`date`, `day`), where it may be a time of day
     /// (`startTime`, `endTime`), in capitals as other systems write them (`LAUNCH_DATE`), in answers of payment
-    /// providers, in a career (`experience[].startDate`), and in structs of Go that documents are only read into.
+    /// providers and other systems (an object in which everything is text, also what they count; parts of a
+    /// model that is named after a result, `ScanResult`, and has a date itself), in a career
+    /// (`experience[].startDate`), and in structs of Go that documents are only read into.
     /// Lengths of time are no points in time, nor are times of day: those that a comment, a default or a pattern
     /// shows (`"09:00"`, `HH:mm`), days that a comment shows (`YYYY-MM-DD`), and those of shops that open and close. A
     /// `birthdate` among the other claims of OpenID Connect is text by that standard, and information. The fields of a
@@ -67,6 +70,8 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             || is_of_others(&field.path)
             || is_of_career(&field.path)
             || is_claim(evidence, field, leaf)
+            || is_answer(evidence, field, leaf)
+            || is_birth_beside_dates(evidence, field, leaf)
             || has_date_beside(evidence, field, leaf);
         let severity = if may_be_meant { Severity::Info } else { Severity::Warn };
         // What somebody accepted takes no other field with it.
@@ -114,6 +119,76 @@ fn is_claim(evidence: &Evidence, field: &DeclaredField, leaf: &str) -> bool {
         .filter(|name| CLAIMS.contains(&name.as_str()))
         .collect();
     names::normalised(leaf) == "birthdate" && claims.len() >= 2
+}
+
+/// Whether a field stands in an object in which everything is text: what another system answered, as it came.
+fn is_answer(evidence: &Evidence, field: &DeclaredField, leaf: &str) -> bool {
+    /// Fewer may be text by nature.
+    const FIELDS: usize = 5;
+    let parent = field.path.strip_suffix(leaf).unwrap_or_default();
+    let beside: Vec<&DeclaredField> = evidence
+        .code
+        .iter()
+        .flat_map(|code| &code.fields)
+        .filter(|other| other.model == field.model)
+        .filter(|other| {
+            let name = other.path.strip_prefix(parent);
+            name.is_some_and(|name| !name.is_empty() && !name.contains(['.', '[']))
+        })
+        .collect();
+    let says_number = |other: &&DeclaredField| {
+        let name = other.path.strip_prefix(parent).unwrap_or_default();
+        names::words(name).iter().any(|word| {
+            matches!(
+                words::singular(word).as_str(),
+                "count"
+                    | "total"
+                    | "amount"
+                    | "index"
+                    | "density"
+                    | "rating"
+                    | "score"
+                    | "size"
+                    | "bug"
+                    | "coverage"
+                    | "priority"
+                    | "percent"
+                    | "number"
+                    | "price"
+                    | "line"
+            )
+        })
+    };
+    let is_all_text = beside.len() >= FIELDS
+        && beside.iter().all(|other| other.types.contains(&BsonType::String))
+        && beside.iter().any(says_number);
+    !parent.is_empty() && (is_all_text || is_result(evidence, field))
+}
+
+/// Whether a model is named after a result, and has a date of its own that says when it came.
+fn is_result(evidence: &Evidence, field: &DeclaredField) -> bool {
+    let all = names::words(&field.model);
+    let is_named = all.len() > 1
+        && all
+            .last()
+            .is_some_and(|last| matches!(last.as_str(), "result" | "response" | "webhook"));
+    is_named
+        && evidence.code.iter().flat_map(|code| &code.fields).any(|other| {
+            other.model == field.model
+                && other.types.contains(&BsonType::Date)
+                && !other.path.contains('.')
+        })
+}
+
+/// Whether a birth date is text in a model that knows dates: a day of the calendar has no time and no zone.
+fn is_birth_beside_dates(evidence: &Evidence, field: &DeclaredField, leaf: &str) -> bool {
+    matches!(names::normalised(leaf).as_str(), "birthdate" | "dateofbirth" | "dob" | "birthday")
+        && evidence.code.iter().flat_map(|code| &code.fields).any(|other| {
+            other.model == field.model
+                && other.place.location.file == field.place.location.file
+                && !other.generated
+                && other.types.contains(&BsonType::Date)
+        })
 }
 
 /// Whether a name says a day of the calendar, which is a key of its own (`2024-03-01`) as often as a time.
@@ -219,9 +294,22 @@ fn has_date_beside(evidence: &Evidence, field: &DeclaredField, leaf: &str) -> bo
     evidence.code.iter().flat_map(|code| &code.fields).any(|other| {
         other.model == field.model
             && other.place.location.file == *file
-            && other.types.contains(&BsonType::Date)
-            && other.path.strip_prefix(parent).is_some_and(|name| shares_word(name, leaf))
+            && other.path.strip_prefix(parent).is_some_and(|name| {
+                let is_date = other.types.contains(&BsonType::Date);
+                let is_number = other.types.contains(&BsonType::Long);
+                (is_date && shares_word(name, leaf)) || (is_number && is_same_moment(name, leaf))
+            })
     })
+}
+
+/// Whether a number is the same point in time: `lastUpdate` of `lastUpdateTime`, `createdAtMs` of `createdAt`.
+fn is_same_moment(number: &str, text: &str) -> bool {
+    let (number, text) = (names::normalised(number), names::normalised(text));
+    let ends = |longer: &str, shorter: &str, tails: &[&str]| {
+        longer.strip_prefix(shorter).is_some_and(|tail| tails.contains(&tail))
+    };
+    ends(&text, &number, &["time", "date", "at", "string", "str"])
+        || ends(&number, &text, &["ms", "ts", "timestamp", "millis", "epoch", "unix"])
 }
 
 /// Whether two names are about one thing: `date` and `isodate`, `startDate` and `startDateParsed`, `scheduledDate`
@@ -330,6 +418,50 @@ mod tests {
         let other = "import org.graylog2.configuration.Documentation;";
         assert_eq!(java(other, "@DocumentationSection", "private String createdAt"), 0);
         assert_eq!(java(spring, "@Documentation", "private String createdAt"), 0);
+    }
+
+    #[test]
+    fn dm_09_1_what_others_answer_is_kept_as_it_came() {
+        let severity = |name: &str, fields: &str| {
+            let text = format!(
+                "source a.js\nconst mongoose = require('mongoose');\nmodule.exports = mongoose.model('{name}', new mongoose.Schema({{{fields}}}));"
+            );
+            check("T021", &text)[0].severity
+        };
+        let answer = "detail: {repo: String, lastDate: String, bugs: String, coverage: String, grade: String}";
+        assert_eq!(severity("Scan", answer), Severity::Info);
+        let own = answer.replace("coverage: String", "coverage: Number");
+        assert_eq!(severity("Scan", &own), Severity::Warn);
+        assert_eq!(
+            severity("Scan", &answer.replace("bugs", "by").replace("coverage", "of")),
+            Severity::Warn
+        );
+        let top = answer.replace("detail: {", "").replace('}', "");
+        assert_eq!(severity("Scan", &top), Severity::Warn, "the model itself");
+        assert_eq!(severity("ScanResult", &format!("{own}, scannedAt: Date")), Severity::Info);
+        assert_eq!(severity("ScanResult", &own), Severity::Warn);
+    }
+
+    #[test]
+    fn dm_09_1_days_of_birth_and_the_same_as_a_number() {
+        let go = |fields: &str| {
+            let text = format!(
+                "source a.go\npackage a\ntype User struct {{\n\tID string `bson:\"_id\"`\n{fields}}}\nfunc f(c *mongo.Collection) {{ c.InsertOne(ctx, User{{ID: \"a\"}}) }}\n"
+            );
+            check("T021", &text)[0].severity
+        };
+        let birth = "\tBirthDate string `bson:\"birthDate\"`\n";
+        let made = "\tCreated time.Time `bson:\"createdTime\"`\n";
+        assert_eq!(go(birth), Severity::Warn);
+        assert_eq!(go(&format!("{birth}{made}")), Severity::Info);
+        let java = |field: &str| {
+            let text = format!(
+                "source A.java\nimport org.springframework.data.mongodb.core.mapping.Document;\n@Document\npublic class A {{\n  private String id;\n  private String lastUpdateTime;\n  {field}\n}}\n"
+            );
+            check("T021", &text)[0].severity
+        };
+        assert_eq!(java("private Long lastUpdate;"), Severity::Info);
+        assert_eq!(java("private Long updates;"), Severity::Warn);
     }
 
     #[test]

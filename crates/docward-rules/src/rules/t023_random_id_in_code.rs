@@ -1,8 +1,11 @@
 //! DM-10.3: random ids.
 
-use docward_model::Evidence;
+use docward_model::{Evidence, Severity, code::DeclaredField};
 
-use crate::{Cx, declare_rule, facts::code};
+use crate::{
+    Cx, declare_rule,
+    facts::{code, names, words},
+};
 
 declare_rule! {
     /// # Random id in code
@@ -11,7 +14,8 @@ declare_rule! {
     /// Reports documents and models in source code whose `_id` is a random UUID or the like (`uuid4()`,
     /// `uuidv4()`, `UUID.randomUUID()`, `nanoid()`). The `_id` of an element of an array or of an object within a
     /// document is no key of a collection, what migrations, other scripts and programs that end by themselves make once
-    /// does no harm, and an id with a length of its own (`nanoid(7)`) is made to be read and typed.
+    /// does no harm, and an id with a length of its own (`nanoid(7)`) is made to be read and typed. It is information
+    /// in a collection that others look something up in and that stays small (`brand`, `category`, `country`).
     ///
     /// ## Why it matters
     /// New keys land all over the index: pages split, more of the index must be in memory, and writes slow down
@@ -55,15 +59,58 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         };
         let of =
             if field.model.is_empty() { String::new() } else { format!(" of `{}`", field.model) };
-        cx.report(code::draft(
+        let severity = if stays_small(field) { Severity::Info } else { Severity::Warn };
+        let draft = code::draft(
             evidence,
             &field.place,
             &field.model,
             format!("the `_id`{of} is random (`{made_by}`)"),
             "new keys land all over the index: pages split and writes slow down as data grows",
             "leave _id to the driver, or use an id that rises (UUIDv7, ULID) kept as binary; keep the random one in a field of its own",
-        ));
+        );
+        cx.report(draft.severity(severity));
     }
+}
+
+/// Whether a model or collection is one of those that others look something up in, by its name: a few hundred documents
+/// have no index that keys could spread over.
+fn stays_small(field: &DeclaredField) -> bool {
+    const LOOKED_UP: [&str; 22] = [
+        "brand",
+        "category",
+        "subcategory",
+        "country",
+        "nationality",
+        "language",
+        "currency",
+        "league",
+        "region",
+        "state",
+        "city",
+        "genre",
+        "role",
+        "permission",
+        "department",
+        "unit",
+        "color",
+        "size",
+        "setting",
+        "config",
+        "plan",
+        "faq",
+    ];
+    // Where code does not say of what, its file does: `brand.service.ts`.
+    let file = field.place.location.file.rsplit('/').next().unwrap_or_default();
+    let name = match (field.model.as_str(), &field.collection) {
+        ("", Some(collection)) => collection.as_str(),
+        ("", None) => file.split('.').next().unwrap_or(file),
+        (model, _) => model,
+    };
+    let all = names::words(name);
+    // `Brand`, `brandModel`, `t_brand`: one word that counts.
+    let mut said = all.iter().filter(|word| !matches!(word.as_str(), "t" | "model" | "schema"));
+    let first = said.next().map(|word| words::singular(word));
+    said.next().is_none() && first.is_some_and(|word| LOOKED_UP.contains(&word.as_str()))
 }
 
 #[cfg(test)]
@@ -86,6 +133,19 @@ mod tests {
             1
         );
         assert_eq!(count("source a.js\nconst s = {_id: new ObjectId()};"), 0);
+    }
+
+    #[test]
+    fn dm_10_3_what_others_look_up_stays_small() {
+        let severity = |name: &str| {
+            let text = format!(
+                "source a.js\nconst {{ v4: uuidv4 }} = require('uuid');\nconst mongoose = require('mongoose');\nconst s = new mongoose.Schema({{_id: {{type: String, default: uuidv4}}}});\nmodule.exports = mongoose.model('{name}', s);"
+            );
+            check("T023", &text)[0].severity
+        };
+        use docward_model::Severity::{Info, Warn};
+        assert_eq!(["Brand", "categories", "Country"].map(severity), [Info; 3]);
+        assert_eq!(["Product", "CountryVisit", "Player"].map(severity), [Warn; 3]);
     }
 
     #[test]

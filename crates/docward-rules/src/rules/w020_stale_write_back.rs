@@ -19,7 +19,7 @@ declare_rule! {
     /// than the `_id` (a version, a state) loses nothing and is not meant. `save` of a mapper that sends what
     /// changed only (Mongoose), or that knows versions (Spring Data), is left alone unless a value is worked out
     /// from itself: `this.count += 1` in a method of a schema, `account.setBalance(account.getBalance().add(x))`
-    /// without `@Version` and `@Transactional`. A function that leaves the counting to `$inc`, and sets the value in a
+    /// without `@Version` and `@Transactional`, also of what `Optional.get()` or a reactive `flatMap` hands over. A function that leaves the counting to `$inc`, and sets the value in a
     /// special case only, is left alone as well.
     ///
     /// ## Why it matters
@@ -126,6 +126,37 @@ type Function<'a> = (&'a str, Option<&'a str>, Option<&'a str>, Option<u32>);
 #[cfg(test)]
 mod tests {
     use crate::testing::check;
+
+    #[test]
+    fn ck_15_repositories_of_spring() {
+        let java = |body: &str| {
+            let text = format!(
+                "source Account.java\npackage a.model;\nimport org.springframework.data.mongodb.core.mapping.Document;\n@Document\npublic class Account {{ private String id; private long balance; }}\nsource Bank.java\npackage a;\nimport a.model.Account;\nclass Bank {{\n  void f(String id, long n) {{\n{body}\n  }}\n}}\n"
+            );
+            check("W020", &text).len()
+        };
+        let optional = "Optional<Account> found = accountRepository.findById(id);\nAccount account = found.get();\naccount.setBalance(account.getBalance() + n);\naccountRepository.save(account);";
+        assert_eq!(java(optional), 1);
+        assert_eq!(java(&optional.replace("found.get()", "found.orElseThrow()")), 1);
+        assert_eq!(java(&optional.replace("account.getBalance() + n", "n")), 0);
+        assert_eq!(java(&optional.replace("accountRepository.findById(id)", "given(id)")), 0);
+        let reactive = "return accountRepository.findById(id).flatMap(account -> {\naccount.setBalance(account.getBalance() - n);\nreturn accountRepository.save(account);\n});";
+        assert_eq!(java(reactive), 1);
+        assert_eq!(java(&reactive.replace("accountRepository.findById(id)", "given(id)")), 0);
+    }
+
+    #[test]
+    fn ck_15_lists_that_were_loaded_and_other_mappers() {
+        let count = |text: &str| check("W020", text).len();
+        let each = "source a.js\nconst mongoose = require('mongoose');\nconst Product = mongoose.model('Product', schema);\nasync function sell(ids) {\n  const products = await Product.find({_id: {$in: ids}});\n  products.forEach((product) => { product.stock -= 1; product.save(); });\n}\n";
+        assert_eq!(count(each), 1);
+        assert_eq!(count(&each.replace("await Product.find({_id: {$in: ids}})", "read(ids)")), 0);
+        let beanie = "source a.py\nfrom beanie import Document\nclass Counter(Document):\n    n: int = 0\nasync def f():\n    c = await Counter.find_one()\n    c.n += 1\n    await c.save()\n";
+        assert_eq!(count(beanie), 1);
+        let djongo = "source models.py\nfrom djongo import models\nclass Wallet(models.Model):\n    n = models.IntegerField()\nsource views.py\nfrom django.shortcuts import render\nfrom app.models import Wallet\ndef f(user):\n    w = Wallet.objects.filter(user=user).first()\n    w.n -= 1\n    w.save()\n";
+        assert_eq!(count(djongo), 1);
+        assert_eq!(count(&djongo.replace("from djongo", "from django.db")), 0);
+    }
 
     #[test]
     fn ck_15_a_counter_read_and_set_is_a_race() {

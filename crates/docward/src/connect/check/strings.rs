@@ -252,6 +252,7 @@ fn adopt(client: &mut ClientUri, resolved: &Resolved) {
             value: OptionValue::Text(value.clone()),
             location: None,
             may_be_meant: false,
+            is_asked_for: false,
         });
         if name == "replicaSet" {
             client.replica_set = Some(value.clone());
