@@ -142,6 +142,17 @@ mod tests {
     }
 
     #[test]
+    fn cn_02_1_helpers_that_hand_on_what_helpers_make() {
+        let helpers = "from pymongo import MongoClient\ndef connect():\n    return MongoClient(URI)\ndef rates():\n    return connect()['a']['rates']\n";
+        let app = "source app.py\nfrom flask import Flask\nfrom helpers import rates\n@app.route('/')\ndef x():\n    return rates().find_one()\n";
+        assert_eq!(count("helpers.py", &format!("{helpers}{app}")), 1);
+        let kept = helpers
+            .replace("    return connect()", "    return client")
+            .replace("def rates", "client = connect()\ndef rates");
+        assert_eq!(count("helpers.py", &format!("{kept}{app}")), 0);
+    }
+
+    #[test]
     fn sdk_all_3_what_is_kept_is_not_made_again() {
         let cached = "const {MongoClient} = require('mongodb');\nlet cached = null;\nexports.handler = async (event) => { if (!cached) { cached = await MongoClient.connect(process.env.URI); } return cached.db().collection('x').findOne(); };";
         assert_eq!(count("a.js", cached), 0);

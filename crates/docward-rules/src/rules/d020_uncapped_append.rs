@@ -327,7 +327,7 @@ mod tests {
     fn dm_08_2_cut_on_the_way_taken_out_and_other_names() {
         use docward_model::Severity::{Info, Warn};
         let found = |text: &str| {
-            let found = crate::testing::check("D020", text);
+            let found = check("D020", text);
             found.into_iter().map(|finding| finding.severity).collect::<Vec<_>>()
         };
         let java = "source A.java\nimport org.springframework.data.mongodb.core.query.Update;\nclass A { void f(Object x) {\n  BasicDBObject element = new BasicDBObject(\"$each\", x);\n  element.append(\"$slice\", -5);\n  Update update = new Update();\n  update.push(\"comments\", element);\n} }\n";

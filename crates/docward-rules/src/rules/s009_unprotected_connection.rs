@@ -110,9 +110,8 @@ fn fault(uri: &ClientUri) -> Option<(String, Level, &'static str)> {
     // Where the string is computed, whether it says TLS is not known; who switches its checks off uses it.
     let is_computed = uri.is_partial && !uri.shows_all_hosts() && uri.option("tls").is_none();
     if is_computed && !uri.unchecked.is_empty() {
-        let is_asked_for = uri.unchecked.iter().all(|option| {
-            let name = docward_uri::canonical_name(option).unwrap_or(option);
-            uri.option(name).is_some_and(|option| option.is_asked_for)
+        let is_asked_for = uri.unchecked.iter().all(|written| {
+            uri.options.iter().any(|option| option.written == *written && option.is_asked_for)
         });
         let level = if is_asked_for { Level::Information } else { Level::Recommended };
         return Some((

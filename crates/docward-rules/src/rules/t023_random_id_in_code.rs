@@ -139,12 +139,12 @@ mod tests {
     fn dm_10_3_what_others_look_up_stays_small() {
         let severity = |name: &str| {
             let text = format!(
-                "source a.js\nconst {{ v4: uuidv4 }} = require('uuid');\nconst mongoose = require('mongoose');\nconst s = new mongoose.Schema({{_id: {{type: String, default: uuidv4}}}});\nmodule.exports = mongoose.model('{name}', s);"
+                "source a.py\nfrom beanie import Document\nfrom uuid import UUID, uuid4\nclass {name}(Document):\n    id: UUID = Field(default_factory=uuid4)\n"
             );
             check("T023", &text)[0].severity
         };
         use docward_model::Severity::{Info, Warn};
-        assert_eq!(["Brand", "categories", "Country"].map(severity), [Info; 3]);
+        assert_eq!(["Brand", "Categories", "Country"].map(severity), [Info; 3]);
         assert_eq!(["Product", "CountryVisit", "Player"].map(severity), [Warn; 3]);
     }
 
