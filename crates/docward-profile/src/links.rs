@@ -170,7 +170,9 @@ impl Links {
 pub struct Lookup {
     /// The collection that may refer to the other.
     pub from: Namespace,
-    /// Links of its documents.
+    /// The field that was looked up.
+    pub path: FieldPath,
+    /// Links of its documents, of which every value of the field was looked up.
     pub referring: Links,
     /// The collection that was asked.
     pub to: Namespace,
@@ -234,6 +236,7 @@ pub fn relate(
                 .get(from)
                 .into_iter()
                 .flatten()
+                .filter(|lookup| lookup.path == field.path)
                 .filter_map(|lookup| {
                     let same = |asked: &&RefField| asked.path == field.path;
                     Some((*lookup, lookup.referring.refs.iter().find(same)?))
@@ -304,7 +307,8 @@ fn candidate(
     let spelled = if mixed { share(field, target, hash::SPELLED) } else { (0, 0) };
     let part = |(found, tested): (u64, u64)| found as f64 / tested.max(1) as f64;
     let needs_conversion = part(spelled) > part(plain);
-    let (found, tested) = if needs_conversion { spelled } else { plain };
+    // Some of them may be written the other way: they are there all the same.
+    let (found, tested) = if needs_conversion { spelled } else { either(field, target, plain) };
     let contained = part((found, tested));
     if contained < 0.5 || found < 2 {
         return None;
@@ -401,6 +405,21 @@ fn share(field: &RefField, target: &Links, mark: u64) -> (u64, u64) {
     }
     let answers = field.values.iter().filter_map(known);
     answers.fold((0, 0), |(found, tested), is_id| (found + u64::from(is_id), tested + 1))
+}
+
+/// The share of `plain` with those values that exist in another spelling.
+fn either(field: &RefField, target: &Links, plain: (u64, u64)) -> (u64, u64) {
+    let is_spelled = |(h, _): &&(u64, u32)| {
+        target.ids.contains(*h) == Some(false)
+            && target.ids.contains(h ^ hash::SPELLED) == Some(true)
+    };
+    match plain {
+        (found, tested) if found < tested && found > 0 => {
+            let spelled = field.values.iter().filter(is_spelled).count() as u64;
+            ((found + spelled).min(tested), tested)
+        }
+        all => all,
+    }
 }
 
 /// What a reference's name speaks of: `items[].productId` of `items`, `product`.

@@ -26,7 +26,7 @@ pub fn security_clauses(
     let outcome = &with_withheld(outcome);
     let check = SelfCheck { view: View { evidence, settings, outcome }, evidence };
     let private = check.private();
-    let encryption = check.encryption("SE-7", private.0);
+    let encryption = check.encryption("SE-7", check.exposure().0);
     let item = |id, title, answer: Answer| signed_off(settings, id, title, answer);
     vec![
         item("SE-1", "Access control is on", check.access_control("SE-1")),
@@ -163,7 +163,9 @@ impl SelfCheck<'_> {
 
     /// SE-2: an address of the private network is not reached from outside; `0.0.0.0` may be.
     fn private(&self) -> Answer {
-        if let Some(answer) = self.ruled("SE-2", &["S002"]) {
+        // An address that leads there from outside is told by what is said of the address.
+        let bound_in_public = || self.ruled("SE-3", &["S005"]);
+        if let Some(answer) = self.ruled("SE-2", &["S002"]).or_else(bound_in_public) {
             return answer;
         }
         let inside = |a: &String| matches!(reach(a), Reach::Loopback | Reach::Private);
@@ -560,6 +562,10 @@ mod tests {
         check("SE-2", &format!("{}\n{}", bound("0.0.0.0"), network("")), Pass);
         check("SE-2", &bound("8.8.8.8"), Fail);
         check("SE-2", "uri mongodb://8.8.8.8", Unknown);
+        let public = r#"network {"public_ip": ["8.8.8.8"]}"#;
+        check("SE-2", &format!("{}\n{public}", bound("10.0.0.5")), Fail);
+        check("SE-7", &format!("{}\n{public}", bound("10.0.0.5")), Unknown);
+        check("SE-7", &bound("10.0.0.5"), Unknown);
         check("SE-3", &network(""), Pass);
         check("SE-3", r#"network {"public_ip": ["8.8.8.8"]}"#, Fail);
         check("SE-3", r#"network {"listener_port": [27017]}"#, Unknown);

@@ -692,7 +692,8 @@ impl<'u, 't> Scan<'u, 't> {
 }
 
 impl Scan<'_, '_> {
-    /// Whether a document is saved with a session, in a function that begins a transaction.
+    /// Whether a document is saved with a session, in a function that begins a transaction or has to be given
+    /// the session it reads with.
     fn is_in_transaction(&self, call: &Call<'_>, function: ScopeId) -> bool {
         let has_session = call.args.iter().any(|arg| match &arg.value.kind {
             Kind::Object(entries) => entries.iter().any(|entry| entry.name() == Some("session")),
@@ -700,10 +701,15 @@ impl Scan<'_, '_> {
             _ => false,
         });
         let text = self.function_text(function);
-        has_session
-            && ["withTransaction", "startTransaction", "with_transaction", "start_transaction"]
+        let begins =
+            ["withTransaction", "startTransaction", "with_transaction", "start_transaction"]
                 .iter()
-                .any(|word| text.contains(word))
+                .any(|word| text.contains(word));
+        let is_given = ["session: ClientSession", "session: mongoose.ClientSession"]
+            .iter()
+            .any(|word| text.contains(word))
+            && text.contains(".session(session)");
+        has_session && (begins || is_given)
     }
 
     /// Whether `User.objects` are rows of a relational database: its class is one of Django's own models, or the

@@ -34,9 +34,15 @@ impl<'u, 't> Scan<'u, 't> {
             let is_go = library == Library::Go;
             let stored =
                 if is_go { stored_structs(&self.values, self.text) } else { BTreeSet::new() };
-            for model in crate::read(library, self.text).models {
+            let models = crate::read(library, self.text).models;
+            let has_documents = models.iter().any(|model| model.collection.is_some());
+            let is_of_requests = !has_documents && is_folder_of_requests(self.within);
+            for model in models {
                 // Bodies of requests are models as well; only what is stored counts.
-                if library == Library::Pydantic && model.collection.is_none() && !model.embedded {
+                if library == Library::Pydantic
+                    && model.collection.is_none()
+                    && (!model.embedded || is_of_requests)
+                {
                     continue;
                 }
                 // Go gives tags to results of groupings and to bodies of requests as well; what is stored has
@@ -281,9 +287,19 @@ fn as_meant(mut types: Vec<BsonType>, text: &str, line: u32, leaf: &str) -> Vec<
     types
 }
 
+/// Whether a file lies where applications keep the bodies of requests and answers.
+fn is_folder_of_requests(file: &str) -> bool {
+    let folders = file.rsplit('/').skip(1);
+    let mut folders = folders.map(str::to_ascii_lowercase);
+    folders.any(|f| matches!(&*f, "schemas" | "schema" | "dto" | "dtos" | "requests" | "responses"))
+}
+
+/// Currencies without minor units, of which people write shops.
+const WHOLE: [&str; 10] = ["VND", "JPY", "KRW", "XAF", "XOF", "CLP", "PYG", "UGX", "RWF", "ISK"];
+
 /// Whether amounts are of a currency without minor units unless something else is said: `default: 'VND'`.
 fn has_whole_currency(text: &str) -> bool {
-    ["VND", "JPY", "KRW"].iter().any(|code| {
+    WHOLE.iter().any(|code| {
         text.match_indices(code).any(|(at, _)| {
             let before = text[..at].strip_suffix(['"', '\'']).map(str::trim_end);
             before
@@ -299,7 +315,7 @@ pub(super) fn names_whole_currency(text: &str) -> bool {
         ["VNPay", "vnpay", "VNPAY", "ZaloPay", "zalopay", "ZALOPAY", "PayOS", "payos"];
     let quoted = |code: &str| ['"', '\''].iter().any(|q| text.contains(&format!("{q}{code}{q}")));
     PROVIDERS.iter().any(|provider| text.contains(provider))
-        || (quoted("VND") && !quoted("USD") && !quoted("EUR"))
+        || (WHOLE.iter().any(|code| quoted(code)) && !quoted("USD") && !quoted("EUR"))
 }
 
 /// Whether a declaration lets whole numbers in only: `validate: Number.isInteger`, `@IsInt()` before it.

@@ -5,8 +5,8 @@ use std::fmt::Display;
 use docward_connect::{Amount, pool_for};
 use docward_model::{
     ClientUri, DataValue, DeclaredTopology, Draft, Evidence, Level, Location, NoteKind,
-    OptionValue, Purpose, Seen, Service, ServiceClass, Settings, Subject, Topology, Unit, UriNote,
-    client_uri::HOLE,
+    OptionValue, ProfileName, Purpose, Seen, Service, ServiceClass, Settings, Subject, Topology,
+    Unit, UriNote, client_uri::HOLE,
 };
 use docward_uri::nearest_option;
 
@@ -148,6 +148,14 @@ impl<'a> Client<'a> {
     pub fn may_be_meant(&self, option: &str, evidence: &Evidence) -> bool {
         self.uri.option(option).is_some_and(|option| option.may_be_meant)
             || self.serves_nobody(evidence)
+    }
+
+    /// Whether a figure is only a house's own idea of what is usual: source code says or leaves it, and nothing is
+    /// declared about the service that would show harm.
+    pub fn is_usual_elsewhere(&self, settings: &Settings) -> bool {
+        settings.profile == ProfileName::Neutral
+            && self.uri.site.is_some()
+            && self.service.is_none()
     }
 
     /// Whether processes that answer requests may live for a few calls only: their pools are small by intent.

@@ -21,7 +21,7 @@ declare_rule! {
     /// in hides neither), programs that
     /// do one thing and end, runs of tests (`.github/workflows`), and services whose `pool` is declared pass; the
     /// PHP driver has no pool. It is information where source code makes the client and nothing of its language answers
-    /// requests: a daemon has few threads.
+    /// requests: a daemon has few threads. So it is under the profile `neutral` for code whose service is not declared.
     ///
     /// ## Why it matters
     /// The sum of all pools has to fit the connection limit. Whoever did not choose a number cannot know
@@ -101,7 +101,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             )
             .data("default", u64::from(default))
             .data("change", change);
-        let draft = match client.serves_nobody(evidence) {
+        let draft = match client.serves_nobody(evidence) || client.is_usual_elsewhere(settings) {
             true => draft.level(Level::Information),
             false => draft,
         };

@@ -15,7 +15,8 @@ declare_rule! {
     /// Judges `maxPoolSize`. When requests per second and their time are declared for the service
     /// (`[[service]]` in `docward.toml`), the pool has to have requests × seconds × 1.5 connections, shared
     /// among the routers where the string leads to several; what is above the range is too much. Without
-    /// these figures the usual range holds, 50 to 200, for small applications as well: PP-1 knows no other. `maxPoolSize=0` has no limit at all. Strings for the own
+    /// these figures the usual range holds, 50 to 200, for small applications as well: PP-1 knows no other; under the
+    /// profile `neutral` a size that source code says is information then. `maxPoolSize=0` has no limit at all. Strings for the own
     /// machine pass, so do those that a tool is given (`mongosh`, `mongodump`) and those of programs that ask
     /// something and end. A size is information where it may be meant: a comment explains it, nothing of the language
     /// answers requests, or a connection string that is applied behind it may say otherwise. So is a small pool in a
@@ -102,7 +103,8 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             && (client.is_in_shell_script()
                 || client.has_larger_beside(evidence)
                 || (size >= 10 && client.is_short_lived(evidence)));
-        if is_small_by_intent || client.may_be_meant("maxPoolSize", evidence) {
+        let is_chosen = size > 0 && client.is_usual_elsewhere(settings);
+        if is_small_by_intent || is_chosen || client.may_be_meant("maxPoolSize", evidence) {
             draft = draft.level(Level::Information);
         }
         if let Some(needed) = needed {
@@ -184,6 +186,11 @@ mod tests {
         assert_eq!(severity("const next = require('next');", "  maxPoolSize: 2"), Warn);
         assert_eq!(severity(web, "  // each of 40 workers has a pool\n  maxPoolSize: 10"), Info);
         assert_eq!(severity(web, "  // TODO\n  maxPoolSize: 10"), Warn);
+        let text = format!(
+            "source a.js\n{web}\nconst mongoose = require('mongoose');\nmongoose.connect('mongodb://10.0.0.5/a', {{maxPoolSize: 10}});\n"
+        );
+        let with = |settings: &str| check_with("C018", settings, &text)[0].severity;
+        assert_eq!((with(""), with("profile=neutral")), (Warn, Info));
     }
 
     #[test]

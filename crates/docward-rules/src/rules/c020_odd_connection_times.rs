@@ -20,7 +20,8 @@ declare_rule! {
     /// 300,000. `waitQueueTimeoutMS`: 5,000 to 10,000. `connectTimeoutMS`: 10,000 to 30,000. Values are
     /// milliseconds, whatever unit the program uses. `waitQueueTimeoutMS` for a driver that has no such
     /// option (Go, Rust) is told as information, and so are 0 where that is what the driver does by itself,
-    /// idle times in shell scripts, times that a comment explains, and those of programs that answer no requests.
+    /// idle times in shell scripts, times that a comment explains, and those of programs that answer no requests;
+    /// under the profile `neutral` also those that source code says for a service that is not declared.
     ///
     /// ## Why it matters
     /// Connections that are closed too early are made again all the time, each with a login. A short wait
@@ -145,6 +146,7 @@ fn judge(client: &Client<'_>, time: &Time, evidence: &Evidence, cx: &mut Cx<'_>)
     };
     let is_default = unlimited && value == 0;
     let may_be_meant = (option == "maxIdleTimeMS" && client.is_in_shell_script())
+        || (value > 0 && client.is_usual_elsewhere(cx.settings()))
         || client.may_be_meant(option, evidence);
     cx.report(match is_default || may_be_meant {
         true => draft.level(Level::Information),

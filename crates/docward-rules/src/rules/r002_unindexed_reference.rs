@@ -137,6 +137,7 @@ fn draft(
         || docward_model::Seen::all(documents, docward_model::Unit::Documents),
         |p| p.seen(),
     );
+    let is_sample = collection.profile.as_ref().is_some_and(|p| p.documents < p.total);
     let draft = Draft::new(
         Subject::Field(ns.clone(), FieldPath::new(reference.path.as_str())),
         format!(
@@ -146,11 +147,12 @@ fn draft(
         ),
         "finding what refers to a document, and $lookup from the other side, read the whole collection",
         format!(
-            "create an index on `{path}`: \"all `{}` of one `{}`\" reads {} documents without it and about {} with it",
+            "create an index on `{path}`: \"all `{}` of one `{}`\" reads {} documents without it and {} with it",
             ns.collection,
             to.collection,
             text::count(documents),
-            text::count(per_parent)
+            // A sample shows fewer of each than there are.
+            if is_sample { "only its own".to_owned() } else { format!("about {}", text::count(per_parent)) }
         ),
         seen,
     )

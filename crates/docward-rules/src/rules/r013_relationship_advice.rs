@@ -141,7 +141,12 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             && !words::is_auxiliary_name(&relation.child.namespace.collection)
             && !has_preview(&relation)
         {
-            drafts.push(draft(collection, &relation, &relations::ruling(&relation, &bounds)));
+            let ruling = relations::ruling(&relation, &bounds);
+            // A sample of the children shows fewer of each parent than there are: too few to advise embedding.
+            let is_counted = relation.complete || relation.tie == Tie::ParentHoldsChildren;
+            if is_counted || ruling.choice == Choice::Reference {
+                drafts.push(draft(collection, &relation, &ruling));
+            }
         }
     }
     fold::report(cx, ns, drafts, "refer to other collections");

@@ -361,6 +361,19 @@ mod tests {
     }
 
     #[test]
+    fn sc_7_names_in_texts_of_kotlin_are_no_passwords() {
+        let text = |login: &str| {
+            format!(
+                "source A.kt\nimport com.mongodb.kotlin.client.MongoClient\nval pw = System.getenv(\"PW\")\nval base = \"shop\"\nval c = MongoClient.create(\"mongodb+srv://{login}@cluster0.k3x9q.mongodb.net/$base?w=majority\")\n"
+            )
+        };
+        for rule in ["S020", "C029"] {
+            assert!(check(rule, &text("shop:$pw")).is_empty(), "{rule}");
+        }
+        assert_eq!(check("S020", &text("shop:k7Qw2ZpLx9Rt4Vbn")).len(), 1);
+    }
+
+    #[test]
     fn sc_7_forms_are_no_strings() {
         let form = "mongodb+srv://(User):(Password)@(Cluster)/(database name)?w=majority";
         for (file, text) in [

@@ -380,6 +380,17 @@ fn ends_with(name: &str, word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     #[test]
+    fn dm_09_2_bodies_of_requests_are_not_stored() {
+        let text = |file: &str| {
+            format!(
+                "source {file}\nfrom beanie import PydanticObjectId\nfrom pydantic import BaseModel\nclass ItemCreate(BaseModel):\n    total_price: float\nclass OrderCreate(BaseModel):\n    items: list[ItemCreate]\n"
+            )
+        };
+        let count = |file: &str| check("T020", &text(file)).len();
+        assert_eq!((count("app/schemas/order.py"), count("app/models/order.py")), (0, 1));
+    }
+
+    #[test]
     fn dm_09_2_parts_of_documents_counts_and_djongo() {
         let count = |text: &str| check("T020", text).len();
         let parts = "source Flight.java\npackage a.model;\nimport org.springframework.data.mongodb.core.mapping.Document;\nimport java.util.List;\n@Document\npublic class Flight {\n  private String id;\n  private List<Seat> seats;\n}\nsource Seat.java\npackage a.model;\npublic class Seat {\n  private String number;\n  private double price;\n}\n";

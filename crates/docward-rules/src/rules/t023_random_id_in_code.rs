@@ -15,7 +15,8 @@ declare_rule! {
     /// `uuidv4()`, `UUID.randomUUID()`, `nanoid()`). The `_id` of an element of an array or of an object within a
     /// document is no key of a collection, what migrations, other scripts and programs that end by themselves make once
     /// does no harm, and an id with a length of its own (`nanoid(7)`) is made to be read and typed. It is information
-    /// in a collection that others look something up in and that stays small (`brand`, `category`, `country`).
+    /// in a collection that others look something up in and that stays small (`brand`, `category`, `country`). Three
+    /// or more models with random keys are a habit of the project and told once.
     ///
     /// ## Why it matters
     /// New keys land all over the index: pages split, more of the index must be in memory, and writes slow down
@@ -51,11 +52,27 @@ declare_rule! {
     check: Deployment(check),
 }
 
+/// Models with random keys that make it a habit of the project, told once.
+const HABIT: usize = 3;
+
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let Some(found) = &evidence.code else { return };
-    for field in &found.fields {
-        let Some(made_by) = field.made_by.as_deref().filter(|_| field.path == "_id") else {
-            continue;
+    let random = || {
+        let fields = found.fields.iter().filter(|field| field.path == "_id");
+        fields.filter_map(|field| Some((field, field.made_by.as_deref()?)))
+    };
+    let growing: Vec<&DeclaredField> = random()
+        .map(|(field, _)| field)
+        .filter(|f| !f.model.is_empty() && !stays_small(f))
+        .collect();
+    let told_for_all = growing.first().filter(|_| growing.len() >= HABIT);
+    for (field, made_by) in random() {
+        let others = match told_for_all.filter(|_| !field.model.is_empty()) {
+            Some(first) if std::ptr::eq(*first, field) => {
+                format!(", and so are those of {} more models", growing.len() - 1)
+            }
+            Some(_) => continue,
+            None => String::new(),
         };
         let of =
             if field.model.is_empty() { String::new() } else { format!(" of `{}`", field.model) };
@@ -64,7 +81,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             evidence,
             &field.place,
             &field.model,
-            format!("the `_id`{of} is random (`{made_by}`)"),
+            format!("the `_id`{of} is random (`{made_by}`){others}"),
             "new keys land all over the index: pages split and writes slow down as data grows",
             "leave _id to the driver, or use an id that rises (UUIDv7, ULID) kept as binary; keep the random one in a field of its own",
         );
@@ -146,6 +163,22 @@ mod tests {
         use docward_model::Severity::{Info, Warn};
         assert_eq!(["Brand", "Categories", "Country"].map(severity), [Info; 3]);
         assert_eq!(["Product", "CountryVisit", "Player"].map(severity), [Warn; 3]);
+    }
+
+    #[test]
+    fn dm_10_3_a_habit_is_told_once() {
+        let model = |name: &str| {
+            format!("class {name}(Document):\n    id: UUID = Field(default_factory=uuid4)\n")
+        };
+        let found = |names: &[&str]| {
+            let models: String = names.iter().map(|name| model(name)).collect();
+            let head = "source a.py\nfrom beanie import Document\nfrom uuid import UUID, uuid4\n";
+            check("T023", &format!("{head}{models}"))
+        };
+        assert_eq!(found(&["Order", "Player"]).len(), 2);
+        let habit = found(&["Brand", "Order", "Player", "Visit"]);
+        assert_eq!(habit.len(), 1);
+        assert!(habit[0].what.contains("`Order`") && habit[0].what.contains("of 2 more"));
     }
 
     #[test]

@@ -169,7 +169,10 @@ pub(super) fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) ->
                 _ => l.rest(node, scope),
             }
         }
-        "string_literal" | "multiline_string_literal" => l.fragments(node, scope),
+        "string_literal" | "multiline_string_literal" => {
+            let text = l.fragments(node, scope);
+            with_names(text, l.text(node), node.start_byte())
+        }
         "number_literal" | "float_literal" => Kind::Number(l.text(node)),
         "identifier" | "this_expression" => match l.text(node) {
             "true" => Kind::Bool(true),
@@ -252,4 +255,49 @@ fn arguments<'t>(l: &mut Lower<'_, 't>, list: Node<'_>, scope: ScopeId) -> Vec<A
             }
         })
         .collect()
+}
+
+/// A text in which `$name` stands for the value of a name: to the grammar that is text, in pieces.
+fn with_names<'t>(text: Kind<'t>, source: &'t str, start: usize) -> Kind<'t> {
+    let Kind::Text(held) = text else { return text };
+    let mut parts = Vec::new();
+    let mut held = held.into_iter().peekable();
+    while let Some(part) = held.next() {
+        let Part::Text(Cow::Borrowed(text), at) = part else {
+            parts.push(part);
+            continue;
+        };
+        let mut end = at + text.len();
+        let follows = |next: &Part<'t>, end: usize| matches!(next, Part::Text(Cow::Borrowed(_), at) if *at == end);
+        while let Some(Part::Text(more, _)) = held.next_if(|next| follows(next, end)) {
+            end += more.len();
+        }
+        let whole = source.get(at.saturating_sub(start)..end.saturating_sub(start));
+        split(whole.unwrap_or(text), at, &mut parts);
+    }
+    Kind::Text(parts)
+}
+
+fn split<'t>(text: &'t str, at: usize, parts: &mut Vec<Part<'t>>) {
+    let is_name = |c: char| c.is_alphanumeric() || c == '_';
+    let mut begin = 0;
+    for (dollar, _) in text.match_indices('$') {
+        let rest = &text[dollar + 1..];
+        let name = &rest[..rest.find(|c| !is_name(c)).unwrap_or(rest.len())];
+        if dollar < begin
+            || name.starts_with(|c: char| !c.is_alphabetic() && c != '_')
+            || name.is_empty()
+        {
+            continue;
+        }
+        if dollar > begin {
+            parts.push(Part::Text(Cow::Borrowed(&text[begin..dollar]), at + begin));
+        }
+        let (from, end) = (at + dollar + 1, at + dollar + 1 + name.len());
+        parts.push(Part::Hole(Box::new(Expr { at: from, end, kind: Kind::Name(name) })));
+        begin = dollar + 1 + name.len();
+    }
+    if begin < text.len() {
+        parts.push(Part::Text(Cow::Borrowed(&text[begin..]), at + begin));
+    }
 }

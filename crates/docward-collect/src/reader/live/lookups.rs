@@ -9,8 +9,14 @@ use std::collections::BTreeMap;
 use docward_profile::{Links, Lookup, MANY, Profiler};
 use mongodb::bson::{Bson, RawBsonRef, RawDocument, oid::ObjectId};
 
-use super::{super::Reader, Deployment, catalogue::Listed, trouble::words};
-use crate::engine::Slot;
+use super::{
+    super::Reader,
+    Deployment,
+    catalogue::Listed,
+    documents::GLANCE,
+    trouble::{LiveTrouble, words},
+};
+use crate::{engine::Slot, trouble::Trouble};
 
 /// Documents kept of a collection, and their bytes.
 const KEPT: usize = 128;
@@ -18,13 +24,13 @@ const KEPT_BYTES: usize = 512 * 1024;
 /// Bytes kept of all collections together.
 const ALL_BYTES: usize = 32 * 1024 * 1024;
 /// Values of a field that are looked up.
-const VALUES: usize = 128;
+const VALUES: usize = 512;
 /// Bytes that one question may bring, as far as the mean size of a document tells.
 const ANSWER: u64 = 2 * 1024 * 1024;
 /// Values asked for at a time.
-const AT_ONCE: u64 = 32;
+const AT_ONCE: u64 = 128;
 /// Questions to one deployment.
-const QUESTIONS: usize = 2_000;
+const QUESTIONS: usize = 5_000;
 
 /// Some documents of each collection, each with the same chance as those before it.
 #[derive(Default)]
@@ -104,37 +110,50 @@ impl Reader<'_, '_, '_> {
             .iter()
             .map(|(slot, some)| (*slot, links_of(some.documents.iter().map(Vec::as_slice))))
             .collect();
-        let only_by_name = collections.len() > MANY;
         let mut questions = 0;
-        for from in collections {
-            let (Some(some), Some(referring)) =
-                (kept.collections.get(&from.slot), links.get(&from.slot))
-            else {
-                continue;
-            };
-            for to in &targets {
-                let Some(target) = links.get(&to.slot) else { continue };
-                let fields =
-                    referring.may_refer(&from.namespace, &to.namespace, target, only_by_name);
-                let mut found: Vec<Vec<u8>> = Vec::new();
-                for path in &fields {
-                    let values = values_at(&some.documents, &path.dotted());
-                    let asked = self.found(deployment, to, &values, &mut questions);
-                    match asked {
-                        Some(documents) => found.extend(documents),
-                        None => return,
+        // What is named after a collection is asked first: there may be too much to ask.
+        let passes: &[bool] = if collections.len() > MANY { &[true] } else { &[true, false] };
+        for &named in passes {
+            for from in collections {
+                let (Some(some), Some(referring)) =
+                    (kept.collections.get(&from.slot), links.get(&from.slot))
+                else {
+                    continue;
+                };
+                for to in &targets {
+                    let Some(target) = links.get(&to.slot) else { continue };
+                    let (here, there) = (&from.namespace, &to.namespace);
+                    let by_name = referring.may_refer(here, there, target, true);
+                    let paths = match named {
+                        true => by_name,
+                        false => {
+                            let mut others = referring.may_refer(here, there, target, false);
+                            others.retain(|path| !by_name.contains(path));
+                            others
+                        }
+                    };
+                    for path in paths {
+                        let (documents, values) = values_at(&some.documents, &path.dotted());
+                        let asked = self.found(deployment, to, &values, &mut questions);
+                        let Some(found) = asked else { return };
+                        // What nothing was found of is no reference, or one of which everything is gone.
+                        if found.is_empty() {
+                            continue;
+                        }
+                        let all = documents == some.documents.len();
+                        self.table.lookups.push(Lookup {
+                            from: here.clone(),
+                            path: path.clone(),
+                            referring: match all {
+                                true => referring.clone(),
+                                false => {
+                                    links_of(some.documents[..documents].iter().map(Vec::as_slice))
+                                }
+                            },
+                            to: there.clone(),
+                            found: links_of(found.iter().map(Vec::as_slice)),
+                        });
                     }
-                }
-                // What nothing was found of is no reference, or one of which everything is gone.
-                if !found.is_empty() {
-                    found.sort_unstable();
-                    found.dedup();
-                    self.table.lookups.push(Lookup {
-                        from: from.namespace.clone(),
-                        referring: referring.clone(),
-                        to: to.namespace.clone(),
-                        found: links_of(found.iter().map(Vec::as_slice)),
-                    });
                 }
             }
         }
@@ -153,24 +172,39 @@ impl Reader<'_, '_, '_> {
         let mut found = Vec::new();
         for some in values.chunks(at_once) {
             *questions += 1;
-            if self.is_stopped() || *questions > QUESTIONS {
+            if *questions > QUESTIONS {
+                self.progress.note(&format!(
+                    "{}: not all that collections may refer to was looked up; --full finds what is missing",
+                    deployment.session.name
+                ));
                 return None;
             }
             let ids = some.iter().flat_map(|id| [Some(id.clone()), spelled(id)]).flatten();
             let asked = deployment.session.by_ids(&to.namespace, ids.collect());
-            match deployment.session.wait(asked) {
+            let mut asked = std::pin::pin!(asked);
+            let answer = loop {
+                if self.is_stopped() {
+                    return None;
+                }
+                let glance = async { tokio::time::timeout(GLANCE, &mut asked).await };
+                if let Ok(answer) = deployment.session.wait(glance) {
+                    break answer;
+                }
+            };
+            match answer {
                 // The first few tell whether the field refers to this collection at all.
                 Ok(documents) if documents.is_empty() && found.is_empty() => break,
                 Ok(documents) => {
                     found.extend(documents.into_iter().map(|document| document.into_bytes()));
                 }
                 Err(error) => {
-                    self.progress.note(&format!(
-                        "{}: what other collections refer to was not looked up: {}",
-                        to.namespace,
-                        words(&error)
-                    ));
-                    return None;
+                    let trouble = LiveTrouble::Failed {
+                        what: format!("looking up what others refer to in {}", to.namespace),
+                        why: words(&error),
+                        rest: "references to it may be missing",
+                    };
+                    self.troubles.add_for(&*deployment.session.name, &Trouble::Live(trouble));
+                    return Some(Vec::new());
                 }
             }
         }
@@ -193,22 +227,27 @@ fn spelled(id: &Bson) -> Option<Bson> {
     }
 }
 
-/// Different values that documents hold at a path, in arrays as well; not more than are looked up.
-fn values_at(documents: &[Vec<u8>], path: &str) -> Vec<Bson> {
+/// Different values that the first documents hold at a path, in arrays as well, and how many documents these are:
+/// every value of theirs is looked up, and not more than a few hundred.
+fn values_at(documents: &[Vec<u8>], path: &str) -> (usize, Vec<Bson>) {
     let names: Vec<&str> = path.split('.').collect();
-    let mut values = Vec::new();
-    for document in documents {
+    let mut values: Vec<Bson> = Vec::new();
+    for (at, document) in documents.iter().enumerate() {
         let Ok(document) = RawDocument::from_bytes(document) else { continue };
         let mut here = Vec::new();
         collect(RawBsonRef::Document(document), &names, &mut here);
-        // Long lists would leave no room for the other documents.
-        for value in here.into_iter().take(8) {
-            if values.len() < VALUES && !values.contains(&value) {
+        here.retain(|value| !values.contains(value));
+        // One long list is asked for as a whole.
+        if !values.is_empty() && values.len() + here.len() > VALUES {
+            return (at, values);
+        }
+        for value in here.into_iter().take(4 * VALUES) {
+            if !values.contains(&value) {
                 values.push(value);
             }
         }
     }
-    values
+    (documents.len(), values)
 }
 
 fn collect(value: RawBsonRef<'_>, names: &[&str], values: &mut Vec<Bson>) {
@@ -274,11 +313,17 @@ mod tests {
         .iter()
         .map(|document| serialize_to_vec(document).unwrap())
         .collect();
-        let at = |path| values_at(&documents, path);
+        let at = |path| values_at(&documents, path).1;
         assert_eq!(at("a.id"), [Bson::Int32(1)]);
         assert_eq!(at("items.id"), [2, 3, 4].map(Bson::Int32));
         assert_eq!(at("tags"), ["p".into(), Bson::from("q")]);
         assert!(at("items").iter().all(|value| *value == Bson::Int32(7)));
         assert!(at("gone.id").is_empty());
+        let long = |n: i32| {
+            let ids: Vec<Bson> = (n..n + 300).map(Bson::Int32).collect();
+            serialize_to_vec(&doc! { "ids": ids }).unwrap()
+        };
+        let (documents, values) = values_at(&[long(0), long(1000), long(2000)], "ids");
+        assert_eq!((documents, values.len()), (1, 300), "all of the first, none of the second");
     }
 }
