@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use docward_model::{BsonType, DesignModel, DesignWrite, text};
+use docward_model::{BsonType, DesignModel, DesignRead, DesignWrite, text};
 
 use crate::capacity::{self, Capacity};
 use crate::collection::{CollectionPlan, Purpose};
@@ -122,8 +122,7 @@ fn single_reads(model: &DesignModel, decisions: &[Decision]) -> DesignCheck {
         let counted =
             read.counts.iter().chain(read.sums.iter().map(|(name, _)| name)).any(|name| {
                 let decision = decisions.iter().find(|d| d.relationship == *name);
-                let is_sum = read.sums.iter().any(|(of, _)| of == name);
-                decision.is_some_and(|decision| is_counted_apart(decision, is_sum))
+                decision.is_some_and(|decision| is_counted_apart(decision, read))
             });
         if apart || counted {
             several.push(read.name.as_str());
@@ -238,13 +237,11 @@ fn is_one_document(model: &DesignModel, decisions: &[Decision], write: &DesignWr
 
 /// Whether a count or sum over the children of a parent reads their documents each time. A parent that lists
 /// their ids has the number of them.
-fn is_counted_apart(decision: &Decision, is_sum: bool) -> bool {
-    let kept = decision
-        .patterns
-        .iter()
-        .any(|pattern| matches!(pattern, Pattern::Computed { .. } | Pattern::Approximation { .. }));
+fn is_counted_apart(decision: &Decision, read: &DesignRead) -> bool {
+    let is_sum = read.sums.iter().any(|(of, _)| *of == decision.relationship);
     let listed = decision.patterns.first() == Some(&Pattern::ChildrenInParent);
-    decision.choice == Some(Choice::Reference) && !kept && (is_sum || !listed)
+    let is_apart = decision.choice == Some(Choice::Reference) && !decision.keeps(read);
+    is_apart && (is_sum || !listed)
 }
 
 fn aggregates(model: &DesignModel, decisions: &[Decision]) -> DesignCheck {
@@ -255,11 +252,16 @@ fn aggregates(model: &DesignModel, decisions: &[Decision]) -> DesignCheck {
             let Some(decision) = decisions.iter().find(|d| d.relationship == *name) else {
                 continue;
             };
-            let is_sum = read.sums.iter().any(|(of, _)| of == name);
-            if !is_counted_apart(decision, is_sum) {
+            if !is_counted_apart(decision, read) {
                 continue;
             }
-            counted |= read.counts.contains(name);
+            let has_count = |pattern: &Pattern| {
+                matches!(
+                    pattern,
+                    Pattern::Computed { counts: true, .. } | Pattern::Approximation { .. }
+                )
+            };
+            counted |= read.counts.contains(name) && !decision.patterns.iter().any(has_count);
             if !repeated.contains(&read.name.as_str()) {
                 repeated.push(read.name.as_str());
             }

@@ -176,7 +176,7 @@ fn spared(decision: &Decision, r: &Relationship, read: &DesignRead) -> (bool, bo
     let is_one_kind = r.parent == r.child;
     let all_in = |in_parent: bool| fetched().all(|with| decision.spares(with, in_parent));
     let listed = decision.patterns.first() == Some(&Pattern::ChildrenInParent);
-    let figures = decision.is_kept() || listed && !sums;
+    let figures = decision.keeps(read) || listed && !sums;
     let in_parent =
         (read.from != r.child || is_one_kind) && all_in(true) && (figures || !(counts || sums));
     let is_fetched = fetched().next().is_some();

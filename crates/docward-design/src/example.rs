@@ -148,10 +148,12 @@ impl Maker<'_> {
         version.unwrap_or(1) as i32
     }
 
-    /// The entity that is embedded.
+    /// The entity that is embedded or shown.
     fn child(&self, origin: &Origin) -> Option<&Entity> {
         match origin {
-            Origin::Embedded(name) => self.model.entity(&self.model.relationship(name)?.child),
+            Origin::Embedded(name) | Origin::Preview(name) => {
+                self.model.entity(&self.model.relationship(name)?.child)
+            }
             _ => None,
         }
     }

@@ -86,7 +86,7 @@ fn scalar(value: &Bson) -> String {
 }
 
 /// Words that cannot name a parameter, and the parameter that is always there.
-const TAKEN: &[&str] = &[
+const WORDS: &[&str] = &[
     "arguments",
     "await",
     "break",
@@ -137,28 +137,21 @@ const TAKEN: &[&str] = &[
     "while",
     "with",
     "yield",
-    // Names the functions use themselves.
-    "_id",
-    "added",
-    "after",
-    "before",
-    "changes",
-    "counted",
-    "done",
-    "element",
-    "found",
-    "parent",
-    "last",
-    "marked",
-    "page",
-    "pages",
-    "rest",
-    "start",
-    "error",
-    "ids",
-    "older",
-    "placed",
 ];
+
+/// Names that the functions have for what they make on their way, and for each other's help. A parameter of
+/// such a name would hide behind it, or hide it.
+const OWN: &[&str] = &[
+    "_id", "above", "added", "after", "all", "archived", "attempt", "before", "changes", "counted",
+    "current", "deepest", "document", "done", "element", "error", "found", "from", "gone", "has",
+    "ids", "ignored", "keeper", "label", "last", "levels", "marked", "moved", "name", "next",
+    "number", "old", "older", "one", "open", "own", "page", "pages", "pairs", "parent", "pick",
+    "placed", "rest", "result", "session", "set", "shown", "some", "start", "text", "update",
+    "upgraded", "value", "was",
+];
+
+/// What names begin with that functions make of names of the model: `ofCustomerId`, `inBookReader`.
+const DERIVED: &[&str] = &["in", "of"];
 
 /// A name for a parameter made of a name of the model: `postId`, `class_`.
 pub(crate) fn parameter(name: &str) -> String {
@@ -170,7 +163,9 @@ pub(crate) fn parameter(name: &str) -> String {
     if made.is_empty() || made.starts_with(|c: char| c.is_numeric()) {
         made.insert(0, '_');
     }
-    if TAKEN.contains(&made.as_str()) {
+    let taken = WORDS.contains(&made.as_str()) || OWN.contains(&made.as_str());
+    let derived = parts.len() > 1 && DERIVED.contains(&parts[0].as_str());
+    if taken || derived {
         made.push('_');
     }
     made
@@ -243,6 +238,9 @@ mod tests {
         assert_eq!(parameter("line_item"), "lineItem");
         assert_eq!(parameter("2fa"), "_2fa");
         assert_eq!(parameter("db"), "db_");
+        assert_eq!(parameter("attempt"), "attempt_");
+        assert_eq!(parameter("of_customer_id"), "ofCustomerId_");
+        assert_eq!(parameter("office"), "office");
         assert_eq!(member_of("a", "first name"), "a[\"first name\"]");
     }
 }

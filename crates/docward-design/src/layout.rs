@@ -327,6 +327,32 @@ pub(crate) fn declared(entity: &Entity) -> Vec<Planned> {
     fields
 }
 
+/// The field that tells the kinds of an entity apart, where none of the declared ones does.
+fn kind_field(entity: &Entity) -> Option<Planned> {
+    let name = crate::pattern::discriminator(entity);
+    if entity.variants.is_empty() || entity.field(&name).is_some() {
+        return None;
+    }
+    let values: Vec<String> = entity.variants.iter().map(|variant| variant.name.clone()).collect();
+    let longest = values.iter().map(|name| name.len() as u64).max().unwrap_or(8);
+    let origin = Origin::Pattern("polymorphic");
+    let bytes = (longest, longest);
+    Some(Planned { values, bytes, ..Planned::new(name, BsonType::String, origin) })
+}
+
+/// What a preview shows of a child: all fields, or those that are named, and the one they are sorted by
+/// (GC-36). Fields of some kinds come with the one that says of which kind a child is (PT-poly.1).
+pub(crate) fn previewed(child: &Entity, by: &str, fields: &[String]) -> Vec<Planned> {
+    let mut all: Vec<Planned> = kind_field(child).into_iter().collect();
+    all.extend(declared(child));
+    let named = |name: &str| fields.is_empty() || name == by || fields.iter().any(|f| f == name);
+    let of_kinds = all.iter().any(|field| field.kinds.is_some() && named(&field.name));
+    let kind =
+        (of_kinds && !child.variants.is_empty()).then(|| crate::pattern::discriminator(child));
+    all.retain(|field| named(&field.name) || kind.as_ref() == Some(&field.name));
+    all
+}
+
 /// The fields that keep a sum.
 pub(crate) struct Summed {
     pub(crate) sum: String,
@@ -422,20 +448,7 @@ impl<'m> Layout<'m> {
         let mut listed: &[String] = &[];
         for pattern in patterns {
             match pattern {
-                Pattern::Polymorphic { discriminator } if entity.field(discriminator).is_none() => {
-                    let names: Vec<String> =
-                        entity.variants.iter().map(|variant| variant.name.clone()).collect();
-                    let longest = names.iter().map(|n| n.len() as u64).max().unwrap_or(8);
-                    fields.push(Planned {
-                        values: names,
-                        bytes: (longest, longest),
-                        ..Planned::new(
-                            discriminator.clone(),
-                            BsonType::String,
-                            Origin::Pattern("polymorphic"),
-                        )
-                    });
-                }
+                Pattern::Polymorphic { .. } => fields.extend(kind_field(entity)),
                 Pattern::Attribute { fields } => listed = fields,
                 Pattern::SchemaVersioning { .. } => {
                     let origin = Origin::Pattern("schema versioning");
@@ -504,12 +517,13 @@ impl<'m> Layout<'m> {
     /// Copies of fields of another entity, as an object.
     pub(crate) fn copies(&self, name: String, of: &str, fields: &[String]) -> Option<Planned> {
         let source = self.model.entity(of)?;
+        let all = declared(source);
         let copied: Vec<Planned> = fields
             .iter()
-            .filter_map(|field| source.field(field))
+            .filter_map(|name| all.iter().find(|field| field.name == *name))
             .map(|field| {
                 let path = format!("{of}.{}", field.name);
-                Planned { origin: Origin::Copy(path), ..own(field) }
+                Planned { origin: Origin::Copy(path), ..field.clone() }
             })
             .collect();
         Some(Planned::object(name, Origin::Copy(of.to_owned()), copied))
@@ -656,15 +670,10 @@ impl<'m> Layout<'m> {
             _ => None,
         });
         let listed = listed.filter(|_| fields.is_empty()).unwrap_or_default();
-        // Elements carry the field they are sorted by (GC-36).
-        let shown = |field: &&EntityField| {
-            fields.is_empty() && !listed.contains(&field.name)
-                || fields.contains(&field.name)
-                || field.name == by
-        };
-        inside.extend(child.fields.iter().filter(shown).map(|field| {
+        let shown = previewed(child, by, fields).into_iter();
+        inside.extend(shown.filter(|field| !listed.contains(&field.name)).map(|field| {
             let path = format!("{}.{}", child.name, field.name);
-            Planned { origin: Origin::Copy(path), ..own(field) }
+            Planned { origin: Origin::Copy(path), ..field }
         }));
         inside.extend(attributes(child, listed));
         let cap = |number: u64| number.min(newest);

@@ -43,6 +43,7 @@ pub mod statement;
 mod table;
 mod tail;
 pub mod validator;
+mod written;
 mod yaml;
 
 pub use capacity::{Capacity, Crossing};

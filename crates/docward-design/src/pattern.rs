@@ -9,6 +9,7 @@ use crate::attribute;
 use crate::decide::{Choice, Ruling, is_outlier};
 use crate::derive::{self, Question};
 use crate::facts::{Bounds, Facts, Growth, Kind};
+use crate::plan::Decision;
 use crate::{aging, size};
 
 /// A pattern with what it needs to be built.
@@ -445,7 +446,15 @@ impl Made {
         }
         let reading: f64 = repeated.iter().map(|read| read.per_second).sum();
         let arriving = changes(model, &relationship.child, &sums);
-        let stale = repeated.iter().all(|read| read.tolerates_stale);
+        // The update of a preview takes count and sums along (PT-subset.2): what it does not write anyway are
+        // changes of what is summed.
+        let previewed = self.patterns.iter().any(|p| matches!(p, Pattern::Subset { .. }));
+        let along = if previewed { changes(model, &relationship.child, &[]) } else { 0.0 };
+        // Who sums has to look at every child, and counts them on the way.
+        let only_counted: Vec<&&DesignRead> =
+            repeated.iter().filter(|read| !summing(read)).collect();
+        let stale = !only_counted.is_empty()
+            && repeated.iter().all(|read| read.tolerates_stale || summing(read));
         let embedded = choice == Choice::Embed;
         let paged = self.patterns.iter().any(|p| matches!(p, Pattern::Outlier { .. }));
         let counted = embedded && repeated.iter().all(|read| !summing(read));
@@ -455,26 +464,64 @@ impl Made {
                 .push("embedded children are counted by `$size`, without another read".into());
             return;
         }
-        if reading < REPEATED * arriving {
+        if reading < REPEATED * (arriving - along) {
             if counted {
                 self.remarks.push(
                     "embedded children are counted by `$size` of the list, and of the pages of those few parents that have some".to_owned(),
                 );
             }
-            if stale && arriving >= BUSY && !embedded {
+            let counts = repeated.iter().any(counting);
+            let rough = stale && arriving >= BUSY && !embedded && !previewed;
+            if previewed && counts {
+                self.patterns.push(Pattern::Computed { counts, sums: Vec::new() });
+            } else if rough {
                 self.patterns.push(Pattern::Approximation { step: 100 });
+            }
+            let kept = previewed && counts || rough;
+            if kept && sums.is_empty() {
                 return;
             }
             self.remarks.push(format!(
                 "the {} is read {reading:.1} times a second and changes {arriving:.1} times: below {REPEATED}:1 it is not worth keeping (GC-47)",
-                if repeated.iter().any(counting) { "count" } else { "sum" }
+                if counts && !kept { "count" } else { "sum" }
             ));
+            if !sums.is_empty()
+                && repeated.iter().all(|read| read.tolerates_stale || !summing(read))
+            {
+                self.remarks.push(format!(
+                    "a sum that may be out of date can be worked out by a job now and then, into a field of `{}` that you declare beside the time it was made (PT-computed.2)",
+                    relationship.parent
+                ));
+            }
             return;
         }
         // An average is a sum and a count.
         let counts = !sums.is_empty() || repeated.iter().any(counting);
         self.patterns.push(Pattern::Computed { counts, sums });
     }
+}
+
+/// Without a preview, figures that its update took along are kept where they are worth a write of their own.
+pub(crate) fn alone(model: &DesignModel, decision: &mut Decision) {
+    let name = &decision.relationship;
+    let wanted = |read: &&DesignRead| {
+        read.counts.contains(name) || read.sums.iter().any(|(of, _)| of == name)
+    };
+    let reading: f64 = model.reads.iter().filter(wanted).map(|read| read.per_second).sum();
+    let (relationship, choice) = (model.relationship(name), decision.choice);
+    let is_worth = |pattern: &Pattern| match pattern {
+        Pattern::Computed { sums, .. } => {
+            relationship.is_none_or(|r| reading >= REPEATED * changes(model, &r.child, sums))
+        }
+        _ => true,
+    };
+    if choice != Some(Choice::Reference) || decision.patterns.iter().all(is_worth) {
+        return;
+    }
+    decision.patterns.retain(is_worth);
+    decision.remarks.push(format!(
+        "count and sums are read {reading:.1} times a second, and change too often to be written for that alone (GC-47)"
+    ));
 }
 
 /// How often documents of an entity come, change or go, a second.

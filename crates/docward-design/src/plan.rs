@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use docward_model::{
-    BsonType, ChildGrowth, DesignModel, Entity, EntityField, ProfileName, Relationship, Spread,
-    With, text,
+    BsonType, ChildGrowth, DesignModel, DesignRead, DesignWrite, Entity, EntityField, ProfileName,
+    Relationship, Spread, With, text,
 };
 
 use crate::capacity::{self, Capacity};
@@ -19,7 +19,7 @@ use crate::layout::{Layout, Rank, declared, document_bytes, has_part_id, own};
 use crate::naming::Naming;
 use crate::pattern::{self, Pattern};
 use crate::sensitivity::{Around, Turn, turns};
-use crate::{preview, quantile, remarks, size};
+use crate::{preview, quantile, remarks, size, written};
 
 /// What was decided about one relationship.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,11 +70,18 @@ impl Decision {
         })
     }
 
-    /// Whether the parent has a count or sums of its children.
-    pub(crate) fn is_kept(&self) -> bool {
-        let kept =
-            |p: &Pattern| matches!(p, Pattern::Computed { .. } | Pattern::Approximation { .. });
-        self.patterns.iter().any(kept)
+    /// Whether the parent has the count and the sums that a read wants of its children. A rough count is no
+    /// sum.
+    pub(crate) fn keeps(&self, read: &DesignRead) -> bool {
+        let counts = read.counts.contains(&self.relationship);
+        let sums = || read.sums.iter().filter(|(of, _)| *of == self.relationship);
+        self.patterns.iter().any(|pattern| match pattern {
+            Pattern::Computed { counts: counted, sums: summed } => {
+                (!counts || *counted) && sums().all(|(_, field)| summed.contains(field))
+            }
+            Pattern::Approximation { .. } => sums().next().is_none(),
+            _ => false,
+        })
     }
 }
 
@@ -191,6 +198,7 @@ pub fn design(model: &DesignModel, profile: ProfileName, bounds: &Bounds) -> Des
     // Ids and copies that the first round put beside the declared fields have a size too.
     deciding.first = std::mem::take(&mut deciding.made);
     deciding.all();
+    deciding.part();
     deciding.untangle();
     deciding.flatten();
     deciding.fit();
@@ -211,6 +219,7 @@ pub fn design(model: &DesignModel, profile: ProfileName, bounds: &Bounds) -> Des
         model.entities.iter().map(|entity| advise(model, entity, None)).collect();
     readings(model, &decisions, naming, &mut entities);
     remarks::parts_of_others(model, &decisions, &mut entities);
+    written::keep(model, &mut decisions, &entities, naming);
     preview::trim(model, &mut decisions, &entities, naming, bounds);
     let layout = Layout { model, decisions: &decisions, advice: &entities, naming };
     let collections = collection::all(&layout);
@@ -263,6 +272,15 @@ fn is_split(model: &DesignModel, relationship: &Relationship, decision: &Decisio
         .iter()
         .any(|w| w.atomic && w.touches(&relationship.parent) && w.touches(&relationship.child));
     (together || relationship.invariant.is_some()) && decision.choice == Some(Choice::Reference)
+}
+
+/// Whether a write changes children: it sets fields of theirs, or says of no field that it sets it, or takes
+/// one away from parents that stay.
+fn changes(write: &DesignWrite, relationship: &Relationship) -> bool {
+    let (parent, child) = (&relationship.parent, &relationship.child);
+    let sets = write.sets.is_empty() || write.sets.iter().any(|(entity, _)| entity == child);
+    write.updates.contains(child) && sets
+        || write.deletes.contains(child) && !write.deletes.contains(parent)
 }
 
 struct Deciding<'m> {
@@ -574,6 +592,32 @@ impl<'m> Deciding<'m> {
         of_it
             .filter_map(|r| self.made.get(&r.name).map(|decision| (r, decision)))
             .filter(|(_, decision)| decision.choice == Some(Choice::Embed))
+    }
+
+    /// What is shared and changes has one place: of copies inside of several parents nobody knows which are of
+    /// the same one, so no statement changes them all (DM-07.6, DM-07.7).
+    fn part(&mut self) {
+        let rows: &[&str] = &["ER-M.5", "DM-07.6", "DM-07.7"];
+        let mut found = BTreeMap::new();
+        for relationship in self.model.relationships.iter().filter(|r| r.is_shared()) {
+            let made = self.made.get(&relationship.name);
+            if made.is_none_or(|made| made.choice != Some(Choice::Embed)) {
+                continue;
+            }
+            let Some(write) = self.model.writes.iter().find(|write| changes(write, relationship))
+            else {
+                continue;
+            };
+            let because = format!(
+                "`{}` changes `{}`, and copies in several of `{}` would not follow",
+                write.name, relationship.child, relationship.parent
+            );
+            found.insert(relationship.name.clone(), (rows, because));
+        }
+        if !found.is_empty() {
+            self.vetoed.extend(found);
+            self.all();
+        }
     }
 
     /// What others hold ids of has a collection of its own, and is part of nobody's documents: two places

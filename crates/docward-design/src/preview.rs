@@ -4,9 +4,9 @@ use docward_model::{DesignModel, Entity, Relationship, With, text};
 
 use crate::derive::Question;
 use crate::facts::{Bounds, Facts};
-use crate::layout::{Layout, Origin, Rank, document_bytes, own};
+use crate::layout::{Layout, Origin, Rank, declared, document_bytes, previewed};
 use crate::naming::Naming;
-use crate::pattern::{Made, Pattern, arrivals, date_field};
+use crate::pattern::{self, Made, Pattern, arrivals, date_field};
 use crate::plan::{Decision, EntityAdvice, Verdict};
 use crate::size;
 
@@ -15,14 +15,35 @@ const SHARE_OF_A_LIST: u64 = 5;
 /// Bytes of a document that is at the core of an application (CK-2).
 const CORE_BYTES: u64 = 1_048_576;
 
-/// What pages show of the newest children, all together.
-#[derive(Default)]
+/// What a page shows of the newest children.
 struct Shown {
     newest: u64,
     by: Option<String>,
-    fields: Option<Vec<String>>,
+    fields: Vec<String>,
     /// Times a second.
     rate: f64,
+}
+
+impl Shown {
+    /// What serves several pages at once.
+    fn together(pages: &[Self]) -> Option<Self> {
+        let first = pages.first()?;
+        let mut all = Self { newest: 0, by: None, fields: first.fields.clone(), rate: 0.0 };
+        for page in pages {
+            all.newest = all.newest.max(page.newest);
+            all.by = all.by.take().or_else(|| page.by.clone());
+            all.rate += page.rate;
+            // Without names a page shows all of them, and so does the preview.
+            if page.fields.is_empty() {
+                all.fields.clear();
+            } else if !all.fields.is_empty() {
+                let more = page.fields.iter().filter(|name| !all.fields.contains(name));
+                let more: Vec<String> = more.cloned().collect();
+                all.fields.extend(more);
+            }
+        }
+        Some(all)
+    }
 }
 
 /// Whether a preview of so many, with these fields (none: all of them), has what a read fetches.
@@ -44,7 +65,7 @@ pub(crate) fn shows_current(relationship: &Relationship, with: &With) -> bool {
 /// The fields that a read shows of the newest children and that must be current: it reads the children
 /// anyway, so nothing is copied for it.
 fn fresh(relationship: &Relationship, child: Option<&Entity>, with: &With) -> Vec<String> {
-    let all = || child.iter().flat_map(|child| &child.fields).map(|field| field.name.clone());
+    let all = || child.map(declared).unwrap_or_default().into_iter().map(|field| field.name);
     let wanted = if with.fields.is_empty() { all().collect() } else { with.fields.clone() };
     let by = with.newest.as_ref().and_then(|(_, by)| by.clone());
     let mut names: Vec<String> = wanted.into_iter().chain(by).collect();
@@ -63,12 +84,9 @@ impl Made {
         bounds: &Bounds,
     ) {
         let child = model.entity(&relationship.child);
-        let Some(Shown { newest, by, fields, rate }) = self.shown(model, relationship, child)
-        else {
-            return;
-        };
-        let fields = fields.unwrap_or_default();
-        let Some(by) = by.or_else(|| date_field(child?)) else {
+        let mut pages = self.shown(model, relationship, child);
+        let Some(all) = Shown::together(&pages) else { return };
+        let Some(by) = all.by.or_else(|| date_field(child?)) else {
             self.questions.push(Question {
                 about: relationship.name.clone(),
                 ask: format!("by which field are the newest `{}` found?", relationship.role()),
@@ -80,6 +98,21 @@ impl Made {
             self.say_current(relationship, &[by]);
             return;
         }
+        // One that is too short for a page does not spare it the second read.
+        let most = (bounds.many / SHARE_OF_A_LIST).min(fitting(child, &all.fields, &by, facts));
+        pages.retain(|page| page.newest <= most);
+        if all.newest > most {
+            self.remarks.push(format!(
+                "the newest {} are more than a preview may hold, which is {}: whoever wants so many reads `{}` (GC-06, DM-08.1)",
+                text::count(all.newest),
+                match most {
+                    0 => "none, as one alone makes the parent too large".to_owned(),
+                    most => text::count(most),
+                },
+                relationship.child
+            ));
+        }
+        let Some(Shown { newest, fields, rate, .. }) = Shown::together(&pages) else { return };
         let arriving = arrivals(model, &relationship.child);
         if rate < arriving {
             self.remarks.push(format!(
@@ -87,31 +120,17 @@ impl Made {
             ));
             return;
         }
-        let most = (bounds.many / SHARE_OF_A_LIST).min(fitting(child, &fields, &by, facts));
-        if newest > most {
-            self.remarks.push(format!(
-                "the newest {} are more than a preview may hold: {}, and whoever wants more reads `{}` (GC-06, DM-08.1)",
-                text::count(newest),
-                match most {
-                    0 => "one alone makes the parent too large, so there is none".to_owned(),
-                    most => format!("it has {}", text::count(most)),
-                },
-                relationship.child
-            ));
-        }
-        if most > 0 {
-            self.patterns.push(Pattern::Subset { newest: newest.min(most), by, fields });
-        }
+        self.patterns.push(Pattern::Subset { newest, by, fields });
     }
 
-    /// What all pages of the parent show, but for those that look at the children anyway.
+    /// What pages of the parent show, but for those that look at the children anyway.
     fn shown(
         &mut self,
         model: &DesignModel,
         relationship: &Relationship,
         child: Option<&Entity>,
-    ) -> Option<Shown> {
-        let mut shown: Option<Shown> = None;
+    ) -> Vec<Shown> {
+        let mut shown = Vec::new();
         let mut current: Vec<String> = Vec::new();
         for read in model.reads.iter().filter(|read| read.from == relationship.parent) {
             for with in read.with.iter().filter(|with| with.relationship == relationship.name) {
@@ -121,19 +140,12 @@ impl Made {
                     current.extend(fresh);
                     continue;
                 }
-                let entry = shown.get_or_insert_default();
-                entry.newest = entry.newest.max(*newest);
-                entry.by = entry.by.take().or_else(|| by.clone());
-                entry.rate += read.per_second;
-                let fields = entry.fields.get_or_insert_with(|| with.fields.clone());
-                // Without names a page shows all of them, and so does the preview.
-                if with.fields.is_empty() {
-                    fields.clear();
-                } else if !fields.is_empty() {
-                    let more = with.fields.iter().filter(|name| !fields.contains(name));
-                    let more: Vec<String> = more.cloned().collect();
-                    fields.extend(more);
-                }
+                shown.push(Shown {
+                    newest: *newest,
+                    by: by.clone(),
+                    fields: with.fields.clone(),
+                    rate: read.per_second,
+                });
             }
         }
         current.sort();
@@ -159,9 +171,7 @@ impl Made {
 /// How many of the newest fit beside what the parent has, at the 99th percentile.
 fn fitting(child: Option<&Entity>, fields: &[String], by: &str, facts: &Facts) -> u64 {
     let Some(child) = child else { return u64::MAX };
-    let is_shown =
-        |name: &String| fields.is_empty() || fields.contains(name) || name.as_str() == by;
-    let shown: Vec<_> = child.fields.iter().filter(|f| is_shown(&f.name)).map(own).collect();
+    let shown = previewed(child, by, fields);
     let id = size::element(&child.name, 12 + 2);
     let bytes = |rank| document_bytes(&shown, rank).saturating_add(id);
     let room = CORE_BYTES.saturating_sub(facts.parent_bytes);
@@ -183,8 +193,10 @@ pub(crate) fn trim(
             continue;
         }
         let layout = Layout { model, decisions, advice, naming };
-        let Some(most) = room_for(&layout, &decisions[i], bounds) else { continue };
+        let Some(room) = room_for(&layout, &decisions[i], bounds) else { continue };
         let decision = &mut decisions[i];
+        // What is left serves pages that show so few.
+        let most = longest(model, decision, room);
         for pattern in &mut decision.patterns {
             if let Pattern::Subset { newest, .. } = pattern {
                 *newest = most.min(*newest);
@@ -195,11 +207,25 @@ pub(crate) fn trim(
             decision.verdict = Verdict::Reference;
         }
         decision.remarks.push(format!(
-            "beside its other lists `{}` has room for {} of the newest (CK-14)",
+            "beside its other lists `{}` has room for {} of the newest{} (CK-14)",
             decision.parent,
-            if most == 0 { "none".to_owned() } else { text::count(most) }
+            if room == 0 { "none".to_owned() } else { text::count(room) },
+            if room > 0 && most == 0 { ", which is too few for any page" } else { "" }
         ));
+        if most == 0 {
+            pattern::alone(model, decision);
+        }
     }
+}
+
+/// The longest preview that a page of the parent shows, of those that fit.
+fn longest(model: &DesignModel, decision: &Decision, room: u64) -> u64 {
+    let of_parent = model.reads.iter().filter(|read| read.from == decision.parent);
+    let shown = of_parent
+        .flat_map(|read| &read.with)
+        .filter(|with| with.relationship == decision.relationship)
+        .filter_map(|with| with.newest.as_ref().map(|(newest, _)| *newest));
+    shown.filter(|newest| *newest <= room).max().unwrap_or(0)
 }
 
 /// How many of the newest a parent has room for; `None` where it is small enough.

@@ -245,7 +245,7 @@ fn fetched(layout: &Layout<'_>, collection: &CollectionPlan) -> Vec<(f64, Found)
                 let summed = read.sums.iter().any(|(of, _)| *of == r.name);
                 let counted = read.counts.contains(&r.name)
                     && !matches!(held, Pattern::ChildrenInParent | Pattern::Junction);
-                let worked_out = (summed || counted) && !decision.is_kept();
+                let worked_out = (summed || counted) && !decision.keeps(read);
                 if worked_out || along.clone().any(|with| !decision.spares(with, true)) {
                     let by = match held {
                         Pattern::ParentInChild | Pattern::Tree => Found::Holder(r.parent.clone()),

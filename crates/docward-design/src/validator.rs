@@ -52,7 +52,11 @@ struct Writer<'m> {
 
 impl Writer<'_> {
     fn object(&self, fields: &[Planned], entity: Option<&Entity>, into: &mut Document) {
-        let kinds = entity.filter(|entity| !entity.variants.is_empty());
+        let tells = |entity: &Entity| {
+            let discriminator = crate::pattern::discriminator(entity);
+            fields.iter().any(|field| field.name == discriminator)
+        };
+        let kinds = entity.filter(|entity| !entity.variants.is_empty() && tells(entity));
         // Fields of one kind alone are judged where the kind is known.
         let of_kind = |field: &&Planned| {
             kinds.is_some_and(|entity| {
@@ -80,16 +84,18 @@ impl Writer<'_> {
         }
         into.insert("properties", properties);
         if let Some(entity) = kinds {
-            into.insert("oneOf", self.kinds(entity));
+            into.insert("oneOf", self.kinds(entity, fields));
         }
     }
 
-    /// One branch for each kind, told apart by the discriminator (PT-poly.1).
-    fn kinds(&self, entity: &Entity) -> Vec<Bson> {
+    /// One branch for each kind, told apart by the discriminator (PT-poly.1). A preview has some fields alone.
+    fn kinds(&self, entity: &Entity, among: &[Planned]) -> Vec<Bson> {
         let discriminator = crate::pattern::discriminator(entity);
+        let is_there = |field: &&Planned| among.iter().any(|other| other.name == field.name);
         let mut branches: Vec<Bson> = Vec::new();
         for variant in &entity.variants {
-            let fields: Vec<Planned> = variant.fields.iter().map(own).collect();
+            let all: Vec<Planned> = variant.fields.iter().map(own).collect();
+            let fields: Vec<&Planned> = all.iter().filter(is_there).collect();
             let mut properties = doc! { &discriminator: { "enum": [&variant.name] } };
             for field in &fields {
                 properties.insert(field.name.clone(), self.property(field));
@@ -178,7 +184,9 @@ impl Writer<'_> {
 
     fn child(&self, origin: &Origin) -> Option<&Entity> {
         match origin {
-            Origin::Embedded(name) => self.model.entity(&self.model.relationship(name)?.child),
+            Origin::Embedded(name) | Origin::Preview(name) => {
+                self.model.entity(&self.model.relationship(name)?.child)
+            }
             _ => None,
         }
     }

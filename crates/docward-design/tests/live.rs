@@ -16,6 +16,7 @@ const MODEL: &str = include_str!("models/all.yaml");
 const MORE: &str = include_str!("models/more.yaml");
 const REFERENCED: &str = include_str!("models/referenced.yaml");
 const LISTS: &str = include_str!("models/lists.yaml");
+const KEPT: &str = include_str!("models/kept.yaml");
 
 /// The shell, or nothing where it cannot be had.
 fn mongosh() -> Option<PathBuf> {
@@ -185,6 +186,31 @@ fn pt_extref_1_references_of_several_kinds_hold() {
             assert!(text.contains(said), "the check does not say: {said}");
         }
     }
+}
+
+/// Previews of children of several kinds (PT-subset.1, PT-poly.1), children that name a part of their own by its
+/// id (GC-37), and lists that are called like something in the functions (PT-outlier.1).
+#[test]
+fn pt_subset_1_pt_poly_1_gc_37_pt_outlier_1_what_parents_keep_is_whole() {
+    let Some(shell) = mongosh() else { return };
+    let servers = Launch::replica_set(1).start();
+    let (model, design) = of(KEPT);
+    let folder = servers.directory().join("kept");
+    write(&folder, &model, &design);
+    holds(run(&shell, &servers, &[&folder.join("check.js")]));
+    for (file, said) in [
+        (
+            "matter-filings-subset.js",
+            "[\"type\", \"createTime\", \"seen\", \"pages\", \"by\", \"text\"]",
+        ),
+        ("host-attempts-outlier.js", "attempt_"),
+        ("host-picks-subset.js", "...pick(pick_, [\"createTime\", \"score\"])"),
+    ] {
+        let text = std::fs::read_to_string(folder.join("patterns").join(file)).unwrap();
+        assert!(text.contains(said), "{file} does not say: {said}: {text}");
+    }
+    let indexes = std::fs::read_to_string(folder.join("02-indexes.js")).unwrap();
+    assert!(indexes.contains("scanId"), "{indexes}");
 }
 
 /// Pages with counts, sums and unique values: what is refused leaves nothing, elements are changed and removed

@@ -9,6 +9,8 @@ mod checks;
 mod ends;
 #[path = "table/indexes.rs"]
 mod indexes;
+#[path = "table/kept.rs"]
+mod kept;
 #[path = "table/lifetimes.rs"]
 mod lifetimes;
 #[path = "table/patterns.rs"]

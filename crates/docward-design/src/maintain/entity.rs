@@ -453,6 +453,13 @@ impl<'m> Plans<'m> {
         }
         let entity = self.layout.model.entity(&collection.entity);
         self.differing(&mut document, &collection.fields, entity);
+        // What has one parent is named by one.
+        for field in collection.fields.iter().filter(|field| field.kind == BsonType::ObjectId) {
+            let is_reference = matches!(field.origin, Origin::Reference(_));
+            if is_reference && super::is_one_of_each(collection, &field.name) {
+                document.insert(&field.name, given("new ObjectId()"));
+            }
+        }
         factory(&document)
     }
 

@@ -177,7 +177,8 @@ impl<'m> Plans<'m> {
         let mut made = self.maker(true).object(&without, Some(child), &child.name, 0);
         let day = crate::example::day(self.layout.model);
         for field in &without {
-            let unique = child.field(&field.name).is_some_and(|f| f.unique);
+            let unique = child.field(&field.name).is_some_and(|f| f.unique)
+                || self.home(&child.name).is_some_and(|home| is_one_of_each(home, &field.name));
             if !(unique || varied.contains(&field.name.as_str())) || !field.values.is_empty() {
                 continue;
             }
@@ -185,6 +186,12 @@ impl<'m> Plans<'m> {
         }
         made
     }
+}
+
+/// Whether a unique index says that no two documents have the same in a field.
+pub(crate) fn is_one_of_each(collection: &CollectionPlan, field: &str) -> bool {
+    let alone = |keys: &[(String, bool)]| matches!(keys, [(key, _)] if key == field);
+    collection.indexes.iter().any(|index| index.unique && alone(&index.keys))
 }
 
 /// An expression over `i` that differs from call to call; what must be unique does so for good.
@@ -230,4 +237,129 @@ pub(crate) fn picked(from: &str, fields: &[&str]) -> String {
 /// A factory for checks: `(i) => ({ … })`.
 pub(crate) fn factory(document: &Document) -> String {
     format!("(i) => ({})", js::object(document, 2))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::Bounds;
+    use crate::statement::Job;
+
+    const MODELS: [&str; 5] = [
+        include_str!("../../tests/models/all.yaml"),
+        include_str!("../../tests/models/kept.yaml"),
+        include_str!("../../tests/models/lists.yaml"),
+        include_str!("../../tests/models/more.yaml"),
+        include_str!("../../tests/models/referenced.yaml"),
+    ];
+
+    fn jobs(text: &str) -> Vec<Job> {
+        let model = crate::read("m.yaml", text).unwrap_or_else(|faults| panic!("{faults:#?}"));
+        let design = crate::design(&model, ProfileName::Vendor, &Bounds::default());
+        let scripts = scripts(&model, &design, ProfileName::Vendor);
+        scripts.into_iter().flat_map(|script| script.jobs).collect()
+    }
+
+    /// Code without comments and texts.
+    fn code(job: &Job) -> String {
+        let text = job.shell();
+        let lines = text.lines().filter(|line| {
+            let line = line.trim_start();
+            !["//", "/*", "*"].iter().any(|sign| line.starts_with(sign))
+        });
+        let parts = lines.map(|line| line.split('"').step_by(2).collect::<Vec<_>>().join("\"\""));
+        parts.collect::<Vec<_>>().join("\n")
+    }
+
+    fn is_name(c: char) -> bool {
+        c.is_alphanumeric() || c == '_'
+    }
+
+    /// The names in the pattern that begins here: `_id`, `{ _id }`, `(all, one)`.
+    fn names(text: &str) -> impl Iterator<Item = &str> {
+        let text = text.trim_start();
+        let end = match text.chars().next() {
+            Some('{') => text.find('}'),
+            Some('(') => text.find(')'),
+            _ => text.find(|c| !is_name(c)),
+        };
+        let names = text[..end.unwrap_or(text.len())].split(|c| !is_name(c));
+        names.filter(|name| !name.is_empty())
+    }
+
+    /// Names that a function gives to something on its way.
+    fn declared(code: &str) -> BTreeSet<&str> {
+        let mut found = BTreeSet::new();
+        for word in ["const ", "let ", "catch "] {
+            found.extend(code.split(word).skip(1).flat_map(names));
+        }
+        for (end, _) in code.match_indices(" =>") {
+            let before = &code[..end];
+            let begin = match before.ends_with(')') {
+                true => before.rfind('('),
+                false => before.rfind(|c| !is_name(c)).map(|at| at + 1),
+            };
+            found.extend(names(&before[begin.unwrap_or(0)..]));
+        }
+        found
+    }
+
+    /// Names that are called as they are, not as a part of something.
+    fn called(code: &str) -> BTreeSet<&str> {
+        let calls = code.match_indices('(').map(|(at, _)| {
+            let before = &code[..at];
+            let begin = before.rfind(|c: char| !is_name(c) && c != '.').map_or(0, |at| at + 1);
+            &before[begin..]
+        });
+        calls.filter(|name| !name.is_empty() && !name.contains('.')).collect()
+    }
+
+    #[test]
+    fn no_parameter_hides_behind_a_name_of_the_functions_own() {
+        let (mut all, mut help) = (BTreeSet::new(), BTreeSet::new());
+        for job in MODELS.into_iter().flat_map(jobs) {
+            let code = code(&job);
+            let (_, body) = code.split_once('\n').unwrap_or_default();
+            all.extend(declared(body).into_iter().map(str::to_owned));
+            help.extend(called(body).into_iter().map(str::to_owned));
+        }
+        assert!(all.len() > 30 && help.contains("pick"), "{all:?} {help:?}");
+        // Functions that call each other are called like nothing else.
+        help.retain(|name| !name.contains(char::is_uppercase));
+        let free: Vec<&String> =
+            all.iter().chain(&help).filter(|name| js::parameter(name) == **name).collect();
+        assert!(free.is_empty(), "parameters may be called {free:?}");
+    }
+
+    #[test]
+    fn children_are_called_like_anything_the_functions_use() {
+        let model = |role: &str| {
+            format!(
+                "entities:
+  host: {{count: 1k, lifecycle: {{growth: 10/year, kept: forever}}, fields: {{title: string}}}}
+  kid: {{count: 90k, lifecycle: {{growth: 10k/year, kept: 3 years}}, fields: {{score: double}}}}
+relationships:
+  host.{role}: {{child: kid, children: {{p50: 10, p95: 40, p99: 90, max: 4k}}, growth: bounded}}
+reads:
+  r: {{from: host, where: [_id], with: {{host.{role}: all}}, rate: 300/s}}
+writes:
+  a: {{insert: kid, update: host, rate: 1/min, atomic: true}}
+"
+            )
+        };
+        for role in ["attempts", "picks", "errors", "pages"] {
+            for job in jobs(&model(role)) {
+                let code = code(&job);
+                let (_, body) = code.split_once('\n').unwrap_or_default();
+                let (declared, called) = (declared(body), called(body));
+                for parameter in &job.parameters {
+                    let name = parameter.split(' ').next().unwrap_or_default();
+                    let hidden = declared.contains(name) || called.contains(name);
+                    assert!(!hidden, "{name} in {}", job.shell());
+                }
+            }
+        }
+    }
 }

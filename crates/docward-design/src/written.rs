@@ -1,0 +1,105 @@
+//! What a parent keeps of its children is written by functions: a preview, a count, sums. Where none can
+//! write it, it is not kept, and the check-list says what that costs (PT-computed.1, CK-11).
+
+use docward_model::DesignModel;
+
+use crate::decide::Choice;
+use crate::layout::{Layout, is_embedded};
+use crate::naming::Naming;
+use crate::pattern::Pattern;
+use crate::plan::{Decision, EntityAdvice, Verdict};
+
+/// Takes away what no function would write.
+pub(crate) fn keep(
+    model: &DesignModel,
+    decisions: &mut [Decision],
+    advice: &[EntityAdvice],
+    naming: Naming,
+) {
+    let layout = Layout { model, decisions, advice, naming };
+    let lost: Vec<Option<String>> =
+        layout.linked().map(|(_, decision)| unwritten(&layout, decision)).collect();
+    for (decision, because) in decisions.iter_mut().zip(lost) {
+        let Some(because) = because else { continue };
+        decision.patterns.retain(|pattern| !is_kept(pattern));
+        if decision.verdict == Verdict::Hybrid {
+            decision.verdict = Verdict::Reference;
+        }
+        decision.remarks.push(because);
+    }
+}
+
+/// Whether a pattern adds something to the parent that follows its children.
+fn is_kept(pattern: &Pattern) -> bool {
+    matches!(
+        pattern,
+        Pattern::Subset { .. } | Pattern::Computed { .. } | Pattern::Approximation { .. }
+    )
+}
+
+/// Why no function writes what a parent would keep; `None` where one does, or nothing is kept.
+fn unwritten(layout: &Layout<'_>, decision: &Decision) -> Option<String> {
+    if !decision.patterns.iter().any(is_kept) {
+        return None;
+    }
+    let Decision { parent, child, .. } = decision;
+    if !has_place(layout, parent, 0) {
+        return Some(format!(
+            "`{parent}` is no document of its own, and no filter finds one of a list by its id alone: nothing is kept there of its `{child}`, which is read instead (PT-computed.1)"
+        ));
+    }
+    let single = decision.facts.children.max <= 1;
+    match decision.choice {
+        Some(Choice::Embed) if single => {
+            Some(format!("there is one `{child}` at most, which says the same as its sum"))
+        }
+        Some(Choice::Reference) if is_embedded(layout, child) || is_series(layout, child) => {
+            Some(format!(
+                "`{child}` is no document of its own, so nothing that `{parent}` would keep of it follows: it is read instead (PT-computed.1)"
+            ))
+        }
+        Some(Choice::Reference)
+            if single && decision.patterns.contains(&Pattern::ChildrenInParent) =>
+        {
+            Some(format!("there is one `{child}` at most, which is read where it is"))
+        }
+        Some(Choice::Reference) if is_rough(decision) => Some(format!(
+            "links between `{parent}` and `{child}` are counted where they are: a rough count is kept for children that name their parent alone"
+        )),
+        _ => None,
+    }
+}
+
+/// Whether a rough count is kept of children that do not name their parent.
+fn is_rough(decision: &Decision) -> bool {
+    decision.patterns.first() != Some(&Pattern::ParentInChild)
+        && decision.patterns.iter().any(|p| matches!(p, Pattern::Approximation { .. }))
+}
+
+/// Whether one filter names an entity's documents: they are a collection, or objects in one.
+fn has_place(layout: &Layout<'_>, entity: &str, depth: usize) -> bool {
+    if !is_embedded(layout, entity) {
+        return !is_series(layout, entity);
+    }
+    let homes: Vec<&Decision> = layout
+        .decisions
+        .iter()
+        .filter(|decision| decision.choice == Some(Choice::Embed) && decision.child == entity)
+        .collect();
+    match homes.as_slice() {
+        [home] => {
+            depth < layout.decisions.len()
+                && home.facts.children.max <= 1
+                && has_place(layout, &home.parent, depth + 1)
+        }
+        _ => false,
+    }
+}
+
+/// Whether an entity's documents are readings in buckets or a time series.
+fn is_series(layout: &Layout<'_>, entity: &str) -> bool {
+    let is_series =
+        |pattern: &Pattern| matches!(pattern, Pattern::TimeSeries { .. } | Pattern::Bucket(_));
+    let advice = layout.advice.iter().find(|advice| advice.entity == entity);
+    advice.is_some_and(|advice| advice.patterns.iter().any(is_series))
+}
