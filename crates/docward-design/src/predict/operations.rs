@@ -242,7 +242,7 @@ impl Predictor {
             transaction: write.atomic
                 && on_parent.is_some()
                 && on_child.is_some()
-                && !self.home.as_ref().is_some_and(|home| home.entity == *child)
+                && self.home.as_ref().is_none_or(|home| home.entity != *child)
                 && self.way != Way::Embed,
         }
     }

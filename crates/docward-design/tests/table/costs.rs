@@ -126,19 +126,22 @@ entities:
   sample:
     count: 900M
     lifecycle: {growth: 900M/year, kept: 1 year}
+    needs-change-streams-or-updates: false
     series: {id: station, time: at, rate: 1/min, series: 10k}
     fields: {at: date, heat: double, wet: double}
 relationships:
   station.samples: {child: sample, children: {p50: 90k, p99: 100k, max: 120k}, growth: endless}
 reads:
   day: {from: sample, where: {station: equal, at: range}, sort: {at: 1}, limit: 1440, rate: 9/s}
+  station: {from: station, where: [_id], rate: 1/s}
 writes:
   w: {insert: sample, rate: 160/s}
+  build: {insert: station, rate: 1/day}
 ");
     let table = &case.decision("station.samples").alternatives[0];
     let sizes = case.design.capacity.iter().find(|c| c.collection.contains("sample")).unwrap();
     let stored = sizes.years[0].1.unwrap().1 as f64;
-    let near = |a: f64, b: f64| assert!((a / b - 1.0).abs() < 0.05, "{a} {b}");
+    let near = |a: f64, b: f64| assert!((a / b - 1.0).abs() < 0.1, "{a} {b}");
     near(table.storage.unwrap() as f64, stored);
     near(table.index_bytes.unwrap() as f64, sizes.index_bytes.unwrap() as f64);
     assert!(cost(table, "w").entries < 0.1, "one for each bucket");
