@@ -488,14 +488,17 @@ entities:
   event:
     count: 90M
     lifecycle: {growth: 500M/year, kept: 90 days}
+    needs-change-streams-or-updates: false
     series: {time: time, id: [garage, gate], rate: 2/min, series: 4k}
     fields: {time: date, gate: {type: string, bytes: 4}, open: bool}
 relationships:
   garage.events: {child: event, children: {p50: 90k, p99: 200k, max: 300k}, growth: endless}
 reads:
   log: {from: event, where: {garage: equal, gate: equal, time: range}, limit: 200, rate: 3/s}
+  garage: {from: garage, where: [code], rate: 3/s}
 writes:
-  w: {insert: [garage, event], rate: 20/s}
+  pass: {insert: event, rate: 20/s}
+  build: {insert: garage, rate: 2/week}
 ";
 
     #[tokio::test]
