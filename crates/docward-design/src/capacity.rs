@@ -7,7 +7,7 @@ use jiff::ToSpan;
 use crate::collection::{CollectionPlan, Purpose};
 use crate::index::IndexPlan;
 use crate::layout::{Origin, Planned, Rank, at_path, document_bytes};
-use crate::{readings, size};
+use crate::{quantile, readings, size};
 
 /// The tiers: bytes and the clause.
 pub const TIERS: [(u64, &str, &str); 4] = [
@@ -51,9 +51,9 @@ fn of(model: &DesignModel, collection: &CollectionPlan) -> Capacity {
         })
         .to_vec();
     let index_bytes = documents(0.0).map(|n| {
-        // The index on `_id` is there too; a time series keeps none.
+        // The index on `_id` is there too; a time series keeps none, and from 6.3 on comes with another.
         let own = match collection.purpose {
-            Purpose::TimeSeries { .. } => 0.0,
+            Purpose::TimeSeries { .. } => given_index_bytes(model, collection, n),
             _ => own_index_bytes(n),
         };
         let planned = collection.indexes.iter();
@@ -103,6 +103,16 @@ fn stored_bytes(model: &DesignModel, collection: &CollectionPlan) -> f64 {
     collection.fields.iter().map(of).sum::<f64>() + size::AROUND as f64
 }
 
+/// Bytes of the index on its series and time that a time series comes with.
+fn given_index_bytes(model: &DesignModel, collection: &CollectionPlan, documents: f64) -> f64 {
+    let Purpose::TimeSeries { time, meta, .. } = &collection.purpose else { return 0.0 };
+    if model.deployment.server < (6, 3) {
+        return 0.0;
+    }
+    let keys = vec![(meta.clone(), false), (time.clone(), false)];
+    planned_bytes(model, collection, &IndexPlan::on(keys, String::new()), documents)
+}
+
 /// Bytes of an index of a collection with so many documents.
 fn planned_bytes(
     model: &DesignModel,
@@ -115,7 +125,9 @@ fn planned_bytes(
     let mut parts = Vec::new();
     for (path, _) in &index.keys {
         let Some((field, leaf)) = at_path(&collection.fields, path) else { continue };
-        let items = field.items.map_or(1.0, |items| items.p50.max(1) as f64);
+        let items = field.items.map_or(1.0, |items| {
+            elements(model, field, documents).unwrap_or_else(|| quantile::mean(items)).max(1.0)
+        });
         many = many.max(items);
         let kind = if leaf.kind == BsonType::Array { leaf.element } else { Some(leaf.kind) };
         let kind = kind.unwrap_or(BsonType::Object);
@@ -133,6 +145,14 @@ fn planned_bytes(
     // A time series has an entry for each bucket.
     let bucket = readings::packed(model, collection).map_or(1.0, |(_, readings)| readings);
     index_bytes(&parts, documents * many / bucket)
+}
+
+/// Embedded children of a document, where it was said how many there are.
+fn elements(model: &DesignModel, field: &Planned, documents: f64) -> Option<f64> {
+    let Origin::Embedded(name) = &field.origin else { return None };
+    let relationship = model.relationship(name).filter(|r| !r.is_shared())?;
+    let count = model.entity(&relationship.child)?.count?;
+    (documents > 0.0).then(|| count / documents)
 }
 
 /// A part of an index key as the server stores it, and how far it tells entries apart.

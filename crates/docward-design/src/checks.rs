@@ -28,7 +28,7 @@ pub(crate) fn all(
     let (model, decisions) = (layout.model, layout.decisions);
     vec![
         arrays(decisions, collections),
-        single_reads(model, decisions),
+        single_reads(layout),
         atomicity(model, decisions),
         aggregates(model, decisions),
         indexes(layout, collections),
@@ -75,7 +75,8 @@ fn declared_long(fields: &[Planned], above: &str, found: &mut Vec<String>) {
     }
 }
 
-fn single_reads(model: &DesignModel, decisions: &[Decision]) -> DesignCheck {
+fn single_reads(layout: &Layout<'_>) -> DesignCheck {
+    let (model, decisions) = (layout.model, layout.decisions);
     let mut several = Vec::new();
     let mut hot = 0_u64;
     let (mut fetched_fresh, mut in_pairs) = (false, false);
@@ -96,11 +97,6 @@ fn single_reads(model: &DesignModel, decisions: &[Decision]) -> DesignCheck {
                 fetched_fresh = true;
                 return false;
             }
-            // So many on both sides fit no document: pairs are read, with what was copied into them.
-            if decision.patterns.first() == Some(&Pattern::Junction) {
-                in_pairs = true;
-                return false;
-            }
             let covered = decision.patterns.iter().any(|pattern| match pattern {
                 Pattern::Subset { newest, fields, .. } => {
                     read.from == relationship.parent && preview::answers(*newest, fields, with)
@@ -117,14 +113,28 @@ fn single_reads(model: &DesignModel, decisions: &[Decision]) -> DesignCheck {
                 }
                 _ => false,
             });
+            // So many on both sides fit no document: pairs are read, with what was copied into them.
+            if covered && decision.patterns.first() == Some(&Pattern::Junction) {
+                in_pairs = true;
+            }
             !covered
+        });
+        // What is asked for by something that is held elsewhere is found there first.
+        let by_others = read.filter.iter().any(|(name, _)| {
+            let found = crate::index::leads_elsewhere(layout, read, name);
+            found.is_some_and(|(r, decision)| match decision.patterns.first() {
+                Some(Pattern::Junction) => true,
+                Some(Pattern::ParentsInChild) => read.from == r.parent && r.parent != r.child,
+                Some(Pattern::ChildrenInParent) => read.from == r.child && r.parent != r.child,
+                _ => false,
+            })
         });
         let counted =
             read.counts.iter().chain(read.sums.iter().map(|(name, _)| name)).any(|name| {
                 let decision = decisions.iter().find(|d| d.relationship == *name);
                 decision.is_some_and(|decision| is_counted_apart(decision, read))
             });
-        if apart || counted {
+        if apart || by_others || counted {
             several.push(read.name.as_str());
         }
     }
@@ -192,22 +202,24 @@ fn atomicity(model: &DesignModel, decisions: &[Decision]) -> DesignCheck {
     check("CK-10", Some(false), because)
 }
 
+/// The entity whose documents an entity is part of: itself, unless it is embedded.
+pub(crate) fn home<'d>(decisions: &'d [Decision], entity: &'d str) -> &'d str {
+    let mut at = entity;
+    for _ in 0..decisions.len() {
+        let is_above =
+            |d: &&Decision| d.choice == Some(Choice::Embed) && d.child == at && d.parent != at;
+        match decisions.iter().find(is_above) {
+            Some(decision) => at = &decision.parent,
+            None => break,
+        }
+    }
+    at
+}
+
 /// Whether what a write changes all or nothing is one document, as far as no relationship between two of the
 /// entities says it already.
 fn is_one_document(model: &DesignModel, decisions: &[Decision], write: &DesignWrite) -> bool {
-    let home = |entity: &str| {
-        let mut at = entity.to_owned();
-        for _ in 0..decisions.len() {
-            let above = decisions
-                .iter()
-                .find(|decision| decision.choice == Some(Choice::Embed) && decision.child == at);
-            match above {
-                Some(decision) => at = decision.parent.clone(),
-                None => break,
-            }
-        }
-        at
-    };
+    let home = |entity: &str| home(decisions, entity).to_owned();
     let touched: Vec<&str> = model
         .entities
         .iter()
@@ -306,6 +318,22 @@ fn indexes(layout: &Layout<'_>, collections: &[CollectionPlan]) -> DesignCheck {
     if !lost.is_empty() {
         let because = format!("asks for what no document has there: {}", text::list(&lost, 5));
         return check("CK-12", Some(false), because);
+    }
+    let unsorted: BTreeSet<&str> = crate::index::unsorted(layout, collections)
+        .into_iter()
+        .map(|read| read.name.as_str())
+        .collect();
+    if !unsorted.is_empty() {
+        let unsorted: Vec<&str> = unsorted.into_iter().collect();
+        let because = format!(
+            "no index has the order of the newest, so all of a parent are read: {}",
+            text::list(&unsorted, 5)
+        );
+        return check("CK-12", Some(false), because);
+    }
+    if unserved.is_empty() && !crate::index::open(layout, collections).is_empty() {
+        return undecided("CK-12", layout.decisions)
+            .unwrap_or_else(|| check("CK-12", None, "where ids are held is open"));
     }
     if unserved.is_empty() {
         return check("CK-12", Some(true), "every read has an index");

@@ -6,13 +6,14 @@ use std::collections::BTreeSet;
 use docward_model::{ChildGrowth, DesignModel, Relationship};
 
 use crate::capacity::{Crossing, YEARS, crossings};
+use crate::collection::CollectionPlan;
 use crate::decide::Choice;
 use crate::documents::Documents;
 use crate::layout::{Layout, Rank, document_bytes};
 use crate::pattern::Pattern;
 use crate::plan::Decision;
-use crate::predict::{self, Packed, Predictor, ReadPlan};
-use crate::quantile;
+use crate::predict::{self, Act, Home, Packed, Predictor, ReadPlan};
+use crate::{quantile, readings};
 
 /// A way to store a relationship.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,21 +98,58 @@ pub(crate) fn alternatives(
     relationship: &Relationship,
     decision: &Decision,
     touched: &[BTreeSet<&str>],
+    collections: &[CollectionPlan],
 ) -> Vec<Alternative> {
     let layout = documents.layout();
-    let packed = packed(layout, &relationship.child);
+    let packed = packed(layout, collections, &relationship.child);
+    let home = home(documents, relationship);
     predict::all(documents, relationship, decision)
         .into_iter()
         .map(|way| match packed.filter(|_| way.chosen && way.way != Way::Embed) {
             Some(packed) => way.in_buckets(packed),
             None => way,
         })
+        .map(|way| match home.clone() {
+            Some(home) => way.inside(home),
+            None => way,
+        })
         .map(|way| alternative(layout.model, relationship, decision, touched, &way))
         .collect()
 }
 
+/// The documents that parents of a relationship are embedded in.
+fn home(documents: &Documents<'_>, relationship: &Relationship) -> Option<Home> {
+    let layout = documents.layout();
+    let mut at = relationship.parent.as_str();
+    let (mut typical, mut mean) = (1_u64, 1.0_f64);
+    let mut above: Vec<(String, u64)> = Vec::new();
+    while let Some((up, made)) = layout.linked().find(|(r, made)| {
+        made.choice == Some(Choice::Embed) && r.child == at && r.name != relationship.name
+    }) {
+        // What embeds itself has no outermost document.
+        if up.parent == relationship.parent || above.iter().any(|(name, _)| *name == up.parent) {
+            return None;
+        }
+        at = up.parent.as_str();
+        typical = typical.saturating_mul(made.facts.children.p50.max(1));
+        mean *= quantile::mean(made.facts.children);
+        above.insert(0, (at.to_owned(), typical));
+    }
+    let entity = above.first()?.0.clone();
+    let bytes = documents.around(&entity, relationship)?.bytes;
+    Some(Home { entity, bytes, parents: mean, above })
+}
+
 /// How readings of an entity are put together, where they are in buckets.
-fn packed(layout: &Layout<'_>, entity: &str) -> Option<Packed> {
+fn packed(layout: &Layout<'_>, collections: &[CollectionPlan], entity: &str) -> Option<Packed> {
+    let native = collections
+        .iter()
+        .filter(|collection| collection.entity == entity)
+        .find_map(|collection| readings::packed(layout.model, collection));
+    if let Some((bytes, readings)) = native {
+        let readings = readings.max(1.0);
+        return Some(Packed { readings, bytes: bytes * readings, is_native: true });
+    }
     let advice = layout.advice.iter().find(|advice| advice.entity == entity)?;
     let bucket = advice.patterns.iter().find_map(|pattern| match pattern {
         Pattern::Bucket(bucket) => Some(bucket),
@@ -121,7 +159,8 @@ fn packed(layout: &Layout<'_>, entity: &str) -> Option<Packed> {
     let (buckets, readings) = bucket.per_year;
     let readings = (readings.max(1) as f64 / buckets.max(1) as f64).clamp(1.0, most);
     let full = document_bytes(&layout.bucket(layout.model.entity(entity)?, bucket), Rank::Mean);
-    Some(Packed { readings, bytes: full as f64 * readings / most })
+    let bytes = full as f64 * readings / most;
+    Some(Packed { readings, bytes, is_native: false })
 }
 
 fn alternative(
@@ -145,14 +184,19 @@ fn alternative(
                 .plan_read(read)
                 .or_else(|| way.plan_from_elsewhere(read, (reached.0, reached.1, parent_first)));
             let targets = plan.as_ref().map_or(read.limit.unwrap_or(1), ReadPlan::targets);
+            let targets = targets.saturating_mul(way.per_root(read, plan.as_ref()));
+            // A parent that is reached by its child has one.
+            let least = u64::from(!matches!(plan, Some(ReadPlan::Parents { .. }) | None));
             // Nothing reads a hundred thousand parents at once and tells it in figures of one.
-            let counts = vec![spread.p50; targets.clamp(1, 100_000) as usize];
+            let counts = vec![spread.p50.max(least); targets.clamp(1, 100_000) as usize];
             operations.push(way.read(read, plan.as_ref(), &counts));
         }
     }
     for write in &model.writes {
         if write.touches(parent) || write.touches(child) {
-            operations.push(way.write(write, &way.plan_write(write), spread.p50));
+            let plan = way.plan_write(write);
+            let is_there = matches!(plan.child, Some(Act::Update | Act::Delete));
+            operations.push(way.write(write, &plan, spread.p50.max(u64::from(is_there))));
         }
     }
     let (typical, p99) = match relationship.growth {
@@ -181,15 +225,28 @@ fn alternative(
     } else {
         Vec::new()
     };
-    let parents = model.entity(parent).and_then(|entity| entity.count);
+    let homes = way.home().map(|home| model.entity(&home.entity).and_then(|e| e.count));
+    let parents = model.entity(parent).and_then(|entity| entity.count).or_else(|| {
+        let home = way.home()?;
+        Some(homes?? * home.parents)
+    });
     let declared = model.entity(child).and_then(|entity| entity.count);
     // Links are as many as children, unless several parents share them.
     let links = match declared {
         Some(count) if !way.is_shared() => Some(count),
-        _ => parents.map(|parents| parents * quantile::mean(spread)),
+        // Seen from both sides they are the same ones: a few largest parents weigh much in a mean, so the
+        // smaller figure is the nearer one.
+        _ => {
+            let of_parents = parents.map(|parents| parents * quantile::mean(spread));
+            let of_children = declared.filter(|_| way.is_shared()).map(|count| count * way.parents);
+            match (of_parents, of_children) {
+                (Some(a), Some(b)) => Some(a.min(b)),
+                (a, b) => a.or(b),
+            }
+        }
     };
     let children = declared.or(links);
-    let storage = parents.zip(links).zip(children).map(|((parents, links), children)| {
+    let storage = parents.zip(links).zip(children).and_then(|((parents, links), children)| {
         let mean = if parents > 0.0 { links / parents } else { 0.0 };
         let held = way.mean_parent_bytes(mean);
         let apart = match way.way {
@@ -197,7 +254,12 @@ fn alternative(
             _ => way.apart(children).1,
         };
         let pairs = if way.is_paired() { links * way.pair_bytes() as f64 } else { 0.0 };
-        (parents * held + apart + pairs) as u64
+        // Documents of others are counted as a whole, once.
+        let held = match homes {
+            Some(homes) => homes? * way.around_parent(held),
+            None => parents * held,
+        };
+        Some((held + apart + pairs) as u64)
     });
     let index_bytes = match way.way {
         Way::Embed if !way.needs_lookup() => Some(0),

@@ -99,6 +99,15 @@ impl<'m> Documents<'m> {
         (of(&relationship.parent, leaves_parent), of(&relationship.child, leaves_child))
     }
 
+    /// The document of an entity that embeds one end of a relationship, as if the relationship were not there.
+    pub(crate) fn around(&self, entity: &str, relationship: &Relationship) -> Option<Document> {
+        let entity = self.layout.model.entity(entity)?;
+        Some(Document::new(match self.circular {
+            true => self.slowly(entity, &relationship.name),
+            false => self.part(entity, relationship),
+        }))
+    }
+
     fn document(&self, entity: &'m Entity) -> Document {
         let place = self.places[entity.name.as_str()];
         if let Some(found) = &self.documents.borrow()[place] {

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bson::{Bson, Document, doc};
-use docward_model::{BsonType, DesignModel, DesignRead, Entity, EntityField, Matching};
+use docward_model::{
+    BsonType, DesignModel, DesignRead, Entity, EntityField, Matching, Relationship,
+};
 
 use crate::aging::{bucket_aging, coming, cooling};
 use crate::collection::{CollectionPlan, Purpose};
@@ -68,7 +70,7 @@ pub(crate) fn number(value: u64) -> Bson {
 }
 
 impl IndexPlan {
-    fn on(keys: Vec<(String, bool)>, serves: impl Into<String>) -> Self {
+    pub(crate) fn on(keys: Vec<(String, bool)>, serves: impl Into<String>) -> Self {
         Self {
             keys,
             compared: 1,
@@ -237,6 +239,14 @@ fn for_read(
     {
         return None;
     }
+    // Their ids come from elsewhere, or it is open where they are held: no other field leads there.
+    if read.filter.iter().any(|(name, _)| {
+        at_path(&collection.fields, &place(name)).is_none()
+            && !is_listed(layout, collection, name)
+            && leads_elsewhere(layout, read, name).is_some()
+    }) {
+        return None;
+    }
     let sorted = !read.sort.is_empty();
     let (mut equal, mut narrow, mut range) = (Vec::new(), Vec::new(), Vec::new());
     for (name, how) in &read.filter {
@@ -309,19 +319,45 @@ fn is_lost(
     read: &DesignRead,
     path: &str,
 ) -> bool {
-    let leads_elsewhere = |name: &str| {
-        layout.linked().any(|(r, _)| {
-            let ends = [r.parent.as_str(), r.child.as_str()];
-            ends.contains(&read.from.as_str())
-                && (ends.contains(&name) || r.role() == name || r.name == name)
-        })
-    };
     read.filter.iter().any(|(name, _)| {
         let place = place_of(layout, collection, path, name);
         at_path(&collection.fields, &place).is_none()
-            && !leads_elsewhere(name)
+            && leads_elsewhere(layout, read, name).is_none()
             && !is_listed(layout, collection, name)
     })
+}
+
+/// The decision about a relationship that a read names instead of a field: where the ids of what it asks for
+/// are held.
+pub(crate) fn leads_elsewhere<'l>(
+    layout: &Layout<'l>,
+    read: &DesignRead,
+    name: &str,
+) -> Option<(&'l Relationship, &'l Decision)> {
+    layout.linked().find(|(r, _)| {
+        let ends = [r.parent.as_str(), r.child.as_str()];
+        ends.contains(&read.from.as_str())
+            && (ends.contains(&name) || r.role() == name || r.name == name)
+    })
+}
+
+/// Reads that name an entity by a relationship about which nothing is decided yet.
+pub(crate) fn open<'m>(layout: &Layout<'m>, collections: &[CollectionPlan]) -> Vec<&'m DesignRead> {
+    let is_open = |read: &&DesignRead| {
+        let homes = collections.iter().filter_map(|collection| {
+            let here = entities_in(layout, collection);
+            Some((collection, here.get(read.from.as_str())?.clone()))
+        });
+        homes.into_iter().any(|(collection, path)| {
+            read.filter.iter().any(|(name, _)| {
+                let place = place_of(layout, collection, &path, name);
+                at_path(&collection.fields, &place).is_none()
+                    && leads_elsewhere(layout, read, name)
+                        .is_some_and(|(_, decision)| decision.choice.is_none())
+            })
+        })
+    };
+    layout.model.reads.iter().filter(is_open).collect()
 }
 
 /// The path of a field a read names: its own, or the id of another entity.
@@ -485,7 +521,15 @@ fn by_references(
         if decision.patterns.contains(&Pattern::Tree) {
             let parent = layout.naming.field(&["parent", "id"]);
             let serves = format!("`{}`, one step down", relationship.name);
-            found.push(IndexPlan::on(vec![(parent, false)], serves));
+            let by = orders(layout.model, relationship, decision).into_iter();
+            let by: Vec<String> =
+                by.filter_map(|by| sorting_key(layout, collection, path, &by)).collect();
+            if by.is_empty() {
+                found.push(IndexPlan::on(vec![(parent.clone(), false)], serves.clone()));
+            }
+            found.extend(by.into_iter().map(|by| {
+                IndexPlan::on(vec![(parent.clone(), false), (by, true)], serves.clone())
+            }));
             let serves = format!("`{}`, all below", relationship.name);
             found.push(IndexPlan::on(vec![("ancestors".to_owned(), false)], serves));
             continue;
@@ -507,7 +551,7 @@ fn by_references(
         let in_parent = decision.patterns.first() == Some(&Pattern::ChildrenInParent);
         let Some(held) = layout.held_at(relationship, decision) else { continue };
         let held = held.split('.').next().unwrap_or_default();
-        let mut keys = vec![(place_of(layout, collection, path, held), false)];
+        let keys = vec![(place_of(layout, collection, path, held), false)];
         // A child that has one parent is held by one. Empty lists have a key, too, and are left out.
         let own = matches!(decision.facts.kind, Kind::OneToOne | Kind::OneToMany);
         if in_parent && own && path.is_empty() {
@@ -526,19 +570,135 @@ fn by_references(
         if in_parent && !asked {
             continue;
         }
-        let shown = decision.patterns.iter().find_map(|pattern| match pattern {
+        let serves = format!("`{}`", relationship.name);
+        let mut sorted = orders(layout.model, relationship, decision)
+            .into_iter()
+            .filter(|_| !in_parent)
+            .filter_map(|by| sorting_key(layout, collection, path, &by))
+            .peekable();
+        if sorted.peek().is_none() {
+            found.push(IndexPlan::on(keys, serves));
+            continue;
+        }
+        found.extend(sorted.map(|by| {
+            let keys = keys.iter().cloned().chain([(by, true)]).collect();
+            IndexPlan::on(keys, serves.clone())
+        }));
+    }
+}
+
+/// What children of a parent are sorted by where the newest of them are shown, or kept: each order that is
+/// asked for and that no preview answers, that of the preview first.
+pub(crate) fn orders(
+    model: &DesignModel,
+    relationship: &Relationship,
+    decision: &Decision,
+) -> Vec<String> {
+    let child = model.entity(&relationship.child);
+    let mut found: Vec<String> = decision
+        .patterns
+        .iter()
+        .filter_map(|pattern| match pattern {
             Pattern::Subset { by, .. } => Some(by.clone()),
             _ => None,
-        });
-        let cut = || {
-            let child = layout.model.entity(&relationship.child)?;
-            relationship.keep_newest.and_then(|_| date_field(child))
-        };
-        if let Some(by) = shown.or_else(cut) {
-            keys.push((format!("{path}{by}"), true));
+        })
+        .collect();
+    for (_, by) in unanswered(model, relationship, decision) {
+        let by = by.or_else(|| child.and_then(date_field)).unwrap_or_else(|| "_id".to_owned());
+        if !found.contains(&by) {
+            found.push(by);
         }
-        found.push(IndexPlan::on(keys, format!("`{}`", relationship.name)));
     }
+    if found.is_empty() && relationship.keep_newest.is_some() {
+        found.extend(child.and_then(date_field));
+    }
+    found
+}
+
+/// Reads that want the newest children of a parent which it does not have, and what says which are newest.
+fn unanswered<'m>(
+    model: &'m DesignModel,
+    relationship: &Relationship,
+    decision: &Decision,
+) -> Vec<(&'m DesignRead, Option<String>)> {
+    let from_parent = |read: &&DesignRead| {
+        read.from != relationship.child || relationship.parent == relationship.child
+    };
+    let wanted = |read: &'m DesignRead| {
+        let along = read.with.iter().filter(|with| with.relationship == relationship.name);
+        let fetched = along.filter(|with| !decision.spares(with, true));
+        let newest = fetched.filter_map(|with| with.newest.as_ref());
+        newest.map(move |(_, by)| (read, by.clone())).collect::<Vec<_>>()
+    };
+    model.reads.iter().filter(from_parent).flat_map(wanted).collect()
+}
+
+/// Where what children are sorted by stands in a collection. Elements of a list have the order of their
+/// list, and a time series is sorted by its time.
+fn sorting_key(
+    layout: &Layout<'_>,
+    collection: &CollectionPlan,
+    path: &str,
+    by: &str,
+) -> Option<String> {
+    let key = place_of(layout, collection, path, by);
+    let sorts = match &collection.purpose {
+        Purpose::TimeSeries { time, .. } => key == *time,
+        _ => {
+            at_path(&collection.fields, &key).is_some()
+                && array_of(&collection.fields, &key).is_none()
+        }
+    };
+    sorts.then_some(key)
+}
+
+/// Reads of the newest children of a parent whose order no index has: all children of the parent are read
+/// and sorted.
+pub(crate) fn unsorted<'m>(
+    layout: &Layout<'m>,
+    collections: &[CollectionPlan],
+) -> Vec<&'m DesignRead> {
+    let mut found = Vec::new();
+    for (relationship, decision) in layout.linked() {
+        let is_tree = decision.patterns.contains(&Pattern::Tree);
+        let held = match decision.patterns.first() {
+            Some(Pattern::Tree) => Some(layout.naming.field(&["parent", "id"])),
+            Some(Pattern::ParentInChild | Pattern::ParentsInChild) => {
+                layout.held_at(relationship, decision)
+            }
+            // Found by their ids, which come from the parent or from pairs.
+            _ => continue,
+        };
+        let Some(held) = held else { continue };
+        let child = layout.model.entity(&relationship.child);
+        for (read, by) in unanswered(layout.model, relationship, decision) {
+            let by = by.or_else(|| child.and_then(date_field)).unwrap_or_else(|| "_id".to_owned());
+            let is_sorted = collections.iter().any(|collection| {
+                let here = entities_in(layout, collection);
+                let path = here.get(relationship.child.as_str());
+                let is_home = matches!(
+                    collection.purpose,
+                    Purpose::Entity | Purpose::TimeSeries { .. } | Purpose::Bucket(_)
+                );
+                let Some(path) = path.filter(|_| is_home) else { return false };
+                let key = sorting_key(layout, collection, path, &by);
+                let Some(by) = key else { return false };
+                let first =
+                    if is_tree { held.clone() } else { place_of(layout, collection, path, &held) };
+                // The server gives a time series this index by itself.
+                let given = matches!(collection.purpose, Purpose::TimeSeries { .. });
+                let serves = |index: &IndexPlan| {
+                    let keys: Vec<&str> = index.keys.iter().map(|(key, _)| key.as_str()).collect();
+                    index.only.is_none() && keys.starts_with(&[&first, &by])
+                };
+                given || collection.indexes.iter().any(serves)
+            });
+            if !is_sorted {
+                found.push(read);
+            }
+        }
+    }
+    found
 }
 
 fn unique(layout: &Layout<'_>, collection: &CollectionPlan, found: &mut Vec<IndexPlan>) {

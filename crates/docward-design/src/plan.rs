@@ -230,8 +230,8 @@ pub fn design(model: &DesignModel, profile: ProfileName, bounds: &Bounds) -> Des
         .linked()
         .map(|(relationship, decision)| match decision.choice {
             Some(_) => (
-                compare::alternatives(&documents, relationship, decision, &touched),
-                is_split(model, relationship, decision),
+                compare::alternatives(&documents, relationship, decision, &touched, &collections),
+                is_split(&layout, relationship, decision),
             ),
             None => (Vec::new(), false),
         })
@@ -265,12 +265,14 @@ pub fn design(model: &DesignModel, profile: ProfileName, bounds: &Bounds) -> Des
     }
 }
 
-/// Whether what must change together lies in two documents.
-fn is_split(model: &DesignModel, relationship: &Relationship, decision: &Decision) -> bool {
-    let together = model
-        .writes
-        .iter()
-        .any(|w| w.atomic && w.touches(&relationship.parent) && w.touches(&relationship.child));
+/// Whether what must change together lies in two documents. What another relationship puts into one document
+/// is changed there together.
+fn is_split(layout: &Layout<'_>, relationship: &Relationship, decision: &Decision) -> bool {
+    let (parent, child) = (&relationship.parent, &relationship.child);
+    let home = |entity| crate::checks::home(layout.decisions, entity);
+    let apart = home(parent) != home(child);
+    let mut writes = layout.model.writes.iter();
+    let together = apart && writes.any(|w| w.atomic && w.touches(parent) && w.touches(child));
     (together || relationship.invariant.is_some()) && decision.choice == Some(Choice::Reference)
 }
 

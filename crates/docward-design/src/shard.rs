@@ -513,6 +513,18 @@ impl Judge<'_, '_> {
                 let why = format!("the most frequent value is in {}{word}", text::percent(share));
                 ("SK-2", Some(fine), why)
             }
+            // The most frequent of so few is in as many documents as the others, or in more.
+            (None, false)
+                if names.len() == 1 && self.distinct(first).is_some_and(|n| n * TOP_FAIL < 1.0) =>
+            {
+                let values = self.distinct(first).unwrap_or(1.0).max(1.0);
+                let why = format!(
+                    "it has {} only: one of them is in {} or more",
+                    text::plural(values as u64, "value"),
+                    text::percent(1.0 / values)
+                );
+                ("SK-2", Some(false), why)
+            }
             (None, false) => {
                 let why = "how frequent its values are is not declared (`top-share`)".to_owned();
                 ("SK-2", None, why)
@@ -567,7 +579,10 @@ impl Judge<'_, '_> {
             return series.series;
         }
         let field = self.declared(name)?;
-        let listed = (!field.values.is_empty()).then_some(field.values.len() as f64);
+        let listed = match field.kind {
+            BsonType::Bool => Some(2.0),
+            _ => (!field.values.is_empty()).then_some(field.values.len() as f64),
+        };
         field.distinct.or(listed)
     }
 
@@ -609,7 +624,7 @@ impl Judge<'_, '_> {
         field.rising.or(match field.kind {
             BsonType::Date | BsonType::Timestamp | BsonType::ObjectId => Some(true),
             _ if !field.values.is_empty() => Some(false),
-            BsonType::String => Some(false),
+            BsonType::String | BsonType::Bool => Some(false),
             _ => None,
         })
     }

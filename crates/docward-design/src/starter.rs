@@ -7,7 +7,7 @@ use std::fmt::Write;
 use crate::aging;
 use docward_model::{
     BsonType, Collection, CollectionKind, Distribution, Evidence, Field, FieldShape, Namespace,
-    Operation, Profile, Reference, words,
+    Operation, Profile, Reference, TypeCounts, text, words,
 };
 
 /// A commented model to start from.
@@ -114,7 +114,7 @@ fn entity(
         let _ = writeln!(
             out,
             "    # `_id` is {} today, and an ObjectId in the design: declare what people know as a field with `unique: true`",
-            docward_model::text::a(kind.name())
+            text::a(kind.name())
         );
     }
     let held = |field: &Field| {
@@ -130,7 +130,8 @@ fn entity(
         let unique = collection.indexes.iter().flatten().any(|index| {
             index.unique && matches!(index.keys.as_slice(), [key] if key.path == field.name)
         });
-        let _ = writeln!(out, "      {}", field_line(profile, field, unique, 0));
+        let line = field_line(profile, field, unique, 0);
+        let _ = writeln!(out, "      {line}{}", other_types(&field.types, kind_of(field)));
     }
     if top.len() > MOST_FIELDS {
         let _ = writeln!(out, "      # {} more fields are left out", top.len() - MOST_FIELDS);
@@ -182,7 +183,8 @@ fn embedded_entity(out: &mut String, name: &str, fields: &[&Field], profile: &Pr
     let _ = writeln!(out, "    # embedded today");
     let _ = writeln!(out, "    fields:{}", if fields.is_empty() { " {}" } else { "" });
     for field in fields.iter().take(MOST_FIELDS) {
-        let _ = writeln!(out, "      {}", field_line(profile, field, false, 0));
+        let line = field_line(profile, field, false, 0);
+        let _ = writeln!(out, "      {line}{}", other_types(&field.types, kind_of(field)));
     }
     let _ = writeln!(out, "    # ? lifecycle: {{growth: 1000/day, kept: forever}}");
 }
@@ -222,6 +224,21 @@ fn field_line(profile: &Profile, field: &Field, unique: bool, depth: usize) -> S
         return format!("{name}: {}", kind.name());
     }
     format!("{name}: {{type: {}, {}}}", kind.name(), more.join(", "))
+}
+
+/// What is open about a field with values of more than one type (DM-09.6): a model has one.
+fn other_types(types: &TypeCounts, kind: BsonType) -> String {
+    let values = types.values();
+    let all: u64 = values.iter().map(|(_, n)| n).sum();
+    let others: Vec<String> = values
+        .into_iter()
+        .filter(|(other, _)| *other != kind)
+        .map(|(other, n)| format!("{} in {}", other.name(), text::percent(n as f64 / all as f64)))
+        .collect();
+    match others.is_empty() {
+        true => String::new(),
+        false => format!("   # ? also {}", others.join(", ")),
+    }
 }
 
 fn children<'p>(profile: &'p Profile, field: &'p Field) -> impl Iterator<Item = &'p Field> {
@@ -503,4 +520,19 @@ pub(crate) fn scalar(text: &str) -> String {
     }
     out.push('"');
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dm_09_6_values_of_another_type_are_a_question() {
+        let mut types = TypeCounts::default();
+        types.add(BsonType::String, 90);
+        types.add(BsonType::Null, 30);
+        assert_eq!(other_types(&types, BsonType::String), "");
+        types.add(BsonType::Int, 10);
+        assert_eq!(other_types(&types, BsonType::String), "   # ? also int in 10 %");
+    }
 }

@@ -5,6 +5,8 @@ mod common;
 
 #[path = "table/checks.rs"]
 mod checks;
+#[path = "table/costs.rs"]
+mod costs;
 #[path = "table/ends.rs"]
 mod ends;
 #[path = "table/indexes.rs"]

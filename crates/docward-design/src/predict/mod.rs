@@ -71,6 +71,8 @@ pub struct Predictor {
     sizes: Sizes,
     /// How children are put together, where several are one document.
     packed: Option<Packed>,
+    /// The documents that parents are part of.
+    home: Option<Home>,
 }
 
 /// Children that are readings of a bucket.
@@ -80,6 +82,21 @@ pub(crate) struct Packed {
     pub(crate) readings: f64,
     /// Bytes of a bucket with so many.
     pub(crate) bytes: f64,
+    /// Whether the server makes the buckets, which are then read as single documents.
+    pub(crate) is_native: bool,
+}
+
+/// Documents that parents are embedded in.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Home {
+    /// Their entity.
+    pub(crate) entity: String,
+    /// Their bytes, without what the relationship adds.
+    pub(crate) bytes: Ranked,
+    /// Parents in one, at the mean.
+    pub(crate) parents: f64,
+    /// Entities on the way down to the parent, and how many parents one of each has typically.
+    pub(crate) above: Vec<(String, u64)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,7 +159,8 @@ pub(crate) fn all(
         ways.push(Way::Hybrid);
     }
     ways.sort_by_key(|way| *way != chosen);
-    let base = Base::new(documents, relationship, decision);
+    // Copies that are not looked for have no ids in the design; what is measured changes each by its id.
+    let base = Base { names_copies: false, ..Base::new(documents, relationship, decision) };
     let made = ways.into_iter().map(|way| base.predictor(way, base.link));
     made.map(|made| Predictor { chosen: made.way == chosen, ..made }).collect()
 }
@@ -158,6 +176,8 @@ struct Base<'a, 'm> {
     newest_by: Option<String>,
     looked_up: bool,
     found_by_child: bool,
+    /// Whether copies of a child that several parents share have its id.
+    names_copies: bool,
     roots: Arc<BTreeMap<String, u64>>,
     /// Bytes of a parent, and of a child.
     bytes: (Ranked, Ranked),
@@ -178,13 +198,9 @@ impl<'a, 'm> Base<'a, 'm> {
         let of_child = |read: &&DesignRead| read.from == relationship.child;
         let looked_up =
             model.reads.iter().filter(of_child).any(|read| !by_parent(read, relationship));
-        let along = |read: &DesignRead| {
-            let with = read.with.iter().find(|with| with.relationship == relationship.name);
-            with.and_then(|with| with.newest.clone()?.1)
-        };
-        let newest_by = subset(decision)
-            .map(|(_, by, _)| by.clone())
-            .or_else(|| model.reads.iter().find_map(along))
+        let newest_by = crate::index::orders(model, relationship, decision)
+            .into_iter()
+            .next()
             .or_else(|| {
                 let reads = model.reads.iter().filter(of_child);
                 let mut of_parent = reads.filter(|read| by_parent(read, relationship));
@@ -207,6 +223,7 @@ impl<'a, 'm> Base<'a, 'm> {
             newest_by,
             looked_up,
             found_by_child,
+            names_copies: true,
             roots: documents.roots(),
             bytes,
         }
@@ -277,7 +294,7 @@ impl<'a, 'm> Base<'a, 'm> {
         };
         // Embedded children that nobody asks for by an id have none.
         let nameless = way == Way::Embed
-            && !relationship.is_shared()
+            && !(relationship.is_shared() && (self.names_copies || self.found_by_child))
             && !self.looked_up
             && !layout.has_part_id(relationship);
         let (child, child_bytes) = if nameless {
@@ -331,6 +348,7 @@ impl<'a, 'm> Base<'a, 'm> {
             roots: self.roots.clone(),
             sizes,
             packed: None,
+            home: None,
             parent: self.parent.clone(),
             child,
         }
@@ -413,15 +431,57 @@ impl Predictor {
         Self { packed: Some(packed), ..self }
     }
 
+    /// The same with parents that are part of other documents.
+    #[must_use]
+    pub(crate) fn inside(self, home: Home) -> Self {
+        Self { home: Some(home), ..self }
+    }
+
+    pub(crate) fn home(&self) -> Option<&Home> {
+        self.home.as_ref()
+    }
+
+    /// Bytes of the document that has a parent with so many children each: the parent itself, or what it is
+    /// embedded in.
+    fn document_bytes(&self, children: u64) -> f64 {
+        let parent = self.parent_bytes(children, Rank::Mean) as f64;
+        self.around_parent(parent)
+    }
+
+    /// Bytes of the document around parents of so many bytes.
+    pub(crate) fn around_parent(&self, parent: f64) -> f64 {
+        let own = self.sizes.parent.at(Rank::Mean) as f64;
+        self.home
+            .as_ref()
+            .map_or(parent, |home| home.bytes.at(Rank::Mean) as f64 + home.parents * (parent - own))
+    }
+
+    /// Parents that are reached by one document that a read begins with.
+    pub(crate) fn per_root(&self, read: &DesignRead, plan: Option<&ReadPlan>) -> u64 {
+        let above = self.home.iter().flat_map(|home| &home.above);
+        let mut above = above.filter(|_| matches!(plan, Some(ReadPlan::Parents { .. })));
+        above.find(|(entity, _)| *entity == read.from).map_or(1, |(_, parents)| *parents)
+    }
+
     /// Documents of so many children by themselves, and their bytes.
     pub(crate) fn apart(&self, children: f64) -> (f64, f64) {
         match self.packed {
             None => (children, children * self.sizes.own_child as f64),
+            Some(packed) if packed.is_native => {
+                (children, children * packed.bytes / packed.readings)
+            }
             Some(packed) => {
                 let buckets = (children / packed.readings).ceil();
                 (buckets, buckets * packed.bytes)
             }
         }
+    }
+
+    /// Indexes that an own child has an entry in: the one on `_id`, which a time series does not have, and
+    /// the one on the parent's id unless the parent lists its children.
+    fn own_indexes(&self) -> f64 {
+        let own = f64::from(!self.packed.is_some_and(|packed| packed.is_native));
+        own + f64::from(self.link != Link::ChildIds)
     }
 
     /// Children that have an index entry together.

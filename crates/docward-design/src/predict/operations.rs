@@ -4,7 +4,7 @@ use docward_model::{DesignRead, DesignWrite, With};
 
 use super::{Act, Fetch, Link, Predictor, ReadPlan, WritePlan, is_by, names_role};
 use crate::compare::{OperationCost, Way};
-use crate::layout::{Figure, Planned, Rank};
+use crate::layout::{Figure, Planned};
 use crate::preview::answers;
 
 impl Predictor {
@@ -130,8 +130,10 @@ impl Predictor {
         others: &[u64],
         different: Option<u64>,
     ) -> OperationCost {
+        // Several parents may be in one document.
+        let in_one = self.per_root(read, plan) as f64;
         let held = |counts: &[u64]| -> f64 {
-            counts.iter().map(|n| self.parent_bytes(*n, Rank::Mean) as f64).sum()
+            counts.iter().map(|n| self.document_bytes(*n)).sum::<f64>() / in_one
         };
         let sum = |of: &dyn Fn(u64) -> u64| children.iter().map(|n| of(*n) as f64).sum::<f64>();
         let links = sum(&|n| n);
@@ -193,7 +195,7 @@ impl Predictor {
             name: read.name.clone(),
             writes: false,
             per_second: read.per_second,
-            documents: parents.len() as f64 + apart + pairs,
+            documents: parents.len() as f64 / in_one + apart + pairs,
             bytes: held(parents) + apart_bytes + pairs * self.sizes.pair as f64,
             entries,
             transaction: false,
@@ -215,7 +217,9 @@ impl Predictor {
                 None
             }
         };
-        let (on_parent, on_child) = (act(parent), act(child));
+        // Of two of one entity, what is declared happens to one, which is a child of the other.
+        let on_parent = if parent == child { None } else { act(parent) };
+        let on_child = act(child);
         let lists = self.way != Way::Embed && self.link == Link::ChildIds && !self.is_shared();
         let keeps = self.preview.is_some() || !self.figures.is_empty() || lists;
         WritePlan {
@@ -238,6 +242,7 @@ impl Predictor {
             transaction: write.atomic
                 && on_parent.is_some()
                 && on_child.is_some()
+                && self.home.as_ref().is_none_or(|home| home.entity != *child)
                 && self.way != Way::Embed,
         }
     }
@@ -276,23 +281,31 @@ impl Predictor {
             Some(Act::Delete) => children.saturating_sub(1),
             _ => children,
         };
-        let held = self.parent_bytes(after, Rank::Mean) as f64;
-        let moved = |act: Option<Act>| matches!(act, Some(Act::Insert | Act::Delete));
+        let held = self.document_bytes(after);
+        let (_, parent, child) = &self.names;
+        // All parents of a document that comes or goes as a whole.
+        let home = self.home.as_ref();
+        let with_home = home.filter(|home| comes_or_goes(write, &home.entity) > 0.0);
+        let in_one = with_home.and_then(|home| home.above.first()).map_or(1, |(_, n)| *n);
         let own = match (plan.child, plan.whole) {
             (None, _) => 0.0,
-            (_, true) => children as f64,
+            // The child is the document that its parent is part of.
+            _ if plan.parent.is_some() && home.is_some_and(|home| home.entity == *child) => 0.0,
+            (_, true) => (children * in_one) as f64,
             _ => 1.0,
         };
-        let mut entries = f64::from(moved(plan.parent));
+        let mut entries = match home {
+            Some(home) => comes_or_goes(write, &home.entity),
+            None if plan.parent.is_some() => comes_or_goes(write, parent),
+            None => 0.0,
+        };
         let (documents, bytes) = if self.way == Way::Embed {
-            if self.looked_up && moved(plan.child) {
-                entries += own;
+            if self.looked_up {
+                entries += comes_or_goes(write, child) * own;
             }
             (1.0, held)
         } else {
-            // The index on `_id`, and the one on the parent's id unless the parent lists its children.
-            let each = if self.link == Link::ChildIds { 1.0 } else { 2.0 };
-            entries += if moved(plan.child) { each * own / self.together() } else { 0.0 };
+            entries += comes_or_goes(write, child) * self.own_indexes() * own / self.together();
             let parents = f64::from(plan.parent.is_some() || plan.follows);
             let changed = if plan.refreshes { children as f64 } else { own };
             let (changed, bytes) = self.apart(changed);
@@ -329,27 +342,34 @@ impl Predictor {
     ) -> OperationCost {
         let embedded = self.way == Way::Embed;
         let (mut parents, mut apart, mut pairs, mut entries) = (Vec::new(), 0.0, 0.0, 0.0);
-        if let Some(act) = plan.parent {
+        let (_, parent, child) = &self.names;
+        if plan.parent.is_some() {
             parents.push(children);
-            if act != Act::Update {
+            let share = comes_or_goes(write, parent);
+            if share > 0.0 {
                 let (listed, paired) = match self.link {
                     _ if embedded => (0.0, 0.0),
                     Link::ParentIds => (children as f64, 0.0),
                     Link::Pairs => (0.0, children as f64),
                     Link::ParentId | Link::ChildIds => (0.0, 0.0),
                 };
-                apart += listed;
-                pairs += paired;
-                entries += 1.0 + listed + 3.0 * paired;
+                apart += share * listed;
+                pairs += share * paired;
+                entries += share * (listed + 3.0 * paired);
             }
+            let home = self.home.as_ref().map_or(parent, |home| &home.entity);
+            entries += comes_or_goes(write, home);
         }
-        let own = u64::from(!embedded) as f64;
+        // The child may be the document that its parent is part of.
+        let is_home =
+            plan.parent.is_some() && self.home.as_ref().is_some_and(|home| home.entity == *child);
+        let own = f64::from(!embedded && !is_home);
         match plan.child {
             None => {}
             // Nothing but a parent could hold it.
             Some(Act::Insert) if embedded && plan.parent == Some(Act::Insert) => {}
             Some(Act::Insert) if embedded => parents.push(children + 1),
-            Some(Act::Insert) => apart += 1.0,
+            Some(Act::Insert) => apart += own,
             Some(Act::Update) => {
                 apart += own;
                 let copied = self.changes_copies(write);
@@ -368,10 +388,10 @@ impl Predictor {
                 }
             }
         }
-        if matches!(plan.child, Some(Act::Insert | Act::Delete)) {
-            entries += own;
+        if plan.child.is_some() {
+            entries += comes_or_goes(write, child) * own;
         }
-        let held: f64 = parents.iter().map(|n| self.parent_bytes(*n, Rank::Mean) as f64).sum();
+        let held: f64 = parents.iter().map(|n| self.document_bytes(*n)).sum();
         OperationCost {
             name: write.name.clone(),
             writes: true,
@@ -381,5 +401,16 @@ impl Predictor {
             entries,
             transaction: plan.transaction,
         }
+    }
+}
+
+/// How much of a write inserts or deletes documents of an entity. One that inserts or updates does each half
+/// of the time, as nobody said otherwise.
+fn comes_or_goes(write: &DesignWrite, entity: &str) -> f64 {
+    let is_in = |names: &[String]| names.iter().any(|name| name == entity);
+    match (is_in(&write.updates), is_in(&write.inserts) || is_in(&write.deletes)) {
+        (_, false) => 0.0,
+        (true, true) => 0.5,
+        (false, true) => 1.0,
     }
 }

@@ -265,19 +265,38 @@ fn sizes(node: &Node, faults: &mut Faults<'_>) -> Option<(u64, u64)> {
     Some((typical, p99))
 }
 
+/// A number of things, of which there are no parts.
+fn whole(node: &Node, what: &str, faults: &mut Faults<'_>) -> Option<u64> {
+    let number = count(node, what, faults)?;
+    if (number - number.round()).abs() > 1e-6 * number {
+        let hint = "of a parent in three that has one, `p50` is 0".to_owned();
+        faults.push(node.at, format!("`{number}` of {what} is no whole number"), Some(hint));
+        return None;
+    }
+    Some(number.round() as u64)
+}
+
 /// `{p50: 3, p95: 10, p99: 20, max: 80}`, or one number for all of them. What is left out is taken from
 /// the next higher one.
 pub(super) fn spread(node: &Node, what: &str, faults: &mut Faults<'_>) -> Option<Spread> {
     if matches!(node.value, Value::Scalar(..)) {
-        return count(node, what, faults).map(|number| Spread::always(number as u64));
+        return whole(node, what, faults).map(Spread::always);
     }
     let mut table = Table::of(node, what, faults)?;
+    let mut unread = false;
     let mut number = |key: &'static str, faults: &mut Faults<'_>| {
-        table.get(key).and_then(|n| count(n, key, faults)).map(|number| number as u64)
+        let given = table.get(key)?;
+        let read = whole(given, key, faults);
+        unread |= read.is_none();
+        read
     };
     let (p50, p95) = (number("p50", faults), number("p95", faults));
     let (p99, max) = (number("p99", faults), number("max", faults));
     table.finish(what, faults);
+    // What cannot be read has been said; it is not missing as well.
+    if unread {
+        return None;
+    }
     let (Some(p99), Some(max)) = (p99, max) else {
         faults.push(
             node.at,

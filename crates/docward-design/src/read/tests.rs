@@ -183,6 +183,17 @@ fn a_spread_rises() {
         "{p50: 3}",
         "m.yaml:15:15: `children` needs at least `p99` and `max`; write `{p50: 3, p95: 10, p99: 20, max: 80}`",
     );
+    // What cannot be read is told once, and is not missing as well.
+    fault(
+        "{p50: 3, p95: 10, p99: 20, max: 80}",
+        "{p50: 3, p99: 20, max: many}",
+        "m.yaml:15:38: max cannot be read from `many`; write it as `1200`, `600k` or `2M`",
+    );
+    fault(
+        "{p50: 3, p95: 10, p99: 20, max: 80}",
+        "{p50: 0.3, p99: 20, max: 80}",
+        "m.yaml:15:21: `0.3` of p50 is no whole number; of a parent in three that has one, `p50` is 0",
+    );
     // What is left out is taken from the next higher one.
     let short = MODEL.replace("{p50: 3, p95: 10, p99: 20, max: 80}", "{p99: 20, max: 80}");
     let model = read("m.yaml", &short).unwrap();

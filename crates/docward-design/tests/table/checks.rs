@@ -178,3 +178,34 @@ fn ck_14_dm_05_4_binary_data_has_a_better_place() {
     assert_eq!(holds, Some(false));
     assert!(because.contains("`scan` is binary data") && because.contains("DM-05.4"), "{because}");
 }
+
+#[test]
+fn ck_9_a_read_through_pairs_takes_two() {
+    let often = of(&crate::indexes::pairs(300));
+    assert_eq!(often.check("CK-9"), (Some(false), "more than one document: `of a party`"));
+    assert_eq!(of(&crate::indexes::pairs(5)).check("CK-9").0, Some(true), "not hot");
+}
+
+#[test]
+fn ck_10_what_another_relationship_puts_into_one_document_needs_no_transaction() {
+    let text = "entities:
+  paper: {count: 30k, lifecycle: {growth: 6k/year, kept: forever}, fields: {title: {type: string, bytes: 20}}}
+  citation: {lifecycle: {growth: 60k/year, kept: forever}, fields: {page: int}}
+relationships:
+  paper.citations: {child: citation, children: {p50: 4, p99: 30, max: 40}, growth: bounded}
+  citation.cited: {child: paper, children: 1, parents: {p50: 0, p95: 10, p99: 90, max: 20k}}
+reads:
+  paper: {from: paper, where: [_id], with: [paper.citations], rate: 50/s}
+writes:
+  file: {insert: [paper, citation], rate: 10/min, atomic: true}
+";
+    let case = of(text);
+    assert_eq!(case.decision("paper.citations").choice, Some(Choice::Embed));
+    assert_eq!(case.decision("citation.cited").choice, Some(Choice::Reference));
+    assert_eq!(case.check("CK-10").0, Some(true));
+    let file = &case.decision("citation.cited").alternatives[0].operations[1];
+    assert_eq!((file.documents, file.transaction), (1.0, false));
+    // What a relationship declares of its own ends stands.
+    let held = of(&text.replace("max: 20k}}", "max: 20k}, invariant: cited before}"));
+    assert_eq!(held.check("CK-10").0, Some(false));
+}

@@ -78,3 +78,71 @@ writes: {w: {insert: [thing], rate: 1/h}}
     let forever = of(&text.replace("30 days", "forever"));
     assert_eq!(forever.indexes("thing"), ["{ a: 1 }"]);
 }
+
+#[test]
+fn ck_12_the_newest_few_without_a_preview_have_an_index_in_their_order() {
+    let text = "entities:
+  item: {count: 1k, lifecycle: {growth: 10/year, kept: forever}, fields: {code: {type: string, unique: true}}}
+  offer: {count: 900k, lifecycle: {growth: 100k/year, kept: forever}, fields: {price: decimal, left: int, createTime: date}}
+relationships:
+  item.offers: {child: offer, children: {p50: 800, p95: 900, p99: 9000, max: 40k}, growth: endless, must-be-current: [left]}
+reads:
+  r: {from: item, where: [code], with: {item.offers: {newest: 3, by: createTime, fields: [price, left]}}, rate: 300/s}
+writes:
+  w: {insert: [item, offer], update: offer, sets: [offer.left], rate: 1/min}
+";
+    let case = of(text);
+    assert_eq!(case.named("item.offers"), ["parent-id-in-child"]);
+    assert_eq!(case.indexes("offer"), ["{ itemId: 1, createTime: -1 }"]);
+    assert_eq!(case.check("CK-12").0, Some(true));
+    // By another field as well, and by the id where nothing says which is newest.
+    let two = of(&text.replace(
+        "writes:",
+        "  q: {from: item, where: [code], with: {item.offers: {newest: 5, by: price, fields: [left]}}, rate: 30/s}\nwrites:",
+    ));
+    assert_eq!(two.indexes("offer"), ["{ itemId: 1, createTime: -1 }", "{ itemId: 1, price: -1 }"]);
+    let by_id = of(&text.replace(", by: createTime", "").replace(", createTime: date", ""));
+    assert_eq!(by_id.indexes("offer"), ["{ itemId: 1, _id: -1 }"]);
+}
+
+#[test]
+fn ck_12_what_is_found_by_ids_out_of_pairs_has_no_other_index() {
+    let case = of(&pairs(5));
+    assert_eq!(case.named("case.parties"), ["junction"]);
+    assert!(case.indexes("case").is_empty(), "{:?}", case.indexes("case"));
+}
+
+/// Cases and parties, so many on both sides that pairs link them.
+pub(crate) fn pairs(rate: u32) -> String {
+    format!(
+        "entities:
+  case: {{count: 500k, lifecycle: {{growth: 6k/year, kept: forever}}, fields: {{status: {{type: string, values: [open, closed]}}, openTime: date}}}}
+  party: {{count: 1M, lifecycle: {{growth: 60k/year, kept: forever}}, fields: {{name: {{type: string, bytes: 20}}}}}}
+relationships:
+  case.parties: {{child: party, children: {{p50: 1, p95: 5, p99: 20, max: 3000}}, growth: bounded, parents: {{p50: 1, p95: 5, p99: 90, max: 4k}}}}
+reads:
+  of a party: {{from: case, where: {{parties: equal, status: equal}}, sort: {{openTime: -1}}, limit: 20, rate: {rate}/min}}
+  case: {{from: case, where: [_id], rate: 50/s}}
+  party: {{from: party, where: [_id], rate: 50/s}}
+writes:
+  file: {{insert: [case, party], rate: 10/min}}
+"
+    )
+}
+
+#[test]
+fn ck_12_an_index_waits_for_what_is_undecided() {
+    let case = of("entities:
+  student: {lifecycle: {growth: 0, kept: forever}, fields: {name: string}}
+  enrolment: {lifecycle: {growth: 0, kept: forever}, fields: {state: string, startTime: date}}
+relationships:
+  student.enrolments: {child: enrolment}
+reads:
+  my courses: {from: enrolment, where: [student, state], sort: {startTime: -1}, rate: 9/s}
+writes:
+  w: {insert: [student, enrolment], rate: 1/h}
+");
+    assert_eq!(case.decision("student.enrolments").choice, None);
+    assert!(case.indexes("enrolment").is_empty(), "{:?}", case.indexes("enrolment"));
+    assert_eq!(case.check("CK-12"), (None, "1 relationship undecided"));
+}

@@ -383,3 +383,14 @@ fn without_shards_there_is_no_key() {
     assert!(none.collection("t").shard.is_none());
     assert_eq!(none.check("CK-13"), (None, "not sharded"));
 }
+
+#[test]
+fn sk_1_sk_3_a_bool_has_two_values_and_does_not_rise() {
+    let fields = ", open: bool";
+    let reads = "  r: {from: order, where: [open], sort: {createTime: -1}, rate: 300/s}";
+    let case = orders("6.0", fields, reads);
+    assert_eq!(holds(&case, "{ open: 1 }", "SK-1"), Some(false));
+    assert_eq!(holds(&case, "{ open: 1 }", "SK-2"), Some(false));
+    assert_eq!(holds(&case, "{ open: 1, _id: 1 }", "SK-3"), Some(false));
+    assert_eq!(case.shard("order").key.text(), "{ open: 1, _id: \"hashed\" }");
+}

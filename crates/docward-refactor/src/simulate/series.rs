@@ -144,7 +144,7 @@ impl<'p, 'm> Series<'p, 'm> {
                 },
             };
             database.run_command(create).await?;
-            keys.insert(self.meta(), 1);
+            keys.extend(self.ids.iter().map(|id| (self.id_path(id), Bson::Int32(1))));
         } else {
             database.create_collection(name).await?;
             keys.extend(self.ids.iter().map(|id| (id.name.clone(), Bson::Int32(1))));
@@ -205,15 +205,22 @@ impl<'p, 'm> Series<'p, 'm> {
         }
     }
 
-    /// What says which series it is, as it stands in a filter.
-    fn of_series(&self, series: u64) -> Document {
-        let each = self.ids.iter().map(|id| (id.name.clone(), self.series_value(id, series)));
-        let ids: Document = each.collect();
-        if self.way == ReadingsWay::TimeSeries && self.ids.len() > 1 {
-            doc! { self.meta(): ids }
-        } else {
-            ids
+    /// Where a field that says which series it is stands: beside the others, or in the meta field with them.
+    fn id_path(&self, id: &Field) -> String {
+        match self.is_in_meta() {
+            true => format!("{}.{}", self.meta(), id.name),
+            false => id.name.clone(),
         }
+    }
+
+    fn is_in_meta(&self) -> bool {
+        self.way == ReadingsWay::TimeSeries && self.ids.len() > 1
+    }
+
+    /// What says which series it is, as it stands in a filter: field by field, because the server sorts the
+    /// fields of a meta object.
+    fn of_series(&self, series: u64) -> Document {
+        self.ids.iter().map(|id| (self.id_path(id), self.series_value(id, series))).collect()
     }
 
     /// Writes fields, with the time and the series that are given.
@@ -223,7 +230,7 @@ impl<'p, 'm> Series<'p, 'm> {
                 named(out, 0x09, &field.name);
                 out.extend(self.time(which.serial).timestamp_millis().to_le_bytes());
             } else if self.ids.iter().any(|id| id.name == field.name) {
-                if self.way == ReadingsWay::TimeSeries && self.ids.len() > 1 {
+                if self.is_in_meta() {
                     continue;
                 }
                 append(out, &doc! { &field.name: self.series_value(field, series) });
@@ -231,8 +238,9 @@ impl<'p, 'm> Series<'p, 'm> {
                 self.pen.field(out, field, which);
             }
         }
-        if self.way == ReadingsWay::TimeSeries && self.ids.len() > 1 {
-            append(out, &self.of_series(series));
+        if self.is_in_meta() {
+            let each = self.ids.iter().map(|id| (id.name.clone(), self.series_value(id, series)));
+            append(out, &doc! { self.meta(): each.collect::<Document>() });
         }
     }
 
@@ -464,5 +472,72 @@ impl Subject for Series<'_, '_> {
             Job::Append(write) => self.append(write, rng).await,
             Job::Change(write) => self.change(write, rng).await,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use docward_design::{Bounds, Naming, design, read, readings};
+    use docward_model::ProfileName;
+
+    use super::*;
+
+    const GATES: &str = "deployment: {server: \"6.0\"}
+entities:
+  garage: {count: 900, lifecycle: {growth: 50/year, kept: forever}, fields: {code: string}}
+  event:
+    count: 90M
+    lifecycle: {growth: 500M/year, kept: 90 days}
+    needs-change-streams-or-updates: false
+    series: {time: time, id: [garage, gate], rate: 2/min, series: 4k}
+    fields: {time: date, gate: {type: string, bytes: 4}, open: bool}
+relationships:
+  garage.events: {child: event, children: {p50: 90k, p99: 200k, max: 300k}, growth: endless}
+reads:
+  log: {from: event, where: {garage: equal, gate: equal, time: range}, limit: 200, rate: 3/s}
+  garage: {from: garage, where: [code], rate: 3/s}
+writes:
+  pass: {insert: event, rate: 20/s}
+  build: {insert: garage, rate: 2/week}
+";
+
+    #[tokio::test]
+    async fn pt_ts_1_a_series_of_two_ids_is_asked_for_field_by_field() {
+        let model = read("m.yaml", GATES).unwrap();
+        let made = design(&model, ProfileName::Neutral, &Bounds::default());
+        let naming = Naming::of(&model, ProfileName::Neutral);
+        let entity = model.entity("event").unwrap();
+        let readings = readings(&model, &made, naming, entity).unwrap();
+        // Nothing is asked of it.
+        let client = mongodb::Client::with_uri_str("mongodb://127.0.0.1:1/").await.unwrap();
+        let series = |way| Series {
+            readings: &readings,
+            way,
+            pen: Pen::new(1),
+            seed: 1,
+            reading: fields(&readings.reading),
+            inside: fields(&readings.inside),
+            bucket: fields(&readings.bucket),
+            ids: fields(&readings.ids),
+            collection: client.database("d").collection("c"),
+            held: vec![9; 2],
+            stored: (2, 9),
+            jobs: Vec::new(),
+        };
+        let keys = |document: &Document| -> Vec<String> {
+            let mut keys: Vec<String> = document.keys().cloned().collect();
+            keys.sort();
+            keys
+        };
+        let native = series(ReadingsWay::TimeSeries);
+        assert_eq!(keys(&native.of_series(1)), ["meta.garageId", "meta.gate"]);
+        // What is written is what is asked for.
+        let reading = Document::try_from(native.reading(1, 0)).unwrap();
+        let meta = reading.get_document("meta").unwrap();
+        for (path, value) in native.of_series(1) {
+            assert_eq!(meta.get(path.trim_start_matches("meta.")), Some(&value), "{path}");
+        }
+        let documents = series(ReadingsWay::Documents);
+        assert_eq!(keys(&documents.of_series(1)), ["garageId", "gate"]);
     }
 }

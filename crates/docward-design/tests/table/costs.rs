@@ -1,0 +1,185 @@
+//! What ways to store a relationship cost (ER-X.1), in documents, bytes and index entries.
+
+use docward_design::{Alternative, OperationCost, Way};
+
+use crate::common::{Case, of};
+
+#[track_caller]
+fn way<'c>(case: &'c Case, relationship: &str, way: Way) -> &'c Alternative {
+    let all = &case.decision(relationship).alternatives;
+    all.iter().find(|one| one.way == way).unwrap()
+}
+
+#[track_caller]
+fn cost<'c>(alternative: &'c Alternative, name: &str) -> &'c OperationCost {
+    alternative.operations.iter().find(|cost| cost.name == name).unwrap()
+}
+
+#[track_caller]
+fn chosen<'c>(case: &'c Case, relationship: &str, name: &str) -> &'c OperationCost {
+    cost(&case.decision(relationship).alternatives[0], name)
+}
+
+#[test]
+fn er_x_1_parents_that_are_embedded_are_read_with_their_document() {
+    let case = of("entities:
+  course: {count: 30k, lifecycle: {growth: 6k/year, kept: forever}, fields: {slug: {type: string, bytes: 20, unique: true}}}
+  module: {lifecycle: {growth: 60k/year, kept: forever}, fields: {heading: {type: string, bytes: 40}}}
+  lesson: {count: 2.4M, lifecycle: {growth: 400k/year, kept: forever}, fields: {title: {type: string, bytes: 40}, html: {type: string, bytes: 3 KB}}}
+relationships:
+  course.modules: {child: module, children: 8, growth: bounded}
+  module.lessons: {child: lesson, children: 10, growth: bounded}
+reads:
+  course page: {from: course, where: [slug], with: {course.modules: all, module.lessons: [title]}, rate: 500/s}
+  lesson: {from: lesson, where: [_id], rate: 900/s}
+writes:
+  author: {insert: [course, module, lesson], rate: 30/h}
+  rename: {update: module, sets: [module.heading], rate: 30/h}
+");
+    let lessons = way(&case, "module.lessons", Way::Reference);
+    let page = cost(lessons, "course page");
+    assert_eq!(page.documents, 81.0);
+    assert!((250_000.0..260_000.0).contains(&page.bytes), "{}", page.bytes);
+    assert_eq!(cost(lessons, "author").documents, 81.0);
+    // The same document as in the table of the relationship that embeds it.
+    let renamed = chosen(&case, "course.modules", "rename");
+    let bytes = cost(lessons, "rename").bytes;
+    assert!((bytes / renamed.bytes - 1.0).abs() < 0.1, "{bytes} {}", renamed.bytes);
+    // All lessons would be in the course.
+    let embedded = cost(way(&case, "module.lessons", Way::Embed), "course page");
+    assert_eq!(embedded.documents, 1.0);
+    assert!(embedded.bytes > 240_000.0, "{}", embedded.bytes);
+}
+
+#[test]
+fn er_x_1_an_update_in_a_tree_is_one_document() {
+    let case = of("entities:
+  emp: {count: 400k, lifecycle: {growth: 10k/year, kept: forever}, fields: {no: {type: string, bytes: 9, unique: true}, salary: decimal}}
+relationships:
+  emp.reports: {child: emp, children: {p50: 0, p95: 8, p99: 20, max: 120}, growth: bounded}
+reads:
+  r: {from: emp, where: [no], with: {emp.reports: [no]}, rate: 300/s}
+writes:
+  raise: {update: emp, sets: [emp.salary], rate: 20/s}
+  hire: {insert: emp, rate: 1/s}
+");
+    for way in &case.decision("emp.reports").alternatives {
+        assert_eq!(cost(way, "raise").documents, 1.0, "{:?}", way.way);
+    }
+    assert_eq!(chosen(&case, "emp.reports", "hire").documents, 1.0);
+}
+
+#[test]
+fn er_x_1_a_write_that_inserts_or_updates_has_index_entries_of_half() {
+    let text = |writes: &str| {
+        format!(
+            "entities:
+  item: {{count: 1k, lifecycle: {{growth: 10/year, kept: forever}}, fields: {{code: {{type: string, bytes: 8, unique: true}}}}}}
+  offer: {{count: 900k, lifecycle: {{growth: 100k/year, kept: forever}}, fields: {{price: decimal, left: int, createTime: date}}}}
+relationships:
+  item.offers: {{child: offer, children: {{p50: 800, p95: 900, p99: 9000, max: 40k}}, growth: endless}}
+reads:
+  r: {{from: offer, where: [item], sort: {{createTime: -1}}, limit: 3, rate: 300/s}}
+  r2: {{from: item, where: [code], rate: 300/s}}
+writes:
+{writes}  h: {{insert: item, rate: 1/h}}
+"
+        )
+    };
+    let entries = |writes: &str| {
+        let case = of(&text(writes));
+        case.decision("item.offers").alternatives[0].per_second(true, |cost| cost.entries)
+    };
+    let both = entries("  a: {insert: offer, update: offer, sets: [offer.left], rate: 900/s}\n");
+    let apart = entries(
+        "  a: {insert: offer, rate: 450/s}\n  b: {update: offer, sets: [offer.left], rate: 450/s}\n",
+    );
+    assert!(both > 899.0 && (both - apart).abs() < 1e-6, "{both} {apart}");
+}
+
+#[test]
+fn er_x_1_a_parent_that_is_reached_by_its_child_has_one() {
+    let case = of("entities:
+  cook: {count: 6M, lifecycle: {growth: 1M/year, kept: forever}, fields: {nick: {type: string, bytes: 12, unique: true}}}
+  recipe: {count: 800k, lifecycle: {growth: 100k/year, kept: forever}, fields: {slug: {type: string, bytes: 24, unique: true}, text: {type: string, bytes: 4 KB}}}
+relationships:
+  cook.recipes: {child: recipe, children: {p50: 0, p95: 3, p99: 20, max: 40}, growth: bounded}
+reads:
+  recipe: {from: recipe, where: [slug], rate: 1500/s}
+  cook: {from: cook, where: [nick], rate: 5/s}
+writes:
+  w: {insert: [cook, recipe], rate: 1/min}
+  edit: {update: recipe, rate: 1/min}
+");
+    let embed = way(&case, "cook.recipes", Way::Embed);
+    for name in ["recipe", "edit"] {
+        assert!(cost(embed, name).bytes > 4096.0, "{name}: {}", cost(embed, name).bytes);
+    }
+    assert!(cost(embed, "cook").bytes < 100.0, "a typical cook has none");
+}
+
+#[test]
+fn pt_ts_1_a_time_series_costs_what_its_collection_takes() {
+    let case = of("deployment: {server: \"6.0\"}
+entities:
+  station: {count: 10k, lifecycle: {growth: 0, kept: forever}, fields: {name: string}}
+  sample:
+    count: 900M
+    lifecycle: {growth: 900M/year, kept: 1 year}
+    needs-change-streams-or-updates: false
+    series: {id: station, time: at, rate: 1/min, series: 10k}
+    fields: {at: date, heat: double, wet: double}
+relationships:
+  station.samples: {child: sample, children: {p50: 90k, p99: 100k, max: 120k}, growth: endless}
+reads:
+  day: {from: sample, where: {station: equal, at: range}, sort: {at: 1}, limit: 1440, rate: 9/s}
+  station: {from: station, where: [_id], rate: 1/s}
+writes:
+  w: {insert: sample, rate: 160/s}
+  build: {insert: station, rate: 1/day}
+");
+    let table = &case.decision("station.samples").alternatives[0];
+    let sizes = case.design.capacity.iter().find(|c| c.collection.contains("sample")).unwrap();
+    let stored = sizes.years[0].1.unwrap().1 as f64;
+    let near = |a: f64, b: f64| assert!((a / b - 1.0).abs() < 0.1, "{a} {b}");
+    near(table.storage.unwrap() as f64, stored);
+    near(table.index_bytes.unwrap() as f64, sizes.index_bytes.unwrap() as f64);
+    assert!(cost(table, "w").entries < 0.1, "one for each bucket");
+    assert_eq!(cost(table, "day").documents, 1440.0);
+}
+
+#[test]
+fn er_x_1_copies_and_links_are_those_of_the_collections() {
+    let shared = of("entities:
+  list: {count: 9000, lifecycle: {growth: 400/year, kept: forever}, fields: {title: {type: string, bytes: 30}}}
+  person: {lifecycle: {growth: 3k/year, kept: forever}, fields: {name: {type: string, bytes: 24}, birth: date}}
+relationships:
+  list.candidates: {child: person, children: {p50: 20, p95: 60, p99: 120, max: 300}, growth: bounded, parents: {p50: 1, p95: 3, p99: 6, max: 14}}
+reads:
+  ballot: {from: list, where: [_id], with: {list.candidates: all}, rate: 90/s}
+writes:
+  prepare: {insert: [list, person], rate: 3/h}
+");
+    let chosen = &shared.decision("list.candidates").alternatives[0];
+    if chosen.way == Way::Embed {
+        let sizes = shared.design.capacity.iter().find(|c| c.collection == "list").unwrap();
+        assert_eq!(chosen.parent[0].1, sizes.document.0);
+        let (table, stored) = (chosen.storage.unwrap(), sizes.years[0].1.unwrap().1);
+        assert!((table as f64 / stored as f64 - 1.0).abs() < 0.02, "{table} {stored}");
+    }
+    // A few largest parents do not make more links than all children have.
+    let many = of("entities:
+  club: {count: 1M, lifecycle: {growth: 0, kept: forever}, fields: {name: {type: string, bytes: 20, unique: true}}}
+  fan: {count: 20M, lifecycle: {growth: 0, kept: forever}, fields: {nick: {type: string, bytes: 12, unique: true}}}
+relationships:
+  club.fans: {child: fan, children: {p50: 0, p95: 40, p99: 2k, max: 5M}, growth: endless, parents: {p50: 2, p95: 9, p99: 30, max: 500}}
+reads:
+  club: {from: club, where: [name], count: [club.fans], rate: 50/s}
+  fan: {from: fan, where: [nick], with: {club.fans: [name]}, rate: 90/s}
+writes:
+  w: {insert: [club, fan], rate: 1/min}
+");
+    let table = many.decision("club.fans").alternatives[0].index_bytes.unwrap();
+    let sizes = many.design.capacity.iter().find(|c| c.collection == "fan").unwrap();
+    assert!(table < sizes.index_bytes.unwrap(), "{table} {:?}", sizes.index_bytes);
+}
