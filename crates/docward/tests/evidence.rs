@@ -253,16 +253,16 @@ fn an_earlier_date_of_other_data_is_told() {
     let directory = tempfile::tempdir().unwrap();
     let write = |name: &str, ids: std::ops::Range<u32>| {
         let file = directory.path().join(name);
-        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
         let lines: String = ids.map(|id| format!("{{\"_id\": {id}, \"n\": 1}}\n")).collect();
-        std::fs::write(&file, lines).unwrap();
+        fs::write(&file, lines).unwrap();
         file
     };
     let (before, after) = (write("a/t_app_note.jsonl", 0..9), write("b/t_app_note.jsonl", 20..29));
     let (same, other) = (write("c/t_app_note.jsonl", 0..9), write("d/t_app_other.jsonl", 0..9));
     let saved = directory.path().join("monday.json.gz");
     docward(&["audit", text(&before), "--save-evidence", text(&saved), "--fail-on", "never"]);
-    let told = |file: &std::path::Path| {
+    let told = |file: &Path| {
         let out = docward(&["audit", text(file), "--earlier", text(&saved), "--fail-on", "never"]);
         String::from_utf8_lossy(&out.stderr).into_owned()
     };

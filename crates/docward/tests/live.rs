@@ -299,7 +299,7 @@ fn references_are_found_between_collections_larger_than_their_samples() {
     servers.insert("db_shop.t_customer", customers);
     // One order in five is of a customer who is gone; one in four has kept an old name.
     let orders = (0..5000).map(|n: usize| {
-        let customer = if n % 5 == 0 { ObjectId::new() } else { ids[n % ids.len()] };
+        let customer = if n.is_multiple_of(5) { ObjectId::new() } else { ids[n % ids.len()] };
         let name = match n % 4 {
             0 => "An old name".to_owned(),
             _ => format!("Customer {}", n % ids.len()),
