@@ -251,15 +251,19 @@ fn live_growth_is_measured_on_the_documents_of_the_earlier_run() {
 #[test]
 fn an_earlier_date_of_other_data_is_told() {
     let directory = tempfile::tempdir().unwrap();
-    let write = |name: &str, ids: std::ops::Range<u32>| {
+    let write = |name: &str, ids: std::ops::Range<u32>, month: u32| {
         let file = directory.path().join(name);
         fs::create_dir_all(file.parent().unwrap()).unwrap();
-        let lines: String = ids.map(|id| format!("{{\"_id\": {id}, \"n\": 1}}\n")).collect();
+        let date = format!("{{\"$date\": \"2024-0{month}-01T00:00:00Z\"}}");
+        let line = |id| format!("{{\"_id\": {id}, \"createTime\": {date}}}\n");
+        let lines: String = ids.map(line).collect();
         fs::write(&file, lines).unwrap();
         file
     };
-    let (before, after) = (write("a/t_app_note.jsonl", 0..9), write("b/t_app_note.jsonl", 20..29));
-    let (same, other) = (write("c/t_app_note.jsonl", 0..9), write("d/t_app_other.jsonl", 0..9));
+    let (before, after) =
+        (write("a/t_app_note.jsonl", 0..9, 3), write("b/t_app_note.jsonl", 20..29, 5));
+    let (same, other) =
+        (write("c/t_app_note.jsonl", 0..9, 5), write("d/t_app_other.jsonl", 0..9, 5));
     let saved = directory.path().join("monday.json.gz");
     docward(&["audit", text(&before), "--save-evidence", text(&saved), "--fail-on", "never"]);
     let told = |file: &Path| {

@@ -219,6 +219,9 @@ fn cn_02_1_st_16_the_counters_of_a_server_show_connection_churn() {
     // Five minutes after a start are too long for a test.
     std::fs::write(&config, "[rules.W009]\nmin-uptime = 1\n").unwrap();
     let config = config.to_str().unwrap();
+    let early = audit(&[&uri])["skipped"].to_string();
+    assert!(early.contains("W009"), "it has just been started: {early}");
+    std::thread::sleep(std::time::Duration::from_millis(1500));
     let quiet = audit(&[&uri, "--config", config]);
     assert!(found(&quiet, "W009").is_empty(), "nothing is wrong yet");
     let skipped = quiet["skipped"].to_string();

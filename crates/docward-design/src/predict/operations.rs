@@ -343,9 +343,10 @@ impl Predictor {
         let embedded = self.way == Way::Embed;
         let (mut parents, mut apart, mut pairs, mut entries) = (Vec::new(), 0.0, 0.0, 0.0);
         let (_, parent, child) = &self.names;
-        if plan.parent.is_some() {
+        if let Some(act) = plan.parent {
             parents.push(children);
-            let share = comes_or_goes(write, parent);
+            // What may be an update is costed as one: it leaves the links as they are.
+            let share = if act == Act::Update { 0.0 } else { comes_or_goes(write, parent) };
             if share > 0.0 {
                 let (listed, paired) = match self.link {
                     _ if embedded => (0.0, 0.0),
