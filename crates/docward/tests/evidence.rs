@@ -251,13 +251,13 @@ fn live_growth_is_measured_on_the_documents_of_the_earlier_run() {
 #[test]
 fn an_earlier_date_of_other_data_is_told() {
     let directory = tempfile::tempdir().unwrap();
-    let write = |name: &str, ids: std::ops::Range<u32>, month: u32| {
+    let write = |name: &str, ids: std::ops::Range<u32>, month: u64| {
         let file = directory.path().join(name);
         fs::create_dir_all(file.parent().unwrap()).unwrap();
-        let date = format!("{{\"$date\": \"2024-0{month}-01T00:00:00Z\"}}");
-        let line = |id| format!("{{\"_id\": {id}, \"createTime\": {date}}}\n");
-        let lines: String = ids.map(line).collect();
+        let lines: String = ids.map(|id| format!("{{\"_id\": {id}, \"n\": 1}}\n")).collect();
         fs::write(&file, lines).unwrap();
+        let changed = std::time::UNIX_EPOCH + std::time::Duration::from_secs(2_592_000 * month);
+        fs::File::options().append(true).open(&file).unwrap().set_modified(changed).unwrap();
         file
     };
     let (before, after) =
