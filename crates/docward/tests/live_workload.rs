@@ -221,7 +221,7 @@ fn cn_02_1_st_16_the_counters_of_a_server_show_connection_churn() {
     let config = config.to_str().unwrap();
     let early = audit(&[&uri])["skipped"].to_string();
     assert!(early.contains("W009"), "it has just been started: {early}");
-    std::thread::sleep(std::time::Duration::from_millis(1500));
+    std::thread::sleep(Duration::from_millis(1500));
     let quiet = audit(&[&uri, "--config", config]);
     assert!(found(&quiet, "W009").is_empty(), "nothing is wrong yet");
     let skipped = quiet["skipped"].to_string();
