@@ -23,7 +23,7 @@ pub use cx::Cx;
 pub use engine::{Outcome, find, judge};
 pub use growth::forecasts;
 pub use rules::RULES;
-pub use security::{security_checklist, security_clauses};
+pub use security::security_checklist;
 pub use shardkey::{KeyQuestion, shard_keys};
 
 use docward_model::{Collection, Evidence, RuleMeta};

@@ -17,71 +17,23 @@ use crate::{
     },
 };
 
-/// The clauses behind the self-check, one by one.
-pub fn security_clauses(
-    evidence: &Evidence,
-    settings: &Settings,
-    outcome: &Outcome,
-) -> Vec<ChecklistItem> {
-    let outcome = &with_withheld(outcome);
-    let check = SelfCheck { view: View { evidence, settings, outcome }, evidence };
-    let private = check.private();
-    let encryption = check.encryption("SE-7", check.exposure().0);
-    let item = |id, title, answer: Answer| signed_off(settings, id, title, answer);
-    vec![
-        item("SE-1", "Access control is on", check.access_control("SE-1")),
-        item("SE-2", "The server is reached by the private network only", private),
-        item("SE-3", "No public address is bound to a server", check.public_address()),
-        item(
-            "SE-4",
-            "The load balancer admits named clients to its port only",
-            check.balancer_group(),
-        ),
-        item(
-            "SE-5",
-            "MongoDB's group admits named clients and health checks only",
-            check.mongodb_group(),
-        ),
-        item("SE-6", "Passwords are strong", check.passwords("SE-6")),
-        item("SE-7", "Public links are encrypted", encryption),
-        item(
-            "SE-8",
-            "Accounts may do no more than their application needs",
-            check.accounts("SE-8"),
-        ),
-        item(
-            "SE-9",
-            "Nobody logs in without a password, applications not as administrators",
-            check.logins(),
-        ),
-    ]
-}
-
-/// The rows that connection strings, servers and network rules can answer.
+/// The rows that connection strings, servers and network rules can answer: the self-check, and with it the
+/// clauses behind it one by one if they are asked for.
 pub fn security_checklist(
     evidence: &Evidence,
     settings: &Settings,
     outcome: &Outcome,
+    with_clauses: bool,
 ) -> Vec<ChecklistItem> {
     let outcome = &with_withheld(outcome);
     let check = SelfCheck { view: View { evidence, settings, outcome }, evidence };
-    let exposure = check.exposure();
-    let encryption = check.encryption("SC-6", exposure.0);
-    let item = |id, title, answer: Answer| signed_off(settings, id, title, answer);
-    vec![
-        item("SC-1", "Private, or public through a guarded load balancer only", exposure),
-        item("SC-2", "No network rule admits everyone", check.groups()),
-        item("SC-3", "Access control is on", check.access_control("SC-3")),
-        item("SC-4", "Passwords are long and of four kinds of characters", check.passwords("SC-4")),
-        item(
-            "SC-5",
-            "Applications can only read and write their own database",
-            check.accounts("SC-5"),
-        ),
-        item("SC-6", "TLS wherever access is public", encryption),
-        item("SC-7", "No passwords in code", check.code()),
-    ]
+    let clauses = if with_clauses { check.clauses() } else { Vec::new() };
+    let rows = clauses.into_iter().chain(check.rows());
+    rows.map(|(id, title, answer)| signed_off(settings, id, title, answer)).collect()
 }
+
+/// The id of a row, what it asks, and the answer.
+type Row = (&'static str, &'static str, Answer);
 
 struct SelfCheck<'a> {
     view: View<'a>,
@@ -119,6 +71,48 @@ fn listed(groups: &[&RuleGroup]) -> Option<Answer> {
 }
 
 impl SelfCheck<'_> {
+    fn clauses(&self) -> Vec<Row> {
+        vec![
+            ("SE-1", "Access control is on", self.access_control("SE-1")),
+            ("SE-2", "The server is reached by the private network only", self.private()),
+            ("SE-3", "No public address is bound to a server", self.public_address()),
+            (
+                "SE-4",
+                "The load balancer admits named clients to its port only",
+                self.balancer_group(),
+            ),
+            (
+                "SE-5",
+                "MongoDB's group admits named clients and health checks only",
+                self.mongodb_group(),
+            ),
+            ("SE-6", "Passwords are strong", self.passwords("SE-6")),
+            ("SE-7", "Public links are encrypted", self.encryption("SE-7")),
+            ("SE-8", "Accounts may do no more than their application needs", self.accounts("SE-8")),
+            (
+                "SE-9",
+                "Nobody logs in without a password, applications not as administrators",
+                self.logins(),
+            ),
+        ]
+    }
+
+    fn rows(&self) -> Vec<Row> {
+        vec![
+            ("SC-1", "Private, or public through a guarded load balancer only", self.exposure()),
+            ("SC-2", "No network rule admits everyone", self.groups()),
+            ("SC-3", "Access control is on", self.access_control("SC-3")),
+            ("SC-4", "Passwords are long and of four kinds of characters", self.passwords("SC-4")),
+            (
+                "SC-5",
+                "Applications can only read and write their own database",
+                self.accounts("SC-5"),
+            ),
+            ("SC-6", "TLS wherever access is public", self.encryption("SC-6")),
+            ("SC-7", "No passwords in code", self.code()),
+        ]
+    }
+
     /// What the rules say about a row: a breach fails it, a suspicion or a rule that is switched off
     /// leaves it open.
     fn ruled(&self, row: &str, codes: &[&str]) -> Option<Answer> {
@@ -474,7 +468,7 @@ impl SelfCheck<'_> {
     }
 
     /// SE-7, SC-6.
-    fn encryption(&self, row: &str, exposure: Verdict) -> Answer {
+    fn encryption(&self, row: &str) -> Answer {
         if let Some(answer) = self.ruled(row, &["S003", "S009"]) {
             return answer;
         }
@@ -484,7 +478,7 @@ impl SelfCheck<'_> {
             return (Verdict::Pass, format!("the server takes connections with TLS only ({mode})"));
         }
         let has_load_balancer = self.network().is_some_and(Network::has_load_balancer);
-        if exposure == Verdict::Pass && !has_load_balancer {
+        if self.exposure().0 == Verdict::Pass && !has_load_balancer {
             return (Verdict::Pass, "access is not public".to_owned());
         }
         unknown(match mode {
@@ -521,9 +515,7 @@ mod tests {
         example.settings.select = vec!["S".to_owned()];
         let outcome = crate::judge(&example.evidence, &example.settings);
         let (evidence, settings) = (&example.evidence, &example.settings);
-        let items = [security_clauses, security_checklist]
-            .into_iter()
-            .flat_map(|list| list(evidence, settings, &outcome));
+        let items = security_checklist(evidence, settings, &outcome, true);
         let item = items.into_iter().find(|item| item.id == id).unwrap();
         (item.verdict, item.evidence)
     }
@@ -721,7 +713,7 @@ mod tests {
             let mut example = Example::new("S020", "", "{\"_id\": 1}");
             example.evidence.code = Some(Code { files, secrets, ..Code::default() });
             let outcome = crate::judge(&example.evidence, &example.settings);
-            let items = security_checklist(&example.evidence, &example.settings, &outcome);
+            let items = security_checklist(&example.evidence, &example.settings, &outcome, false);
             (items[6].verdict, items[6].evidence.clone())
         };
         assert_eq!(code(0, Vec::new()).0, Verdict::Unknown, "nothing was read");
@@ -747,7 +739,7 @@ mod tests {
         let mut example = Example::new("S001", "", r#"server {"authorization": true}"#);
         example.settings.ignore.push("S001".into());
         let outcome = crate::judge(&example.evidence, &example.settings);
-        let items = security_checklist(&example.evidence, &example.settings, &outcome);
+        let items = security_checklist(&example.evidence, &example.settings, &outcome, false);
         assert_eq!(items[2].evidence, "switched off: S001");
     }
 }

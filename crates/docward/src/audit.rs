@@ -22,9 +22,7 @@ use docward_model::{
 };
 use docward_profile::observe_growth;
 use docward_report::{Expand, Format, Rendering, TerminalOptions, View};
-use docward_rules::{
-    Outcome, checklist, facts::copies, forecasts, judge, security_checklist, security_clauses,
-};
+use docward_rules::{Outcome, checklist, facts::copies, forecasts, judge, security_checklist};
 use docward_uri::parse;
 
 use crate::{
@@ -197,10 +195,7 @@ pub(crate) fn audit(args: &AuditArgs, shown: Shown) -> anyhow::Result<u8> {
         || evidence.server.is_some()
         || evidence.network.is_some()
         || !evidence.uris.is_empty();
-    if shows_security {
-        items.extend(security_clauses(&evidence, &config.settings, &outcome));
-    }
-    items.extend(security_checklist(&evidence, &config.settings, &outcome));
+    items.extend(security_checklist(&evidence, &config.settings, &outcome, shows_security));
     let judged = judged(&outcome, &config.settings, args.metadata_only, &sources);
     let namespaces = evidence.collections.iter().map(|c| c.namespace.to_string()).collect();
     let skipped = std::mem::take(&mut outcome.skipped);
@@ -372,8 +367,8 @@ fn nothing_followed(now: &Evidence, earlier: &Evidence) -> Option<&'static str> 
     Some(if profiles().all(|c| earlier.collection(&c.namespace).is_none()) {
         "none of its collections was audited, so that nothing is said about growth"
     } else {
-        "no document is in both, so that nothing is said about growth; of files it has to be made with \
-         --save-evidence"
+        "no document is in both, so that nothing is said about growth; it has to be of the same data, and \
+         of a running deployment of at least as large a --sample"
     })
 }
 

@@ -323,6 +323,8 @@ fn is_about_few(append: &Append) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use crate::testing::check;
+
     #[test]
     fn dm_08_2_cut_on_the_way_taken_out_and_other_names() {
         use docward_model::Severity::{Info, Warn};
@@ -340,8 +342,6 @@ mod tests {
         assert_eq!(found(alias), [Warn]);
         assert!(found(&alias.replace("this.comments;", "[...this.comments];")).is_empty());
     }
-
-    use crate::testing::check;
 
     fn paths(file: &str, text: &str) -> Vec<String> {
         check("D020", &format!("source {file}\n{text}"))

@@ -18,7 +18,8 @@ declare_rule! {
     /// are shared, and whether a parent with its children comes near 16 MB, which is a veto. It lists
     /// what only a workload can answer and never decides without it: from 50 children on it does not
     /// lean to embedding, and neither for orders, comments, messages and the like, which keep coming.
-    /// Where the parent shows a preview of the children, nothing is said.
+    /// Where the parent shows a preview of the children, nothing is said; nor where it would lean to embedding by a
+    /// sample of the children, which shows fewer of each parent than there are.
     ///
     /// With a workload these rows vote, too, as far as it answers them: how often children are asked for
     /// without their parent (ER-M.7), read with it (ER-M.1, ER-T.2), changed without it (ER-M.2, DM-07.4)

@@ -82,7 +82,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
 /// What is said of a password that stands in other places as well.
 fn draft(evidence: &Evidence, found: &Code, secret: &CodeSecret, others: &[&CodeSecret]) -> Draft {
     const WHY: &str = "whoever can read the code can read the data, and a password in the history of a repository cannot be taken back";
-    const TODO: &str =
+    const ADVICE: &str =
         "take it from the environment or a secret store, and change the password: it is known";
     let (severity, level, remark) = weight(found, secret);
     let what = match secret.kind {
@@ -102,7 +102,7 @@ fn draft(evidence: &Evidence, found: &Code, secret: &CodeSecret, others: &[&Code
         true => what,
         false => format!("{what}, and in {} as well", text::list(&places, 5)),
     };
-    let draft = code::draft(evidence, &secret.place, &secret.shown, what, WHY, TODO)
+    let draft = code::draft(evidence, &secret.place, &secret.shown, what, WHY, ADVICE)
         .severity(severity)
         .level(level);
     // Only what is beyond doubt is taken out of the code.

@@ -379,6 +379,8 @@ fn ends_with(name: &str, word: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use crate::testing::check;
+
     #[test]
     fn dm_09_2_bodies_of_requests_are_not_stored() {
         let text = |file: &str| {
@@ -406,8 +408,6 @@ mod tests {
         assert_eq!(count(djongo), 1);
         assert_eq!(count(&djongo.replace("from djongo", "# djongo\nfrom django.db")), 0);
     }
-
-    use crate::testing::check;
 
     #[test]
     fn dm_09_2_models_of_every_library() {

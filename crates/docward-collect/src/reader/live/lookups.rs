@@ -237,11 +237,12 @@ fn values_at(documents: &[Vec<u8>], path: &str) -> (usize, Vec<Bson>) {
         let mut here = Vec::new();
         collect(RawBsonRef::Document(document), &names, &mut here);
         here.retain(|value| !values.contains(value));
-        // One long list is asked for as a whole.
-        if !values.is_empty() && values.len() + here.len() > VALUES {
+        // One long list is asked for as a whole, unless it is very long.
+        let most = if values.is_empty() { 4 * VALUES } else { VALUES };
+        if values.len() + here.len() > most {
             return (at, values);
         }
-        for value in here.into_iter().take(4 * VALUES) {
+        for value in here {
             if !values.contains(&value) {
                 values.push(value);
             }
@@ -325,5 +326,8 @@ mod tests {
         };
         let (documents, values) = values_at(&[long(0), long(1000), long(2000)], "ids");
         assert_eq!((documents, values.len()), (1, 300), "all of the first, none of the second");
+        let ids: Vec<Bson> = (0..3000).map(Bson::Int32).collect();
+        let very_long = serialize_to_vec(&doc! { "ids": ids }).unwrap();
+        assert_eq!(values_at(&[very_long], "ids"), (0, Vec::new()), "all or none");
     }
 }
