@@ -208,6 +208,7 @@ impl Table {
             references,
             copies,
             key_analyses: self.key_analyses,
+            notes: Vec::new(),
             workload: None,
             network: None,
             uris: Vec::new(),

@@ -68,6 +68,7 @@ impl Index {
             ttl_seconds: definition.get("expireAfterSeconds").and_then(Value::as_int),
             partial_filter: definition.get("partialFilterExpression").cloned(),
             collation: definition.get("collation").and_then(collation),
+            bytes: None,
             usage: None,
         })
     }

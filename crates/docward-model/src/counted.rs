@@ -30,8 +30,9 @@ pub struct CountedField {
     pub bytes: u64,
     /// Elements per array.
     pub lengths: Distribution,
-    /// Of the arrays of 1,000 elements or more, how many hold nothing but numbers.
-    pub long_of_numbers: u64,
+    /// Of the arrays of 1,000 elements or more, how many hold nothing but numbers, some with fractions.
+    #[serde(default)]
+    pub long_vectors: u64,
 }
 
 impl Counted {

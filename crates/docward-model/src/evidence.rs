@@ -27,6 +27,9 @@ pub struct Evidence {
     /// What a server said about shard keys it was asked about.
     #[serde(default)]
     pub key_analyses: Vec<KeyAnalysis>,
+    /// What the reader of all this should know beside it: what was left out, what was not counted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// What clients did, when somebody wrote it down.
     pub workload: Option<Workload>,
     /// What stands between the network and the servers, when files about it were given.
@@ -66,6 +69,7 @@ impl Evidence {
         self.server = self.server.take().or(other.server);
         self.workload = self.workload.take().or(other.workload);
         self.key_analyses.extend(other.key_analyses);
+        self.notes.extend(other.notes);
         let mut left_out = Vec::new();
         for collection in other.collections {
             match self.collections.binary_search_by(|c| c.namespace.cmp(&collection.namespace)) {
@@ -216,6 +220,9 @@ pub struct Index {
     pub partial_filter: Option<Value>,
     /// Collation, in canonical text.
     pub collation: Option<String>,
+    /// Bytes it has; `None` unless a server was asked.
+    #[serde(default)]
+    pub bytes: Option<u64>,
     /// How it is used; `None` unless a server was asked.
     pub usage: Option<IndexUsage>,
 }

@@ -250,6 +250,19 @@ pub struct IndexUsage {
     pub operations: u64,
     /// Since when, in seconds of Unix time.
     pub since: Option<i64>,
-    /// Bytes it has.
-    pub bytes: Option<u64>,
+    /// Members of a replica set that were asked, each of which counts for itself; 0 elsewhere.
+    #[serde(default)]
+    pub members: u32,
+}
+
+impl IndexUsage {
+    /// Together with what another server counts, which keeps its own count. The shortest memory limits
+    /// what can be said.
+    pub fn with(self, other: Self) -> Self {
+        Self {
+            operations: self.operations + other.operations,
+            since: self.since.max(other.since),
+            members: self.members + other.members,
+        }
+    }
 }

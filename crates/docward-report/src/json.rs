@@ -19,6 +19,8 @@ struct Root<'a> {
     findings: Vec<Entry<'a>>,
     skipped: Vec<Skipped<'a>>,
     problems: Vec<Problem<'a>>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    notes: &'a [String],
     checklist: Vec<Item<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     suppressions: Vec<Suppression<'a>>,
@@ -258,6 +260,7 @@ pub fn json(report: &Report) -> String {
             .iter()
             .map(|p| Problem { source: &p.source, message: &p.message })
             .collect(),
+        notes: &report.evidence.notes,
         checklist: report
             .checklist
             .iter()

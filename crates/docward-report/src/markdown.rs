@@ -61,6 +61,7 @@ fn findings(report: &Report) -> String {
     }
     fixed(report, &mut out);
     suppressions(report, &mut out);
+    notes(report, &mut out);
     if !report.checklist.is_empty() && out.len() < LONGEST {
         let open = report.checklist.iter().filter(|item| item.is_open()).count() as u64;
         let mut table = String::new();
@@ -253,6 +254,19 @@ fn problems(report: &Report, out: &mut String) {
     }
     more(obstacles.len(), out);
     out.push('\n');
+}
+
+fn notes(report: &Report, out: &mut String) {
+    let notes = &report.evidence.notes;
+    if notes.is_empty() {
+        return;
+    }
+    let mut lines = String::new();
+    for note in notes.iter().take(LISTED) {
+        let _ = writeln!(lines, "- {}", escaped(&shortened(note, 400)));
+    }
+    more(notes.len(), &mut lines);
+    folded("What to know beside it", &lines, out);
 }
 
 fn checklist(report: &Report, out: &mut String) {

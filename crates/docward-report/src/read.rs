@@ -47,6 +47,8 @@ struct Root {
     #[serde(default)]
     problems: Vec<RawProblem>,
     #[serde(default)]
+    notes: Vec<String>,
+    #[serde(default)]
     checklist: Vec<Item>,
     #[serde(default)]
     suppressions: Vec<RawSuppression>,
@@ -240,7 +242,7 @@ pub fn read(text: &str) -> Result<Report, ReportFault> {
         namespaces: root.collections,
         withheld: root.withheld,
         compared: None,
-        evidence: Evidence::default(),
+        evidence: Evidence { notes: root.notes, ..Evidence::default() },
         forecasts: Vec::new(),
     })
 }

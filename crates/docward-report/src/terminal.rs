@@ -58,6 +58,7 @@ pub(crate) fn terminal(report: &Report, options: &TerminalOptions) -> String {
     if !options.quiet {
         page.accepted(&mut out);
         page.skipped(&mut out);
+        page.notes(&mut out);
     }
     page.summary(&mut out);
     out
@@ -292,6 +293,16 @@ impl Page<'_> {
             };
             let line = format!("not judged for lack of {needs}: {listed}");
             let _ = writeln!(out, "{}", self.paint.dim(&wrap(&line, self.options.width, 0, 2)));
+        }
+    }
+
+    fn notes(&self, out: &mut String) {
+        for (index, note) in self.report.evidence.notes.iter().enumerate() {
+            if index == 0 {
+                out.push('\n');
+            }
+            let note = wrap(&format!("note: {}", line(note)), self.options.width, 0, 2);
+            let _ = writeln!(out, "{}", self.paint.dim(&note));
         }
     }
 

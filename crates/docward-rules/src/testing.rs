@@ -374,8 +374,9 @@ impl Example {
                 if let Some(used) = value.get("used").and_then(Value::as_int) {
                     let since = value.get("since").and_then(Value::as_int);
                     let operations = used as u64;
-                    let bytes = value.get("bytes").and_then(Value::as_int).map(|n| n as u64);
-                    index.usage = Some(IndexUsage { operations, since, bytes });
+                    let members = value.get("members").and_then(Value::as_int).unwrap_or(0) as u32;
+                    index.usage = Some(IndexUsage { operations, since, members });
+                    index.bytes = value.get("bytes").and_then(Value::as_int).map(|n| n as u64);
                 }
                 if index.name.is_empty() {
                     index.name =

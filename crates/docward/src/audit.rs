@@ -12,17 +12,21 @@ use std::{
 
 use anyhow::{Context, bail};
 use docward_collect::{
-    Collected, DeploymentId, Likeness, Request, Resume, SavedEvidence, SourceRequest, collect,
-    is_uri, read_logs, read_network_rules, read_source,
+    Collected, DeploymentId, Likeness, Progress as _, Request, Resume, SavedEvidence,
+    SourceRequest, collect, is_uri, read_logs, read_network_rules, read_source,
 };
 use docward_config::FailOn;
 use docward_model::{
-    ChecklistItem, ClientUri, Evidence, Filter, Namespace, NamespacePattern, Need, Problem,
-    Purpose, Report, RuleMeta, Settings, Severity, Source, SuppressionUse, key_text,
+    ChecklistItem, ClientUri, Collection, Evidence, Filter, Namespace, NamespacePattern, Need,
+    Problem, Purpose, Report, RuleMeta, Settings, Severity, Source, SuppressionUse, key_text,
 };
 use docward_profile::observe_growth;
 use docward_report::{Expand, Format, Rendering, TerminalOptions, View};
-use docward_rules::{Outcome, checklist, facts::copies, forecasts, judge, security_checklist};
+use docward_rules::{
+    Outcome, checklist,
+    facts::{arrays::Limits, copies},
+    forecasts, judge, security_checklist,
+};
 use docward_uri::parse;
 
 use crate::{
@@ -93,9 +97,8 @@ pub(crate) fn audit(args: &AuditArgs, shown: Shown) -> anyhow::Result<u8> {
     let bar = Bar::new(!args.reading.no_progress && !args.judging.quiet);
     let collected = collect(&request, &bar, interrupt.stop());
     if let Some(file) = &args.resume {
-        let notes = check_deployments(file, &request.resume, &collected)?;
-        if !args.judging.quiet {
-            notes.iter().for_each(|note| complain(&format!("note: {note}")));
+        for note in check_deployments(file, &request.resume, &collected)? {
+            bar.note(&note);
         }
     }
     let Collected {
@@ -133,10 +136,10 @@ pub(crate) fn audit(args: &AuditArgs, shown: Shown) -> anyhow::Result<u8> {
     }
     let interrupted = interrupted || logs.interrupted;
     interrupt.judging();
-    let notes = bar.finish();
-    if !args.judging.quiet && std::io::stderr().is_terminal() {
-        notes.iter().for_each(|note| complain(&format!("note: {note}")));
-    }
+    evidence.notes.extend(bar.finish());
+    // Collections are read side by side.
+    evidence.notes.sort();
+    evidence.notes.dedup();
     if evidence.deployment.server_version.is_none() {
         let logged = evidence.workload.iter().flat_map(|w| &w.sources);
         evidence.deployment.server_version =
@@ -164,10 +167,9 @@ pub(crate) fn audit(args: &AuditArgs, shown: Shown) -> anyhow::Result<u8> {
         }
         observe_growth(&mut evidence, taken_ms, &earlier.evidence, earlier.taken_ms);
         if earlier.taken_ms < taken_ms
-            && !args.judging.quiet
-            && let Some(why) = nothing_followed(&evidence, &earlier.evidence)
+            && let Some(why) = nothing_followed(&evidence, &earlier.evidence, &config.settings)
         {
-            complain(&format!("note: --earlier {}: {why}", earlier_name(args)));
+            evidence.notes.push(format!("--earlier {}: {why}", earlier_name(args)));
         }
     }
     // Sources by the names that were given to them: a connection string may hold a password.
@@ -359,16 +361,24 @@ fn earlier_name(args: &AuditArgs) -> String {
 }
 
 /// Why nothing can be said about growth between two dates.
-fn nothing_followed(now: &Evidence, earlier: &Evidence) -> Option<&'static str> {
+fn nothing_followed(now: &Evidence, earlier: &Evidence, settings: &Settings) -> Option<String> {
     let profiles = || now.collections.iter().filter(|c| c.profile.is_some());
-    if profiles().any(|c| c.profile.as_ref().is_some_and(|profile| profile.observed.is_some())) {
+    let days = |c: &Collection| Limits::of(settings, &c.namespace).credible.days;
+    let observed = || profiles().filter_map(|c| Some((c.profile.as_ref()?.observed?, days(c))));
+    Some(if observed().any(|(seen, needed)| seen.days() >= needed) {
         return None;
-    }
-    Some(if profiles().all(|c| earlier.collection(&c.namespace).is_none()) {
-        "none of its collections was audited, so that nothing is said about growth"
+    } else if let Some((seen, needed)) = observed().next() {
+        format!(
+            "the two dates lie {:.1} days apart, and growth is judged over {needed} days and more; give an \
+             older file, or lower `min-days` of D002 and D008",
+            seen.days()
+        )
+    } else if profiles().all(|c| earlier.collection(&c.namespace).is_none()) {
+        "none of its collections was audited, so that nothing is said about growth".to_owned()
     } else {
         "no document is in both, so that nothing is said about growth; it has to be of the same data, and \
          of a running deployment of at least as large a --sample"
+            .to_owned()
     })
 }
 

@@ -432,7 +432,7 @@ fn indexes(collection: &Collection) -> Markup {
                             td { (properties(index)) }
                             @if used {
                                 td .num { @if let Some(usage) = index.usage { (text::count(usage.operations)) } }
-                                td .num { @if let Some(bytes) = index.usage.and_then(|usage| usage.bytes) { (text::bytes(bytes)) } }
+                                td .num { @if let Some(bytes) = index.bytes { (text::bytes(bytes)) } }
                             }
                         }
                     }

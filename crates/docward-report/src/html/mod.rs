@@ -490,6 +490,10 @@ fn more(report: &Report) -> Markup {
                     }
                 }
             }
+            @if !report.evidence.notes.is_empty() {
+                h3 { "Notes" }
+                ul { @for note in &report.evidence.notes { li { (plain(note)) } } }
+            }
             h3 { "Sources" }
             ul {
                 @for source in &report.sources {

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use docward_model::{
-    BsonType, Collection, DirectionKind, FieldPath, Index, IndexKey, Profile, Server, ShardKey,
+    BsonType, Collection, DirectionKind, FieldPath, Index, IndexKey, IndexUsage, Profile, Server,
+    ShardKey, Topology,
 };
 
 use super::schema::described;
@@ -37,6 +38,27 @@ pub fn unused_days(index: &Index, server: &Server) -> Option<u64> {
     let counted =
         usage.since.zip(server.clock_seconds).map(|(since, now)| (now - since).max(0) as u64);
     Some(counted.into_iter().chain(server.uptime_seconds).min()? / 86_400)
+}
+
+/// Whether whoever could have used an index was asked: a server of its own, or every member of a set that
+/// holds documents, hidden ones, too.
+pub fn is_counted_by_all(usage: &IndexUsage, server: &Server) -> bool {
+    match server.topology {
+        None | Some(Topology::Standalone) => true,
+        Some(Topology::ReplicaSet(_)) => server.members.as_ref().is_some_and(|members| {
+            let holders = members.iter().filter(|member| member.arbiter != Some(true)).count();
+            holders > 0 && usage.members as usize >= holders
+        }),
+        Some(_) => false,
+    }
+}
+
+/// Says of a count that other members may have counted more.
+pub fn of_whom(usage: &IndexUsage, server: Option<&Server>) -> &'static str {
+    match server {
+        Some(server) if !is_counted_by_all(usage, server) => " on the members that were asked",
+        _ => "",
+    }
 }
 
 /// Whether an index has to stay though nothing asks for it.

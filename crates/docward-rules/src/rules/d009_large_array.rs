@@ -164,9 +164,9 @@ fn rare(collection: &Collection, limit: u64, cx: &mut Cx<'_>) {
         let lengths = &field.lengths;
         let ns = &collection.namespace;
         let over = lengths.at_least(limit);
-        // Vectors are numbers, as many in each document; lists of numeric ids differ in length.
+        // Vectors have fractions, as many in each document; lists of ids and of whole numbers are lists.
         let are_vectors =
-            field.long_of_numbers == over && lengths.count > 1 && lengths.min == lengths.max;
+            field.long_vectors == over && lengths.count > 1 && lengths.min == lengths.max;
         if over == 0 || are_vectors {
             continue;
         }
@@ -318,7 +318,7 @@ mod tests {
 
     #[test]
     fn dm_08_1_a_rare_long_array_is_counted_by_the_server() {
-        let counted = |max: u64, long_of_numbers: u64| {
+        let counted = |max: u64, long_vectors: u64| {
             let lengths = Distribution {
                 count: 500_000,
                 min: 1,
@@ -327,15 +327,15 @@ mod tests {
                 buckets: vec![(1, 1, 499_999), (max, max, 1)],
                 exact: Some((1000, u64::from(max >= 1000))),
             };
-            of_lengths(lengths, long_of_numbers)
+            of_lengths(lengths, long_vectors)
         };
-        fn of_lengths(lengths: Distribution, long_of_numbers: u64) -> Counted {
+        fn of_lengths(lengths: Distribution, long_vectors: u64) -> Counted {
             let tags = CountedField {
                 name: "tags".to_owned(),
                 types: TypeCounts::default(),
                 bytes: 0,
                 lengths,
-                long_of_numbers,
+                long_vectors,
             };
             Counted { documents: 500_000, fields: vec![tags], ..Counted::default() }
         }

@@ -1,11 +1,11 @@
 //! AP-S4.6: an index that another one covers.
 
-use docward_model::{Collection, Draft, Index, Safety, Seen, Severity, Subject, Topology, Unit};
+use docward_model::{Collection, Draft, Index, Safety, Seen, Severity, Subject, Unit};
 
 use crate::{
     Cx, declare_rule,
     facts::{
-        indexes::{covering, has_duty, unused_days},
+        indexes::{covering, has_duty, is_counted_by_all, of_whom, unused_days},
         sharding, shell, text,
     },
 };
@@ -22,7 +22,7 @@ declare_rule! {
     /// the server counts that only the shorter one is used (the longer one is I007's then).
     ///
     /// The finding has a tier, from what it compares and what the server counts: *safe* when both have the
-    /// same fields, or when nothing used the shorter one for a week on a server of its own; *likely* when
+    /// same fields, or when nothing used the shorter one for a week on any member; *likely* when
     /// it is the beginning of a longer one; *monitor* (information) when it is in use and the longer one is
     /// at least four times as large, so that its queries may get slower. Those with a duty are to *keep* and
     /// not reported.
@@ -77,7 +77,7 @@ enum Tier {
 
 impl Tier {
     fn of(index: &Index, cover: &Index, nobody_used_it: bool) -> Self {
-        let bytes = |i: &Index| i.usage.and_then(|usage| usage.bytes).filter(|&n| n > 0);
+        let bytes = |i: &Index| i.bytes.filter(|&n| n > 0);
         let times = bytes(cover).zip(bytes(index)).map_or(0, |(long, short)| long / short);
         if cover.keys.len() == index.keys.len() || nobody_used_it {
             Self::Safe
@@ -110,7 +110,10 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         server.and_then(|s| unused_days(index, s)).is_some_and(|unused| unused as f64 >= days)
     };
     let is_going = |cover: &Index| !has_duty(cover, shard_key) && is_idle(cover);
-    let alone = server.is_some_and(|s| matches!(s.topology, None | Some(Topology::Standalone)));
+    let is_unused = |index: &Index| {
+        let counted = server.zip(index.usage.as_ref());
+        counted.is_some_and(|(server, usage)| is_counted_by_all(usage, server)) && is_idle(index)
+    };
     for index in indexes {
         let Some(cover) = covering(collection, index, shard_key) else { continue };
         if is_going(cover) && index.usage.is_some_and(|usage| usage.operations > 0) {
@@ -125,7 +128,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             "is read backwards the same as"
         };
         let duty = if cover.unique { ", which is unique too" } else { "" };
-        let tier = Tier::of(index, cover, alone && is_idle(index));
+        let tier = Tier::of(index, cover, is_unused(index));
         let (todo, command, safety) = if let Tier::Monitor(times) = tier {
             (
                 format!(
@@ -154,19 +157,21 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                 Safety::Guarded,
             )
         };
+        let whose = index.usage.map_or("", |usage| of_whom(&usage, server));
         let used = match index.usage.map(|usage| usage.operations) {
-            Some(0) if is_idle(index) => "; nothing uses it".to_string(),
-            Some(n) if n > 0 => format!("; it was used {}", text::plural(n, "time")),
+            Some(0) if is_idle(index) => format!("; nothing uses it{whose}"),
+            Some(n) if n > 0 => format!("; it was used {}{whose}", text::plural(n, "time")),
             _ => String::new(),
         };
         let mut draft = Draft::new(
             Subject::Index(ns.clone(), index.name.clone()),
             format!(
-                "index `{}` {} {how} `{}` {}{duty}{used}",
+                "index `{}` {} {how} `{}` {}{duty}{used} (tier: {})",
                 index.name,
                 index.key_text(),
                 cover.name,
-                cover.key_text()
+                cover.key_text(),
+                tier.name()
             ),
             "every write maintains both, and the other index answers the same queries",
             todo,

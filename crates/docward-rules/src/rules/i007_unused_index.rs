@@ -1,11 +1,11 @@
 //! AP-S4.6: indexes nothing asks for.
 
-use docward_model::{Collection, Draft, Safety, Seen, Severity, Subject, Topology, Unit};
+use docward_model::{Collection, Draft, Safety, Seen, Severity, Subject, Unit};
 
 use crate::{
     Cx, declare_rule,
     facts::{
-        indexes::{covering, has_duty, unused_days},
+        indexes::{covering, has_duty, is_counted_by_all, of_whom, unused_days},
         sharding, shell, text,
     },
     threshold,
@@ -17,10 +17,10 @@ declare_rule! {
     /// ## What it checks
     /// Reports indexes that no operation used for at least seven days, as the server counts
     /// (`$indexStats`). Each member counts for itself and from zero after a restart or a rebuild, so the
-    /// finding has a tier: *safe* when the index is hidden already, *likely* on a server of its own,
-    /// *monitor* (information) on a replica set or sharded cluster, where another member may use it. Indexes
-    /// with a duty are kept and never reported: `_id`, unique, TTL, and the one a shard key rests on.
-    /// Redundant ones are reported by I001.
+    /// finding has a tier: *safe* when the index is hidden already, *likely* on a server of its own and on a
+    /// replica set whose members with documents were all asked, *monitor* (information) where one was not
+    /// (hidden, down) and on sharded clusters. Indexes with a duty are kept and never reported: `_id`, unique,
+    /// TTL, and the one a shard key rests on. Redundant ones are reported by I001.
     ///
     /// ## Why it matters
     /// Every write maintains the index, and it takes memory from those that are used.
@@ -68,7 +68,6 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         return;
     };
     let ns = &collection.namespace;
-    let alone = matches!(server.topology, None | Some(Topology::Standalone));
     let shard_key = sharding::key_of(cx.evidence(), cx.settings(), &collection.namespace);
     for index in indexes {
         let (Some(usage), Some(days)) = (index.usage, unused_days(index, server)) else { continue };
@@ -85,7 +84,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                 format!("drop `{}`: it is hidden and nothing missed it", index.name),
                 format!("{}.dropIndex({})", shell::collection(ns), shell::quote(&index.name)),
             )
-        } else if alone {
+        } else if is_counted_by_all(&usage, server) {
             (
                 "likely",
                 Severity::Warn,
@@ -106,15 +105,16 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                 format!("{}.aggregate([{{$indexStats: {{}}}}])", shell::collection(ns)),
             )
         };
-        let size = usage.bytes.map_or(String::new(), |n| format!(", {}", text::bytes(n)));
+        let size = index.bytes.map_or(String::new(), |n| format!(", {}", text::bytes(n)));
         cx.report(
             Draft::new(
                 Subject::Index(ns.clone(), index.name.clone()),
                 format!(
-                    "index `{}` {} was not used for {}{size}",
+                    "index `{}` {} was not used for {}{}{size} (tier: {tier})",
                     index.name,
                     index.key_text(),
-                    text::plural(days, "day")
+                    text::plural(days, "day"),
+                    of_whom(&usage, Some(server))
                 ),
                 "every write maintains it, and it takes memory from indexes that are used",
                 todo,
@@ -147,7 +147,9 @@ mod tests {
     fn ap_s4_6_tiers() {
         assert_eq!(tier("", "").as_deref(), Some("likely"));
         assert_eq!(tier("", ", \"hidden\": true").as_deref(), Some("safe"));
-        assert_eq!(tier(", \"set\": \"rs0\"", "").as_deref(), Some("monitor"));
+        let set = r#", "set": "rs0", "members": [{"host": "a:1"}, {"host": "b:1"}, {"host": "c:1", "arbiter": true}]"#;
+        assert_eq!(tier(set, ", \"members\": 1").as_deref(), Some("monitor"), "b was not asked");
+        assert_eq!(tier(set, ", \"members\": 2").as_deref(), Some("likely"));
     }
 
     #[test]

@@ -53,8 +53,10 @@ type KnownIndexes = BTreeMap<Namespace, Vec<Index>>;
 struct Asked {
     /// Its indexes, which are not known yet.
     indexes: bool,
-    /// Its size and the use of its indexes; else only the number of documents.
+    /// Its size; else only the number of documents.
     statistics: bool,
+    /// The use of its indexes.
+    usage: bool,
 }
 
 /// What came back for a collection.
@@ -95,9 +97,9 @@ impl Entry {
     }
 
     /// What is to be asked; a view has nothing of it.
-    fn asked(&self, known: &KnownIndexes, statistics: bool) -> Option<Asked> {
+    fn asked(&self, known: &KnownIndexes, statistics: bool, usage: bool) -> Option<Asked> {
         let indexes = !known.contains_key(&self.namespace);
-        (!self.is_view()).then_some(Asked { indexes, statistics })
+        (!self.is_view()).then_some(Asked { indexes, statistics, usage })
     }
 
     fn questions(&self, asked: Asked) -> Vec<Question> {
@@ -113,9 +115,11 @@ impl Entry {
         }
         if asked.statistics {
             questions.push(aggregate(doc! { "$collStats": { "storageStats": {}, "count": {} } }));
-            questions.push(aggregate(doc! { "$indexStats": {} }));
         } else {
             questions.push(aggregate(doc! { "$collStats": { "count": {} } }));
+        }
+        if asked.usage {
+            questions.push(index_stats(&self.namespace));
         }
         questions
     }
@@ -161,27 +165,71 @@ impl Reader<'_, '_, '_> {
                 entries.len()
             ));
         }
+        // Members of a set count for themselves: whoever happens to answer knows only its own part.
+        let usage = statistics && deployment.members.is_empty();
         let mut known = self.indexes_at_once(deployment, databases, entries.len());
         let mut listed = Vec::with_capacity(entries.len());
         let mut entries = entries.into_iter();
         while !entries.as_slice().is_empty() && !self.is_stopped() {
             let some: Vec<Entry> = entries.by_ref().take(TOGETHER).collect();
-            let asked: Vec<_> = some.iter().map(|entry| entry.asked(&known, statistics)).collect();
+            let asked: Vec<_> =
+                some.iter().map(|entry| entry.asked(&known, statistics, usage)).collect();
             let questions = some.iter().zip(&asked);
             let questions =
                 questions.filter_map(|(entry, asked)| Some(entry.questions((*asked)?))).flatten();
             let mut answers = deployment.session.list_many(questions.collect()).into_iter();
             for (entry, asked) in some.iter().zip(asked) {
                 let mut next = |is_asked: bool| is_asked.then(|| answers.next()).flatten();
-                let answers = asked.and_then(|Asked { indexes, statistics }| {
+                let answers = asked.and_then(|Asked { indexes, usage, .. }| {
                     let indexes = next(indexes);
-                    Some(Answers { indexes, stats: next(true)?, usage: next(statistics) })
+                    Some(Answers { indexes, stats: next(true)?, usage: next(usage) })
                 });
                 let known = known.remove(&entry.namespace);
                 listed.push(self.read_entry(deployment, entry, known, answers));
             }
         }
+        if statistics {
+            self.ask_members_for_usage(deployment, &listed);
+        }
         listed
+    }
+
+    /// Adds up what the members of a set count of the use of indexes.
+    fn ask_members_for_usage(&mut self, deployment: &mut Deployment, listed: &[Listed]) {
+        let with_indexes: Vec<_> = listed.iter().filter(|one| one.has_documents).collect();
+        for member in deployment.members.clone() {
+            for some in with_indexes.chunks(TOGETHER) {
+                if self.is_stopped() || deployment.down.contains(&member) {
+                    break;
+                }
+                let questions = some.iter().map(|one| index_stats(&one.namespace)).collect();
+                let answers = match deployment.session.list_many_of(&member, questions) {
+                    Ok(answers) => answers,
+                    Err(error) => {
+                        self.member_down(deployment, &member, Some(words(&error)));
+                        break;
+                    }
+                };
+                for (one, answer) in some.iter().zip(answers) {
+                    match answer {
+                        Ok(usage) => self.add_usage(one, &usage),
+                        Err(error) => {
+                            let what = "asking for the use of indexes";
+                            self.refused_of(deployment, &one.namespace, "indexStats", what, &error);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Adds what one more member counts.
+    fn add_usage(&mut self, listed: &Listed, usage: &[Document]) {
+        for index in self.table.entry(listed.slot).indexes.iter_mut().flatten() {
+            let Some(counted) = counted_usage(&index.name, usage) else { continue };
+            let counted = IndexUsage { members: 1, ..counted };
+            index.usage = Some(index.usage.map_or(counted, |known| known.with(counted)));
+        }
     }
 
     /// The indexes of all collections over one cursor; empty where the server cannot, where the user may
@@ -357,7 +405,8 @@ impl Reader<'_, '_, '_> {
         let entry = self.table.entry(slot);
         entry.stats = listed.stats;
         for index in entry.indexes.iter_mut().flatten() {
-            index.usage = index_usage(&index.name, usage.as_deref(), shards.as_deref());
+            index.usage = usage.as_deref().and_then(|usage| counted_usage(&index.name, usage));
+            index.bytes = shards.as_deref().map(|shards| index_bytes(&index.name, shards));
         }
         listed
     }
@@ -473,33 +522,28 @@ fn sum(shards: &[Document]) -> CollectionStats {
     all
 }
 
-/// What is known of the use of an index; `None` when neither answer was given.
-fn index_usage(
-    name: &str,
-    usage: Option<&[Document]>,
-    shards: Option<&[Document]>,
-) -> Option<IndexUsage> {
-    let mut used = usage?
-        .iter()
-        .filter(|document| document.get_str("name").ok() == Some(name))
-        .filter_map(|document| {
-            let accesses = document.get_document("accesses").ok()?;
-            let since = accesses.get_datetime("since").ok();
-            let since = since.map(|at| at.timestamp_millis().div_euclid(1000));
-            Some(IndexUsage { operations: number(accesses, "ops")?, since, bytes: None })
-        })
-        // Shards count on their own; the shortest memory limits what can be said.
-        .reduce(|a, b| IndexUsage {
-            operations: a.operations + b.operations,
-            since: a.since.max(b.since),
-            bytes: None,
-        })?;
-    used.bytes = shards.map(|shards| {
-        let storage = shards.iter().filter_map(|shard| shard.get_document("storageStats").ok());
-        let sizes = storage.filter_map(|storage| storage.get_document("indexSizes").ok());
-        sizes.filter_map(|sizes| number(sizes, name)).sum()
+fn index_stats(namespace: &Namespace) -> Question {
+    let pipeline = vec![doc! { "$indexStats": {} }];
+    let rest = doc! { "aggregate": &namespace.collection, "pipeline": pipeline, "cursor": {} };
+    (namespace.database.clone(), Read::Aggregate, rest)
+}
+
+/// What one server, or all shards, count of the use of an index.
+fn counted_usage(name: &str, usage: &[Document]) -> Option<IndexUsage> {
+    let of_index = usage.iter().filter(|document| document.get_str("name").ok() == Some(name));
+    let counted = of_index.filter_map(|document| {
+        let accesses = document.get_document("accesses").ok()?;
+        let since = accesses.get_datetime("since").ok();
+        let since = since.map(|at| at.timestamp_millis().div_euclid(1000));
+        Some(IndexUsage { operations: number(accesses, "ops")?, since, members: 0 })
     });
-    Some(used)
+    counted.reduce(IndexUsage::with)
+}
+
+fn index_bytes(name: &str, shards: &[Document]) -> u64 {
+    let storage = shards.iter().filter_map(|shard| shard.get_document("storageStats").ok());
+    let sizes = storage.filter_map(|storage| storage.get_document("indexSizes").ok());
+    sizes.filter_map(|sizes| number(sizes, name)).sum()
 }
 
 #[cfg(test)]
@@ -528,7 +572,7 @@ mod tests {
     fn dm_12_1_of_very_many_collections_only_documents_are_counted() {
         let entry = Entry::read("db", &doc! { "name": "t", "type": "collection" }).expect("one");
         let commands = |known: &KnownIndexes, statistics| {
-            let asked = entry.asked(known, statistics).expect("no view");
+            let asked = entry.asked(known, statistics, statistics).expect("no view");
             entry.questions(asked).iter().map(|(_, read, _)| *read).collect::<Vec<_>>()
         };
         let none = KnownIndexes::new();

@@ -362,7 +362,7 @@ impl Reader<'_, '_, '_> {
             if self.is_stopped() {
                 return;
             }
-            let found = deployment.session.by_ids(&listed.namespace, some.to_vec());
+            let found = deployment.session.by_ids(&listed.namespace, some.to_vec(), false);
             match deployment.session.wait(found) {
                 Ok(documents) => {
                     documents.iter().for_each(|found| profiler.add_block(found.as_bytes(), 0));

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use docward_profile::{Links, Lookup, MANY, Profiler};
-use mongodb::bson::{Bson, RawBsonRef, RawDocument, oid::ObjectId};
+use mongodb::bson::{Bson, RawBsonRef, RawDocument, RawDocumentBuf, oid::ObjectId};
 
 use super::{
     super::Reader,
@@ -29,6 +29,10 @@ const VALUES: usize = 512;
 const ANSWER: u64 = 2 * 1024 * 1024;
 /// Values asked for at a time.
 const AT_ONCE: u64 = 128;
+/// A document as large as this is kept without its large parts, and looked up by its `_id` alone.
+const LARGE: usize = 64 * 1024;
+/// Bytes of a field that is kept of it.
+const SMALL_FIELD: usize = 1024;
 /// Questions to one deployment.
 const QUESTIONS: usize = 5_000;
 
@@ -49,6 +53,14 @@ struct Reservoir {
 impl Kept {
     /// Takes a document that came, in place of another one when there are enough.
     pub(super) fn offer(&mut self, slot: Slot, document: &[u8]) {
+        let trimmed;
+        let document = if document.len() > LARGE {
+            let Some(small) = without_large_fields(document) else { return };
+            trimmed = small;
+            trimmed.as_bytes()
+        } else {
+            document
+        };
         let some = self.collections.entry(slot).or_default();
         some.seen += 1;
         let place = match some.documents.len() {
@@ -168,7 +180,9 @@ impl Reader<'_, '_, '_> {
         questions: &mut usize,
     ) -> Option<Vec<Vec<u8>>> {
         let average = to.stats.map_or(0, |stats| stats.average_bytes).max(1);
-        let at_once = (ANSWER / average).clamp(1, AT_ONCE) as usize;
+        let ids_only = average > LARGE as u64;
+        let at_once = if ids_only { AT_ONCE } else { (ANSWER / average).clamp(1, AT_ONCE) };
+        let at_once = at_once as usize;
         let mut found = Vec::new();
         for some in values.chunks(at_once) {
             *questions += 1;
@@ -180,7 +194,7 @@ impl Reader<'_, '_, '_> {
                 return None;
             }
             let ids = some.iter().flat_map(|id| [Some(id.clone()), spelled(id)]).flatten();
-            let asked = deployment.session.by_ids(&to.namespace, ids.collect());
+            let asked = deployment.session.by_ids(&to.namespace, ids.collect(), ids_only);
             let mut asked = std::pin::pin!(asked);
             let answer = loop {
                 if self.is_stopped() {
@@ -210,6 +224,25 @@ impl Reader<'_, '_, '_> {
         }
         Some(found)
     }
+}
+
+/// What a large document has of small fields: its `_id`, and most ids of others.
+fn without_large_fields(document: &[u8]) -> Option<RawDocumentBuf> {
+    let mut small = RawDocumentBuf::new();
+    for field in RawDocument::from_bytes(document).ok()?.iter() {
+        let (name, value) = field.ok()?;
+        let bytes = match value {
+            RawBsonRef::Array(array) => array.as_bytes().len(),
+            RawBsonRef::Document(document) => document.as_bytes().len(),
+            RawBsonRef::Binary(binary) => binary.bytes.len(),
+            RawBsonRef::String(text) => text.len(),
+            _ => 0,
+        };
+        if bytes <= SMALL_FIELD {
+            small.append(name, value);
+        }
+    }
+    Some(small)
 }
 
 fn links_of<'a>(documents: impl Iterator<Item = &'a [u8]>) -> Links {
@@ -293,15 +326,22 @@ mod tests {
     #[test]
     fn large_documents_are_not_hoarded() {
         let mut kept = Kept::default();
-        let large = vec![0; KEPT_BYTES / 4 + 1];
+        let of_bytes = |n: usize| {
+            serialize_to_vec(&doc! { "_id": 7, "owner": 9, "body": "x".repeat(n) }).unwrap()
+        };
+        let large = of_bytes(LARGE - 100);
         for _ in 0..1_000 {
             kept.offer(Slot(1), &large);
         }
-        assert_eq!(kept.collections[&Slot(1)].documents.len(), 3);
+        assert_eq!(kept.collections[&Slot(1)].documents.len(), 8);
         for slot in 0..1_000 {
             kept.offer(Slot(slot), &large);
         }
         assert!(kept.bytes <= ALL_BYTES);
+        let mut kept = Kept::default();
+        kept.offer(Slot(1), &of_bytes(4 * 1024 * 1024));
+        let ids = serialize_to_vec(&doc! { "_id": 7, "owner": 9 }).unwrap();
+        assert_eq!(kept.collections[&Slot(1)].documents, [ids], "what it refers to, not its text");
     }
 
     #[test]

@@ -55,7 +55,7 @@ struct Deployment {
     missing: Missing,
     /// The members of a replica set that can be asked one by one; none of a single server.
     members: Vec<String>,
-    /// The members that should answer and do not.
+    /// The members that do not answer.
     down: Vec<String>,
     /// The version of the server that answers.
     version: Option<(u32, u32)>,

@@ -140,7 +140,13 @@ fn sizes() -> Vec<Document> {
 
 fn fields() -> Vec<Document> {
     let value = "$field.v";
-    let numbers = doc! { "$map": { "input": value, "in": { "$isNumber": "$$this" } } };
+    let of_each = |what: Document| doc! { "$map": { "input": value, "in": what } };
+    let numbers = of_each(doc! { "$isNumber": "$$this" });
+    let fraction = doc! { "$ne": ["$$this", { "$trunc": "$$this" }] };
+    let fractions = of_each(doc! { "$cond": [{ "$isNumber": "$$this" }, fraction, false] });
+    let vector = doc! { "$and": [
+        { "$allElementsTrue": [numbers] }, { "$anyElementTrue": [fractions] },
+    ] };
     let is_long = doc! { "$gte": ["$length", LONG] };
     vec![
         doc! { "$project": { "_id": 0, "field": { "$objectToArray": "$$ROOT" } } },
@@ -162,8 +168,8 @@ fn fields() -> Vec<Document> {
             "max": { "$max": "$length" },
             "sum": { "$sum": "$length" },
             "long": { "$sum": { "$cond": [is_long.clone(), 1, 0] } },
-            "ofNumbers": { "$sum": { "$cond": [
-                { "$and": [is_long, { "$allElementsTrue": [numbers] }] }, 1, 0,
+            "vectors": { "$sum": { "$cond": [
+                { "$cond": [is_long, vector, false] }, 1, 0,
             ] } },
         } },
         doc! { "$limit": MOST_GROUPS },
@@ -186,7 +192,7 @@ fn figures(sizes: &[Document], fields: &[Document]) -> Counted {
         let (field, lengths) = by_name.entry(name).or_default();
         field.types.add(kind, number(group, "n").unwrap_or(0));
         field.bytes += number(group, "bytes").unwrap_or(0);
-        field.long_of_numbers += number(group, "ofNumbers").unwrap_or(0);
+        field.long_vectors += number(group, "vectors").unwrap_or(0);
         if id.get("length").is_some_and(|length| *length != Bson::Null) {
             lengths.add(group, number(id, "length"));
         }
@@ -251,7 +257,7 @@ mod tests {
         let field = |kind: &str, length: Bson, n: i32| {
             doc! {
                 "_id": { "name": "tags", "type": kind, "length": length },
-                "n": n, "bytes": 100, "min": 2, "max": 2, "sum": 2 * n, "long": 0, "ofNumbers": 0,
+                "n": n, "bytes": 100, "min": 2, "max": 2, "sum": 2 * n, "long": 0, "vectors": 0,
             }
         };
         let fields = [field("array", Bson::Double(2.0), 4), field("string", Bson::Null, 1)];

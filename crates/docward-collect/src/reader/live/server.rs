@@ -346,10 +346,10 @@ fn askable(members: Option<&[Member]>, primary: Option<&str>) -> Vec<String> {
     if hosts.is_empty() { primary.map(str::to_owned).into_iter().collect() } else { hosts }
 }
 
-/// The members that ought to answer clients and cannot be reached from the one that was asked. What an
-/// arbiter or a hidden member did nobody reads, and one that recovers is there.
+/// The members that cannot be reached from the one that was asked: an arbiter or a hidden member, too,
+/// since the set counts on its vote or its copy. One that recovers is there.
 fn down(members: Option<&[Member]>) -> Vec<String> {
-    let is_down = |member: &&Member| member.healthy == Some(false) && member.is_visible();
+    let is_down = |member: &&Member| member.healthy == Some(false);
     members.unwrap_or_default().iter().filter(is_down).map(|m| m.host.clone()).collect()
 }
 
@@ -565,7 +565,7 @@ mod tests {
     }
 
     #[test]
-    fn only_members_that_ought_to_answer_are_down() {
+    fn members_that_cannot_be_reached_are_down() {
         let member = |host: &str, state: &str, healthy| Member {
             host: host.to_owned(),
             state: Some(state.to_owned()),
@@ -581,7 +581,7 @@ mod tests {
             Member { hidden: Some(true), ..member("e:1", gone, false) },
             Member { host: "f:1".to_owned(), ..Member::default() },
         ];
-        assert_eq!(down(Some(&members)), ["b:1"]);
+        assert_eq!(down(Some(&members)), ["b:1", "d:1", "e:1"]);
         assert_eq!(down(None), Vec::<String>::new());
     }
 }

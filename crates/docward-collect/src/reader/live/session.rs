@@ -7,7 +7,7 @@ use docward_bson::value::to_value;
 use docward_model::{Namespace, Value};
 use docward_uri::{is_unescaped, without_login};
 use docward_workload::own_name;
-use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use futures_util::{Stream, StreamExt as _, TryStreamExt as _, stream};
 use mongodb::{
     Client, Collection,
     bson::{Bson, Document, RawDocumentBuf, doc},
@@ -20,7 +20,7 @@ use mongodb::{
 };
 use tokio::{runtime::Runtime, task::JoinHandle};
 
-use super::trouble::{LiveTrouble, code, is_forbidden, words};
+use super::trouble::{LiveTrouble, code, is_forbidden, is_passing, words};
 
 /// How long to look for a server, unless the connection string says.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -323,12 +323,7 @@ impl Session {
         (database, read, rest): Question,
         most_bytes: usize,
     ) -> Result<(Vec<Value>, bool), Error> {
-        let criteria = match member.and_then(|host| ServerAddress::parse(host).ok()) {
-            Some(address) => {
-                SelectionCriteria::Predicate(Arc::new(move |server| *server.address() == address))
-            }
-            None => self.criteria.clone(),
-        };
+        let criteria = self.of_member(member);
         let database = self.client.database(&database);
         let question = database.run_cursor_command(command(read, rest));
         let question = question.selection_criteria(criteria);
@@ -347,6 +342,34 @@ impl Session {
         })
     }
 
+    /// One member of a set, or whoever answers.
+    fn of_member(&self, member: Option<&str>) -> SelectionCriteria {
+        match member.and_then(|host| ServerAddress::parse(host).ok()) {
+            Some(address) => {
+                SelectionCriteria::Predicate(Arc::new(move |server| *server.address() == address))
+            }
+            None => self.criteria.clone(),
+        }
+    }
+
+    /// Asks one member several questions at a time; answers in order. When the member goes away, the rest
+    /// is not asked: to look for it takes seconds each time.
+    pub(super) fn list_many_of(
+        &self,
+        member: &str,
+        questions: Vec<Question>,
+    ) -> Result<Vec<Result<Vec<Document>, Error>>, Error> {
+        let answers = answers(self.client.clone(), self.of_member(Some(member)), questions);
+        self.wait(
+            answers
+                .map(|answer| match answer {
+                    Err(error) if is_passing(&error) => Err(error),
+                    answer => Ok(answer),
+                })
+                .try_collect(),
+        )
+    }
+
     /// Asks several questions at a time, as many as there are connections; answers in order.
     pub(super) fn list_many(&self, questions: Vec<Question>) -> Vec<Result<Vec<Document>, Error>> {
         self.wait(self.list_meanwhile(questions)).unwrap_or_default()
@@ -357,18 +380,8 @@ impl Session {
         &self,
         questions: Vec<Question>,
     ) -> JoinHandle<Vec<Result<Vec<Document>, Error>>> {
-        let (client, criteria) = (self.client.clone(), self.criteria.clone());
-        self.runtime.spawn(async move {
-            let ask = |(database, read, rest): Question| {
-                let database = client.database(&database);
-                let criteria = criteria.clone();
-                async move {
-                    let question = database.run_cursor_command(command(read, rest));
-                    question.selection_criteria(criteria).await?.try_collect().await
-                }
-            };
-            stream::iter(questions).map(ask).buffered(POOL as usize).collect().await
-        })
+        let answers = answers(self.client.clone(), self.criteria.clone(), questions);
+        self.runtime.spawn(answers.collect())
     }
 
     /// Opens a cursor on documents, in batches of about so many.
@@ -419,15 +432,19 @@ impl Session {
         database.collection_with_options(&namespace.collection, options.build())
     }
 
-    /// Documents by their `_id`s.
+    /// Documents by their `_id`s, or only those of them that are there.
     pub(super) fn by_ids(
         &self,
         namespace: &Namespace,
         ids: Vec<Bson>,
+        ids_only: bool,
     ) -> impl Future<Output = Result<Vec<RawDocumentBuf>, Error>> + use<> {
         let collection = self.collection(namespace);
         async move {
-            let cursor = collection.find(doc! { "_id": { "$in": ids } }).await?;
+            let mut options = FindOptions::default();
+            options.projection = ids_only.then(|| doc! { "_id": 1 });
+            let wanted = doc! { "_id": { "$in": ids } };
+            let cursor = collection.find(wanted).with_options(options).await?;
             cursor.try_collect().await
         }
     }
@@ -441,6 +458,22 @@ impl Session {
     pub(super) fn spawn(&self, future: impl Future<Output = ()> + Send + 'static) {
         self.runtime.spawn(future);
     }
+}
+
+/// The answers to questions, in their order, as many at a time as there are connections.
+fn answers(
+    client: Client,
+    criteria: SelectionCriteria,
+    questions: Vec<Question>,
+) -> impl Stream<Item = Result<Vec<Document>, Error>> + Send + 'static {
+    let ask = move |(database, read, rest): Question| {
+        let (database, criteria) = (client.database(&database), criteria.clone());
+        async move {
+            let question = database.run_cursor_command(command(read, rest));
+            question.selection_criteria(criteria).await?.try_collect().await
+        }
+    };
+    stream::iter(questions).map(ask).buffered(POOL as usize)
 }
 
 pub(super) fn runtime() -> std::io::Result<Runtime> {

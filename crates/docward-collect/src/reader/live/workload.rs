@@ -226,7 +226,12 @@ impl Reader<'_, '_, '_> {
         listed.map_or(true, |(listed, _)| listed.is_empty())
     }
 
-    fn member_down(&mut self, deployment: &mut Deployment, member: &str, why: Option<String>) {
+    pub(super) fn member_down(
+        &mut self,
+        deployment: &mut Deployment,
+        member: &str,
+        why: Option<String>,
+    ) {
         let trouble = LiveTrouble::MemberDown { member: member.to_owned(), why };
         self.troubles.add_for(deployment.session.name.clone(), &Trouble::Live(trouble));
         deployment.down.push(member.to_owned());
