@@ -7,9 +7,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use bson::{Bson, DateTime, Document, doc, oid::ObjectId};
+use bson::{Document, doc, oid::ObjectId};
 use docward_testkit::{Launch, Refused, Servers, repository};
 use serde_json::Value;
+
+#[path = "live/samples.rs"]
+mod samples;
+#[path = "live/sets.rs"]
+mod sets;
 
 fn docward(arguments: &[&str]) -> Output {
     Command::new(assert_cmd::cargo::cargo_bin("docward")).args(arguments).output().unwrap()
@@ -208,210 +213,6 @@ fn a_plain_data_set_has_the_same_findings_live_and_from_files() {
 }
 
 #[test]
-fn a_sample_is_stated_and_metadata_only_reads_nothing() {
-    let servers = Launch::standalone().start();
-    servers.insert("db_plain.t_invoice", plain_documents(6000));
-    let uri = servers.uri();
-
-    // Random walk, chance, and all there are.
-    for (sample, least, most) in [("200", 200, 200), ("3000", 2500, 3500), ("6000", 6000, 6000)] {
-        let report = json(&[&uri, "--sample", sample]);
-        let source = &report["sources"][0];
-        let read = source["documents"].as_u64().unwrap();
-        assert!((least..=most).contains(&read), "{sample}: {source}");
-        assert_eq!(source["sampled"], most < 6000);
-        assert!(source["server"].as_str().unwrap().contains("read preference secondaryPreferred"));
-        let finding = report["findings"].as_array().unwrap().iter().find(|f| f["rule"] == "T001");
-        let seen = &finding.expect("dates are text")["seen"];
-        assert_eq!((seen["sampled"].as_u64(), seen["total"].as_u64()), (Some(read), Some(6000)));
-    }
-
-    let indexes = [
-        doc! { "key": { "amount": 1 }, "name": "amount_1" },
-        doc! { "key": { "amount": 1, "createTime": 1 }, "name": "amount_1_createTime_1" },
-    ];
-    servers.command("db_plain", doc! { "createIndexes": "t_invoice", "indexes": indexes.to_vec() });
-    let report = json(&[&uri, "--metadata-only"]);
-    assert_eq!(report["sources"][0]["documents"], 0);
-    let rules: Vec<_> = report["findings"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|f| f["rule"].as_str().unwrap())
-        .collect();
-    assert!(rules.contains(&"I001"), "{rules:?}");
-    assert!(!rules.contains(&"T001"), "{rules:?}");
-}
-
-/// What a sample lets one say of all documents is computed for every finding, and holds.
-#[test]
-fn a_sample_says_what_it_knows_of_all_documents() {
-    let servers = Launch::standalone().start();
-    // One amount in twenty is text.
-    let documents = (0..8000).map(|n| {
-        let amount = if n % 20 == 7 { Bson::from(n.to_string()) } else { Bson::from(n) };
-        doc! { "_id": ObjectId::new(), "amount": amount, "createTime": "2024-03-15 10:30:00" }
-    });
-    servers.insert("db_plain.t_invoice", documents);
-    let of = |report: &Value, rule: &str| {
-        let findings = report["findings"].as_array().unwrap();
-        findings.iter().find(|f| f["rule"] == rule).unwrap_or_else(|| panic!("no {rule}"))["seen"]
-            .clone()
-    };
-    for sample in ["300", "2000"] {
-        let report = json(&[&servers.uri(), "--sample", sample]);
-        let mixed = of(&report, "T005");
-        let (low, high) =
-            (mixed["share"][0].as_f64().unwrap(), mixed["share"][1].as_f64().unwrap());
-        let shown = mixed["showing"].as_f64().unwrap() / mixed["sampled"].as_f64().unwrap();
-        assert!(low <= shown && shown <= high && high - low < 0.08, "{mixed}");
-        // Chance is outside of 95 % once in twenty runs; never as far as this.
-        assert!(low < 0.07 && high > 0.03, "{mixed}");
-        let unseen = mixed["unseen_below"].as_f64().unwrap();
-        assert!((unseen - 3.0 / mixed["sampled"].as_f64().unwrap()).abs() < 1e-6, "{mixed}");
-        assert_eq!((&mixed["confidence"], mixed.get("by_chance")), (&0.95.into(), None));
-    }
-    let all = of(&json(&[&servers.uri(), "--full"]), "T005");
-    assert_eq!(
-        (all["confidence"].as_f64(), all.get("share"), all.get("unseen_below")),
-        (Some(1.0), None, None)
-    );
-    // What was cut short is no sample.
-    let cut = json(&[&servers.uri(), "--full", "--max-time", "2", "--max-rate", "1000"]);
-    let seen = of(&cut, "T001");
-    assert_eq!(
-        (&seen["by_chance"], seen.get("share"), seen.get("unseen_below")),
-        (&false.into(), None, None)
-    );
-    let read = seen["sampled"].as_f64().unwrap();
-    assert!((seen["confidence"].as_f64().unwrap() - read / 8000.0).abs() < 1e-9, "{seen}");
-}
-
-/// PT-ref.1, PT-ref.3: two samples have hardly any document in common, so that what some documents refer to
-/// is looked up.
-#[test]
-fn references_are_found_between_collections_larger_than_their_samples() {
-    let servers = Launch::standalone().start();
-    let ids: Vec<ObjectId> = (0..4000).map(|_| ObjectId::new()).collect();
-    let customers = ids.iter().enumerate().map(|(n, id)| {
-        doc! { "_id": id, "name": format!("Customer {n}"), "createTime": DateTime::now() }
-    });
-    servers.insert("db_shop.t_customer", customers);
-    // One order in five is of a customer who is gone; one in four has kept an old name.
-    let orders = (0..5000).map(|n: usize| {
-        let customer = if n.is_multiple_of(5) { ObjectId::new() } else { ids[n % ids.len()] };
-        let name = match n % 4 {
-            0 => "An old name".to_owned(),
-            _ => format!("Customer {}", n % ids.len()),
-        };
-        doc! { "_id": ObjectId::new(), "customerId": customer, "customerName": name, "lines": [{ "sku": 1 }] }
-    });
-    servers.insert("db_shop.t_order", orders);
-    let notes = (0..5000).map(|n: usize| {
-        doc! { "_id": ObjectId::new(), "customerId": ids[n % ids.len()], "lines": "called" }
-    });
-    servers.insert("db_shop.t_visit", notes);
-    // Lists of ids, all of which exist.
-    let teams = (0..3000).map(|n: usize| {
-        let members: Vec<Bson> = (0..9).map(|m| ids[(n * 7 + m * 31) % ids.len()].into()).collect();
-        doc! { "_id": ObjectId::new(), "customerIds": members, "lines": "team" }
-    });
-    servers.insert("db_shop.t_team", teams);
-    let found = |options: &[&str]| {
-        let report = json(&[&[servers.uri().as_str()], options].concat());
-        assert_eq!(problems(&report), Vec::<String>::new());
-        let findings = report["findings"].as_array().unwrap().clone();
-        let about = |f: &Value| ["R002", "R003", "R007"].contains(&f["rule"].as_str().unwrap());
-        findings.into_iter().filter(about).collect::<Vec<_>>()
-    };
-    let rules = |findings: &[Value]| -> Vec<String> {
-        let mut rules: Vec<_> = findings
-            .iter()
-            .map(|f| {
-                format!("{} {}", f["rule"].as_str().unwrap(), f["namespace"].as_str().unwrap())
-            })
-            .collect();
-        rules.sort();
-        rules
-    };
-    let all = found(&["--full"]);
-    let expected = [
-        "R002 db_shop.t_order",
-        "R002 db_shop.t_team",
-        "R002 db_shop.t_visit",
-        "R003 db_shop.t_order",
-        "R007 db_shop.t_order",
-    ];
-    assert_eq!(rules(&all), expected);
-    let sampled = found(&["--sample", "150"]);
-    assert_eq!(rules(&sampled), expected);
-    // Of each parent a sample has fewer children than there are, so that embedding is not advised.
-    let report = json(&[&servers.uri(), "--sample", "150", "--select", "R013"]);
-    let advice = report["findings"].to_string();
-    assert!(!advice.contains("embedding `t_visit`"), "{advice}");
-    let dangling = sampled.iter().find(|f| f["rule"] == "R003").unwrap();
-    let (checked, missing) = (
-        dangling["data"]["checked"].as_f64().unwrap(),
-        dangling["data"]["missing"].as_f64().unwrap(),
-    );
-    assert!(checked >= 50.0 && (0.05..0.45).contains(&(missing / checked)), "{dangling}");
-}
-
-/// A random walk goes where documents are large: pages are drawn, not documents.
-#[test]
-fn a_sample_is_not_taken_where_documents_are_large() {
-    let servers = Launch::standalone().start();
-    let small = (0..20_000).map(|n| doc! { "_id": ObjectId::new(), "age": n.to_string() });
-    servers.insert("db_plain.t_page", small);
-    let large = (0..1000).map(|n| {
-        doc! { "_id": ObjectId::new(), "age": n, "text": "x".repeat(30_000) }
-    });
-    servers.insert("db_plain.t_page", large);
-    let report = json(&[&servers.uri(), "--sample", "600"]);
-    let findings = report["findings"].as_array().unwrap();
-    let seen = &findings.iter().find(|f| f["rule"] == "T005").unwrap()["seen"];
-    let (low, high) = (seen["share"][0].as_f64().unwrap(), seen["share"][1].as_f64().unwrap());
-    // Twenty in twenty-one are text; a walk over pages meets hardly any of them.
-    assert!(low > 0.88 && low < 0.97 && high > 0.94, "{seen}");
-}
-
-#[test]
-fn a_sample_ends_though_the_server_has_lost_count() {
-    let mut servers = Launch::standalone().argument("--syncdelay").argument("0").start();
-    servers.insert("db_plain.t_invoice", plain_documents(20_000));
-    // The documents are in the journal; the number of them is not.
-    std::thread::sleep(Duration::from_millis(500));
-    servers.kill(0);
-    servers.restart(0);
-    let count = servers.command("db_plain", doc! { "count": "t_invoice" });
-    assert!(
-        count.get_i32("n").unwrap() < 20_000,
-        "it counts right, so this shows nothing: {count}"
-    );
-    let report = json(&[&servers.uri(), "--db", "db_plain", "--sample", "500"]);
-    let read = report["sources"][0]["documents"].as_u64().unwrap();
-    assert!((300..700).contains(&read), "{read}");
-    assert_eq!(report["sources"][0]["sampled"], true);
-    let findings = report["findings"].as_array().unwrap();
-    let seen = &findings.iter().find(|f| f["rule"] == "T001").unwrap()["seen"];
-    assert_eq!((seen["sampled"].as_u64(), seen["total"].as_u64()), (Some(read), Some(20_000)));
-    // A part of everything is not sold as the whole.
-    let limits = ["--full", "--max-time", "2", "--max-rate", "2000"];
-    let cut = json(&[&[servers.uri().as_str(), "--db", "db_plain"], &limits[..]].concat());
-    let findings = cut["findings"].as_array().unwrap();
-    let seen = &findings.iter().find(|f| f["rule"] == "T001").unwrap()["seen"];
-    assert!(seen["sampled"].as_u64().unwrap() < 20_000, "{seen}");
-    assert_eq!(seen["total"], 20_000, "{seen}");
-    assert_eq!(cut["sources"][0]["sampled"], true);
-    // Who asks for all still gets all, and fewer than asked for are all.
-    for more in [&["--full"][..], &["--sample", "30000"]] {
-        let report = json(&[&[servers.uri().as_str(), "--db", "db_plain"], more].concat());
-        assert_eq!(report["sources"][0]["documents"], 20_000, "{more:?}");
-        assert_eq!(report["sources"][0]["sampled"], false, "{more:?}");
-    }
-}
-
-#[test]
 fn filters_choose_databases_and_collections() {
     let servers = Launch::standalone().start();
     for namespace in ["db_a.t_one", "db_a.t_two", "db_b.t_one"] {
@@ -558,57 +359,6 @@ fn login_and_network_failures_say_what_to_do() {
     assert!(!text.contains("horse"), "{text}");
 }
 
-#[test]
-fn access_control_and_tls_of_a_replica_set_are_no_obstacle() {
-    let servers = Launch::replica_set(3).auth().tls().start();
-    servers.insert("db_plain.t_invoice", plain_documents(500));
-    let majority =
-        doc! { "insert": "t_invoice", "documents": [{ "a": 1 }], "writeConcern": { "w": 3 } };
-    servers.command("db_plain", majority);
-    let report = json(&[&servers.uri(), "--full", "--db", "db_plain"]);
-    assert_eq!(report["problems"].as_array().unwrap().len(), 0, "{:#}", report["problems"]);
-    assert_eq!(report["sources"][0]["documents"], 501);
-    let server = report["sources"][0]["server"].as_str().unwrap();
-    assert!(server.contains("replica set rs0"), "{server}");
-
-    // A client's certificate instead of a password.
-    let certificates = servers.certificates().unwrap();
-    let roles = ["readAnyDatabase", "clusterMonitor", "userAdminAnyDatabase"]
-        .map(|role| doc! { "role": role, "db": "admin" });
-    let user = doc! { "createUser": &certificates.client_subject, "roles": roles.to_vec() };
-    servers.command("$external", user);
-    let uri = format!(
-        "{}&authMechanism=MONGODB-X509&tlsCertificateKeyFile={}",
-        servers.uri_as(None),
-        certificates.client.display()
-    );
-    let report = json(&[&uri, "--full", "--db", "db_plain"]);
-    assert_eq!(report["problems"].as_array().unwrap().len(), 0, "{:#}", report["problems"]);
-    assert_eq!(report["sources"][0]["documents"], 501);
-
-    // Without the authority's certificate there is no connection, and no password goes out.
-    let uri = servers.uri().split("&tlsCAFile").next().unwrap().to_owned();
-    let output = docward(&["audit", &format!("{uri}&serverSelectionTimeoutMS=1000")]);
-    assert_eq!(output.status.code(), Some(2));
-}
-
-#[test]
-fn a_lost_cursor_is_read_again_and_nothing_counts_twice() {
-    let servers = Launch::replica_set(1).fail_points().start();
-    servers.insert("db_plain.t_invoice", plain_documents(20_000));
-    let clean = json(&[&servers.uri(), "--full"]);
-    let point = servers.fail_point(
-        0,
-        doc! { "times": 2 },
-        doc! { "failCommands": ["getMore"], "closeConnection": true, "appName": "docward" },
-    );
-    let cut = json(&[&servers.uri(), "--full"]);
-    assert_eq!(point.hits(), 2);
-    assert_eq!(cut["problems"].as_array().unwrap().len(), 0, "{:#}", cut["problems"]);
-    assert_eq!(cut["sources"][0]["documents"], 20_000);
-    assert_eq!(cut["findings"], clean["findings"]);
-}
-
 /// Waits until an audit hangs in a `getMore` that a fail point holds up.
 fn wait_for_blocked_audit(servers: &Servers) {
     let wanted = doc! { "appName": "docward", "command.getMore": { "$exists": true } };
@@ -623,62 +373,6 @@ fn wait_for_blocked_audit(servers: &Servers) {
         }
         assert!(start.elapsed() < Duration::from_secs(60), "no audit asks for more");
         std::thread::sleep(Duration::from_millis(50));
-    }
-}
-
-#[test]
-fn the_end_of_the_primary_is_survived() {
-    let mut servers = Launch::replica_set(3).fail_points().start();
-    servers.insert("db_plain.t_invoice", plain_documents(20_000));
-    let clean = json(&[&servers.uri(), "--full"]);
-    let primary = servers.primary();
-    // The second batch does not come: the primary dies over it.
-    std::mem::forget(servers.fail_point(
-        primary,
-        doc! { "times": 1 },
-        doc! {
-            "failCommands": ["getMore"], "blockConnection": true, "blockTimeMS": 60_000,
-            "appName": "docward",
-        },
-    ));
-    let uri = format!("{}&readPreference=primary", servers.uri());
-    let audit = std::thread::spawn(move || json(&[&uri, "--full"]));
-    wait_for_blocked_audit(&servers);
-    servers.kill(primary);
-    let cut = audit.join().unwrap();
-    let problems = problems(&cut);
-    assert_eq!(problems.len(), 1, "{problems:#?}");
-    let lost = format!("127.0.0.1:{} of the replica set went away while", servers.port(primary));
-    assert!(problems[0].contains(&lost), "{problems:#?}");
-    assert_eq!(cut["sources"][0]["documents"], 20_000);
-    assert_eq!(cut["findings"], clean["findings"]);
-}
-
-#[test]
-fn a_set_without_a_primary_is_read_and_told() {
-    let mut servers = Launch::replica_set(3).start();
-    servers.insert("db_plain.t_invoice", plain_documents(50));
-    let primary = servers.primary();
-    // The documents have to be where they are read from then.
-    let majority =
-        doc! { "insert": "t_mark", "documents": [{ "_id": 1 }], "writeConcern": { "w": 3 } };
-    servers.command("db_plain", majority);
-    let others: Vec<usize> = (0..3).filter(|member| *member != primary).collect();
-    others.iter().for_each(|member| servers.kill(*member));
-    let uri = servers.uri();
-    let start = Instant::now();
-    loop {
-        let report = json(&[&uri]);
-        let told = problems(&report);
-        if let Some(told) = told.iter().find(|problem| problem.contains("has no primary")) {
-            for member in &others {
-                assert!(told.contains(&format!("127.0.0.1:{}", servers.port(*member))), "{told}");
-            }
-            assert_eq!(report["sources"][0]["documents"], 51);
-            return;
-        }
-        // It steps down when it has not heard of the others for ten seconds.
-        assert!(start.elapsed() < Duration::from_secs(90), "{told:#?}");
     }
 }
 

@@ -1,0 +1,180 @@
+//! Replica sets: login and TLS, members that go away, members that count for themselves.
+
+use std::time::{Duration, Instant};
+
+use bson::{Document, doc};
+use docward_testkit::{Launch, Servers};
+use serde_json::Value;
+
+use super::{docward, json, plain_documents, problems, wait_for_blocked_audit};
+
+#[test]
+fn access_control_and_tls_of_a_replica_set_are_no_obstacle() {
+    let servers = Launch::replica_set(3).auth().tls().start();
+    servers.insert("db_plain.t_invoice", plain_documents(500));
+    let majority =
+        doc! { "insert": "t_invoice", "documents": [{ "a": 1 }], "writeConcern": { "w": 3 } };
+    servers.command("db_plain", majority);
+    let report = json(&[&servers.uri(), "--full", "--db", "db_plain"]);
+    assert_eq!(report["problems"].as_array().unwrap().len(), 0, "{:#}", report["problems"]);
+    assert_eq!(report["sources"][0]["documents"], 501);
+    let server = report["sources"][0]["server"].as_str().unwrap();
+    assert!(server.contains("replica set rs0"), "{server}");
+
+    // A client's certificate instead of a password.
+    let certificates = servers.certificates().unwrap();
+    let roles = ["readAnyDatabase", "clusterMonitor", "userAdminAnyDatabase"]
+        .map(|role| doc! { "role": role, "db": "admin" });
+    let user = doc! { "createUser": &certificates.client_subject, "roles": roles.to_vec() };
+    servers.command("$external", user);
+    let uri = format!(
+        "{}&authMechanism=MONGODB-X509&tlsCertificateKeyFile={}",
+        servers.uri_as(None),
+        certificates.client.display()
+    );
+    let report = json(&[&uri, "--full", "--db", "db_plain"]);
+    assert_eq!(report["problems"].as_array().unwrap().len(), 0, "{:#}", report["problems"]);
+    assert_eq!(report["sources"][0]["documents"], 501);
+
+    // Without the authority's certificate there is no connection, and no password goes out.
+    let uri = servers.uri().split("&tlsCAFile").next().unwrap().to_owned();
+    let output = docward(&["audit", &format!("{uri}&serverSelectionTimeoutMS=1000")]);
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn a_lost_cursor_is_read_again_and_nothing_counts_twice() {
+    let servers = Launch::replica_set(1).fail_points().start();
+    servers.insert("db_plain.t_invoice", plain_documents(20_000));
+    let clean = json(&[&servers.uri(), "--full"]);
+    let point = servers.fail_point(
+        0,
+        doc! { "times": 2 },
+        doc! { "failCommands": ["getMore"], "closeConnection": true, "appName": "docward" },
+    );
+    let cut = json(&[&servers.uri(), "--full"]);
+    assert_eq!(point.hits(), 2);
+    assert_eq!(cut["problems"].as_array().unwrap().len(), 0, "{:#}", cut["problems"]);
+    assert_eq!(cut["sources"][0]["documents"], 20_000);
+    assert_eq!(cut["findings"], clean["findings"]);
+}
+
+#[test]
+fn the_end_of_the_primary_is_survived() {
+    let mut servers = Launch::replica_set(3).fail_points().start();
+    servers.insert("db_plain.t_invoice", plain_documents(20_000));
+    let clean = json(&[&servers.uri(), "--full"]);
+    let primary = servers.primary();
+    // The second batch does not come: the primary dies over it.
+    std::mem::forget(servers.fail_point(
+        primary,
+        doc! { "times": 1 },
+        doc! {
+            "failCommands": ["getMore"], "blockConnection": true, "blockTimeMS": 60_000,
+            "appName": "docward",
+        },
+    ));
+    let uri = format!("{}&readPreference=primary", servers.uri());
+    let audit = std::thread::spawn(move || json(&[&uri, "--full"]));
+    wait_for_blocked_audit(&servers);
+    servers.kill(primary);
+    let cut = audit.join().unwrap();
+    let problems = problems(&cut);
+    assert_eq!(problems.len(), 1, "{problems:#?}");
+    let lost = format!("127.0.0.1:{} of the replica set went away while", servers.port(primary));
+    assert!(problems[0].contains(&lost), "{problems:#?}");
+    assert_eq!(cut["sources"][0]["documents"], 20_000);
+    assert_eq!(cut["findings"], clean["findings"]);
+}
+
+#[test]
+fn a_set_without_a_primary_is_read_and_told() {
+    let mut servers = Launch::replica_set(3).start();
+    servers.insert("db_plain.t_invoice", plain_documents(50));
+    let primary = servers.primary();
+    // The documents have to be where they are read from then.
+    let majority =
+        doc! { "insert": "t_mark", "documents": [{ "_id": 1 }], "writeConcern": { "w": 3 } };
+    servers.command("db_plain", majority);
+    let others: Vec<usize> = (0..3).filter(|member| *member != primary).collect();
+    others.iter().for_each(|member| servers.kill(*member));
+    let uri = servers.uri();
+    let start = Instant::now();
+    loop {
+        let report = json(&[&uri]);
+        let told = problems(&report);
+        if let Some(told) = told.iter().find(|problem| problem.contains("has no primary")) {
+            for member in &others {
+                assert!(told.contains(&format!("127.0.0.1:{}", servers.port(*member))), "{told}");
+            }
+            assert_eq!(report["sources"][0]["documents"], 51);
+            return;
+        }
+        // It steps down when it has not heard of the others for ten seconds.
+        assert!(start.elapsed() < Duration::from_secs(90), "{told:#?}");
+    }
+}
+
+/// A set of three whose last member holds documents and answers no client.
+fn with_a_hidden_member() -> Servers {
+    let servers = Launch::replica_set(3).start();
+    let reply = servers.command("admin", doc! { "replSetGetConfig": 1 });
+    let mut config: Document = reply.get_document("config").unwrap().clone();
+    let version = config.get_i32("version").unwrap();
+    config.insert("version", version + 1);
+    let hidden = (servers.primary() + 1) % 3;
+    let members = config.get_array_mut("members").unwrap();
+    let member = members[hidden].as_document_mut().unwrap();
+    member.extend(doc! { "priority": 0, "hidden": true });
+    servers.command("admin", doc! { "replSetReconfig": config });
+    servers
+}
+
+/// Nobody reads from a hidden member, and the set counts on its copy and its vote all the same.
+#[test]
+fn a_hidden_member_that_is_down_is_told() {
+    let mut servers = with_a_hidden_member();
+    servers.insert("db_plain.t_invoice", plain_documents(50));
+    let clean = json(&[&servers.uri()]);
+    assert_eq!(problems(&clean), Vec::<String>::new());
+    let hidden = (servers.primary() + 1) % 3;
+    servers.kill(hidden);
+    let start = Instant::now();
+    loop {
+        let told = problems(&json(&[&servers.uri()]));
+        if let [told] = &told[..] {
+            let member = format!("127.0.0.1:{}", servers.port(hidden));
+            assert!(told.contains(&member), "{told}");
+            return;
+        }
+        // The others notice after ten seconds without a heartbeat.
+        assert!(start.elapsed() < Duration::from_secs(60), "{told:#?}");
+    }
+}
+
+/// AP-S4.6: what one member uses is used, whoever else does not.
+#[test]
+fn ap_s4_6_the_use_of_an_index_is_counted_on_every_member() {
+    let servers = Launch::replica_set(3).start();
+    servers.insert("db_plain.t_invoice", plain_documents(200));
+    let indexes = vec![
+        doc! { "key": { "amount": 1 }, "name": "amount_1" },
+        doc! { "key": { "amount": 1, "createTime": 1 }, "name": "amount_1_createTime_1" },
+    ];
+    servers.command(
+        "db_plain",
+        doc! { "createIndexes": "t_invoice", "indexes": indexes, "commitQuorum": 3 },
+    );
+    let find = doc! { "find": "t_invoice", "filter": { "amount": 5 }, "hint": "amount_1" };
+    for _ in 0..7 {
+        servers.command("db_plain", find.clone());
+    }
+    let told = |report: &Value| report["findings"][0]["what"].as_str().unwrap().to_owned();
+    let report = json(&[&servers.uri(), "--select", "I001"]);
+    assert!(told(&report).ends_with("; it was used 7 times (tier: likely)"), "{}", told(&report));
+    assert_eq!(report["findings"][0]["data"]["tier"], "likely");
+    // One member alone cannot speak for the others.
+    let one = json(&[&servers.uri_of((servers.primary() + 1) % 3), "--select", "I001"]);
+    assert!(!told(&one).contains("used 7"), "{}", told(&one));
+    assert_eq!(problems(&one), Vec::<String>::new());
+}
