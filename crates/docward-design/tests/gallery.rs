@@ -1,15 +1,10 @@
 //! The models of `examples/models`, and the stories of the rule book they tell.
 
-mod common;
-
-#[path = "gallery/business.rs"]
 mod business;
-#[path = "gallery/people.rs"]
 mod people;
-#[path = "gallery/things.rs"]
 mod things;
 
-use common::{GALLERY, gallery};
+use crate::common::{GALLERY, gallery};
 use docward_design::{Bounds, Rank, Verdict, design, document_bytes};
 use docward_model::ProfileName;
 
@@ -27,7 +22,7 @@ fn dp_2_every_model_answers_every_question() {
 
 #[test]
 fn the_gallery_is_complete() {
-    let directory = common::repository().join("examples/models");
+    let directory = crate::common::repository().join("examples/models");
     let mut found: Vec<String> = std::fs::read_dir(directory)
         .unwrap()
         .map(|entry| entry.unwrap().path().file_stem().unwrap().to_string_lossy().into_owned())

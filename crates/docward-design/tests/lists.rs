@@ -2,9 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "tests: a panic is the message")]
 
-mod common;
-
-use common::{Case, WRITTEN, of, pair};
+use crate::common::{Case, WRITTEN, of, pair};
 use docward_design::maintain::scripts;
 use docward_design::statement::Job;
 use docward_design::{Pattern, emit, example::example, validator::validator};

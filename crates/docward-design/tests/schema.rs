@@ -1,11 +1,9 @@
 //! `docs/design.schema.json` against the reader: the same models, the same keys.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
-mod common;
-
 use std::collections::BTreeSet;
 
-use common::{GALLERY, repository, text_of};
+use crate::common::{GALLERY, repository, text_of};
 use docward_design::read;
 use saphyr_parser::{Event, Parser, ScalarStyle};
 use serde_json::{Map, Value};
@@ -173,7 +171,7 @@ fn the_smallest_model_of_the_guide_gets_a_verdict() {
     let mut blocks = guide.split("```yaml\n").skip(1).filter_map(|rest| rest.split("```").next());
     let model = blocks.find(|block| block.contains("entities:")).unwrap();
     assert!(jsonschema::validator_for(&schema()).unwrap().is_valid(&json(model)));
-    let case = common::of(model);
+    let case = crate::common::of(model);
     assert_eq!(case.verdict("order.items"), docward_design::Verdict::Embed);
     assert!(case.design.questions().is_empty());
 }

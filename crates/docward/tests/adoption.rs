@@ -3,15 +3,13 @@
 
 #![allow(clippy::unwrap_used, reason = "tests: a panic is the message")]
 
-mod common;
-
 use std::{
     collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
 };
 
-use common::{code, docward, findings, stderr, stdout};
+use crate::common::{code, docward, findings, stderr, stdout};
 use serde_json::Value;
 
 const SHOP: &str = "examples/shop";
@@ -661,7 +659,7 @@ fn what_was_said_of_a_collection_that_is_gone_is_fixed() {
         let source = text(source);
         let mut all = vec![source.as_str(), "--baseline", &baseline, "--fail-on", "never"];
         all.extend(more);
-        common::audit_json(&all).0
+        crate::common::audit_json(&all).0
     };
     report(&dump, &["--write-baseline"]);
     let of_orders = |report: &Value, list: &str| {

@@ -2,8 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "tests: a panic is the message")]
 
-mod common;
-
 use std::{
     fs,
     io::Write,
@@ -12,8 +10,8 @@ use std::{
     time::Duration,
 };
 
+use crate::common::{audit_json, code, docward, findings, root, stderr, stdout};
 use bson::doc;
-use common::{audit_json, code, docward, findings, root, stderr, stdout};
 
 const SHOP: &str = "examples/shop";
 const CLEAN: &str = "examples/shop-clean";

@@ -2,10 +2,8 @@
 //! servers. No router is at hand: the tables of a cluster are written, in their documented shapes, into
 //! the database `config` of a server on its own, where config servers have them.
 
-mod common;
-
+use crate::common::{audit_json, code, docward, stdout};
 use bson::{DateTime, Document, Uuid, doc};
-use common::{audit_json, code, docward, stdout};
 use docward_testkit::{Launch, Servers};
 use serde_json::Value;
 

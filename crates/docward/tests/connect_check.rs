@@ -1,12 +1,10 @@
 //! `docward connect check` through the real binary.
 #![allow(clippy::unwrap_used, reason = "tests: a panic is the message")]
 
-mod common;
-
 use std::{fs, path::Path};
 
+use crate::common::{code, docward, stderr, stdout};
 use assert_cmd::Command;
-use common::{code, docward, stderr, stdout};
 use serde_json::Value;
 use tempfile::TempDir;
 

@@ -2,11 +2,9 @@
 //! their numbers, bad input, running deployments, and the examples of `docs/connect.md`.
 #![expect(clippy::unwrap_used, reason = "tests: a panic is the message")]
 
-mod common;
-
 use std::{fs, process::Command};
 
-use common::{code, docward, root, stderr, stdout};
+use crate::common::{code, docward, root, stderr, stdout};
 use docward_testkit::Launch;
 use serde_json::Value;
 

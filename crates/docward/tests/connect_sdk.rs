@@ -5,8 +5,6 @@
 //! unless `DOCWARD_REQUIRE_CLIENTS` names it.
 #![expect(clippy::unwrap_used, clippy::print_stderr, reason = "tests: a panic is the message")]
 
-mod common;
-
 #[path = "../../../examples/clients/mongo_client.rs"]
 #[allow(dead_code, unreachable_pub, reason = "as it is generated")]
 mod mongo_client;
@@ -25,8 +23,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use crate::common::{code, docward, root, stderr, stdout};
 use bson::{Document, doc};
-use common::{code, docward, root, stderr, stdout};
 use docward_testkit::{Launch, Servers};
 
 /// Writes of a stream, and the one after which the primary steps down.

@@ -3,14 +3,12 @@
 
 #![allow(clippy::unwrap_used, reason = "tests: a panic is the message")]
 
-mod common;
-
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
 };
 
-use common::{audit_json, findings, root, shared_data};
+use crate::common::{audit_json, findings, root, shared_data};
 
 /// The same documents as mongodump output and as Extended JSON: the same findings about documents.
 #[test]

@@ -2,11 +2,9 @@
 //! from data, and data held against models.
 #![expect(clippy::unwrap_used, reason = "tests: a panic is the message")]
 
-mod common;
-
 use std::{fs, io::Write, path::PathBuf, process::Stdio};
 
-use common::{code, docward, root, stderr, stdout};
+use crate::common::{code, docward, root, stderr, stdout};
 use serde_json::Value;
 
 fn model(name: &str) -> String {

@@ -1,15 +1,13 @@
 //! `design simulate` on running servers: predicted against measured, and nothing left behind.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
-mod common;
-
 use std::{
     process::{Child, Command, Stdio},
     time::{Duration, Instant},
 };
 
+use crate::common::{code, docward, root, stderr, stdout};
 use bson::doc;
-use common::{code, docward, root, stderr, stdout};
 use docward_testkit::{Launch, Servers};
 use serde_json::Value;
 

@@ -2,12 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "tests: a panic is the message")]
 
-mod common;
-
 use std::{fs, path::Path};
 
+use crate::common::{code, docward, stderr, stdout};
 use bson::{Bson, doc};
-use common::{code, docward, stderr, stdout};
 use docward_testkit::Launch;
 use serde_json::Value;
 
@@ -19,7 +17,7 @@ fn text(path: &Path) -> &str {
 
 /// The report of an audit.
 fn audited(arguments: &[&str]) -> Value {
-    common::audit_json(arguments).0
+    crate::common::audit_json(arguments).0
 }
 
 /// What two audits must agree on.

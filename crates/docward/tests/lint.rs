@@ -1,11 +1,9 @@
 //! `docward lint` and `docward audit --code`, through the real binary.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
-mod common;
-
 use std::{fs, path::Path, process::Command};
 
-use common::{code, docward, stderr, stdout};
+use crate::common::{code, docward, stderr, stdout};
 use serde_json::Value;
 
 /// Writes files below a new folder.

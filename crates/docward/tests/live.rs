@@ -11,9 +11,7 @@ use bson::{Document, doc, oid::ObjectId};
 use docward_testkit::{Launch, Refused, Servers, repository};
 use serde_json::Value;
 
-#[path = "live/samples.rs"]
 mod samples;
-#[path = "live/sets.rs"]
 mod sets;
 
 fn docward(arguments: &[&str]) -> Output {

@@ -1,8 +1,6 @@
 //! `docward audit --log` end to end.
 
-mod common;
-
-use common::{code, docward, stdout};
+use crate::common::{code, docward, stdout};
 
 #[test]
 fn logs_show_the_workload_and_text_logs_are_refused() {
@@ -101,7 +99,7 @@ fn a_log_is_read_from_standard_input() {
 
 #[test]
 fn se_1_a_real_log_is_read_whole_and_without_false_alarms() {
-    let Some(folder) = common::shared_data("logs/hatchet/logs") else { return };
+    let Some(folder) = crate::common::shared_data("logs/hatchet/logs") else { return };
     let log = folder.join("sample-mongod.log.gz");
     let out = docward(&["audit", "--format", "json", "--log", &log.to_string_lossy()]);
     let report: serde_json::Value = serde_json::from_slice(&out.stdout).expect("JSON");
@@ -114,7 +112,7 @@ fn se_1_a_real_log_is_read_whole_and_without_false_alarms() {
 
 #[test]
 fn old_text_logs_are_refused_with_the_reason() {
-    let Some(folder) = common::shared_data("logs/mtools") else { return };
+    let Some(folder) = crate::common::shared_data("logs/mtools") else { return };
     let mut logs = Vec::new();
     let mut open = vec![folder];
     while let Some(path) = open.pop() {

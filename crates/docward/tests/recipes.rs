@@ -3,11 +3,9 @@
 
 #![allow(clippy::unwrap_used, reason = "tests: a panic is the message")]
 
-mod common;
-
 use std::{fs, path::Path, process::Command};
 
-use common::root;
+use crate::common::root;
 
 /// `docward …` in the YAML blocks of the page, in order.
 fn commands(page: &str) -> Vec<String> {

@@ -1,11 +1,9 @@
 //! `docward schema` on files, through the real binary.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
-mod common;
-
 use std::{fs, path::Path};
 
-use common::{code, docward, root, shared_data, stderr, stdout};
+use crate::common::{code, docward, root, shared_data, stderr, stdout};
 use serde_json::{Value, json};
 
 fn json_of(output: &std::process::Output) -> Value {

@@ -1,12 +1,10 @@
 //! Validators on running servers: the ladder of RF-19, checks that the server counts, and the way back.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
-mod common;
-
 use std::path::{Path, PathBuf};
 
+use crate::common::{code, docward, stderr, stdout};
 use bson::{Bson, Decimal128, Document, doc};
-use common::{code, docward, stderr, stdout};
 use docward_testkit::{Launch, Servers};
 use serde_json::Value;
 
@@ -471,7 +469,7 @@ fn dm_11_3_a_live_check_lets_the_server_count() {
 #[test]
 fn alg_10_dm_11_1_schemas_read_off_a_dump_are_taken_by_the_server() {
     let servers = Launch::standalone().start();
-    let shop = common::root().join("examples/shop");
+    let shop = crate::common::root().join("examples/shop");
     servers.load(&shop);
     let output = docward(&["schema", "infer", "examples/shop", "--tolerance", "0", "--quiet"]);
     assert_eq!(code(&output), 0, "{}", stderr(&output));

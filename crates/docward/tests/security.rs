@@ -2,9 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "tests: a panic is the message")]
 
-mod common;
-
-use common::{audit_json, code, docward, root, stdout};
+use crate::common::{audit_json, code, docward, root, stdout};
 use docward_testkit::Launch;
 use serde_json::{Value, json};
 
@@ -203,7 +201,7 @@ fn se_6_se_7_se_9_connection_strings_are_judged_and_the_password_is_not_printed(
         vec!["audit", "--uri", "mongodb://app:Tr0ub4dor"],
     ] {
         let out = docward(&arguments);
-        let text = format!("{}{}", stdout(&out), common::stderr(&out));
+        let text = format!("{}{}", stdout(&out), crate::common::stderr(&out));
         assert!(!text.contains("Tr0ub4dor"), "{arguments:?}: {text}");
         assert_ne!(code(&out), 0, "{arguments:?}");
     }

@@ -1,9 +1,7 @@
 //! `docward shardkey` end to end.
 
-mod common;
-
+use crate::common::{code, docward, stderr};
 use bson::doc;
-use common::{code, docward, stderr};
 use docward_testkit::Launch;
 
 fn shardkey(arguments: &[&str]) -> std::process::Output {

@@ -1,6 +1,6 @@
 //! PT-ref.1: references to documents that do not exist.
 
-use docward_model::{BsonType, Collection, Draft, Reference, Safety, Subject};
+use docward_model::{BsonType, Collection, Draft, Reference, Safety, Seen, Subject, Unit};
 
 use crate::facts::{patterns, statements, text};
 use crate::{Cx, declare_rule, threshold};
@@ -104,6 +104,13 @@ fn draft(
     let (path, to) = (&reference.path, &reference.to);
     let checked = reference.checked_values;
     let missing = ((1.0 - reference.contained) * checked as f64).round().max(1.0) as u64;
+    // Of many different values a sample was looked up; where each document has one, they are documents drawn
+    // by chance.
+    let seen = if reference.looked_up && !path.in_array() {
+        Seen::some(checked, profile.total.max(checked), Unit::Documents, true).showing(missing)
+    } else {
+        profile.seen().estimated((checked as f64) < reference.parents.round())
+    };
     let draft = Draft::new(
         Subject::Field(ns.clone(), path.clone()),
         format!(
@@ -118,8 +125,7 @@ fn draft(
             "list the documents whose `{}` refers to nothing and remove or repair them; leave it if `{to}` was dumped in part only, since its missing documents would count here",
             path.dotted()
         ),
-        // Of many different values a sample was looked up.
-        profile.seen().estimated((checked as f64) < reference.parents.round()),
+        seen,
     )
     .data("target", to.to_string())
     .data("checked", checked)

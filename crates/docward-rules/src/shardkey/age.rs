@@ -209,7 +209,10 @@ impl Judge<'_> {
             self.chunks()
         );
         if !hot {
-            return (Verdict::Pass, goes);
+            // One value may own that chunk, old and new: SK-2 says so.
+            let skewed =
+                if share >= 0.3 { ", as the older ones did: no rising key (see SK-2)" } else { "" };
+            return (Verdict::Pass, format!("{goes}{skewed}"));
         }
         let follows = first.natural_order.is_some_and(|r| r.abs() >= self.limits.correlation);
         if matches!(self.clock, Clock::Position) && follows && !rising::is_counter(first) {

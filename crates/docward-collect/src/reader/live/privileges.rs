@@ -81,7 +81,13 @@ impl Missing {
             }
         }
         if !whole.is_empty() {
-            let effect = "these facts about the deployment are unknown";
+            let databases = whole.iter().any(|(_, actions)| actions.contains(&"listDatabases"));
+            let effect = if databases {
+                "these facts about the deployment are unknown, and databases that are not seen may need more \
+                 privileges once they are; name one with --db if it is all that matters"
+            } else {
+                "these facts about the deployment are unknown"
+            };
             refusals.insert(0, Refusal::new("the deployment".to_owned(), effect, whole));
         }
         for ((database, is_profile, actions), namespaces) in collections {

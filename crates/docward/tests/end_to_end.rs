@@ -1,0 +1,28 @@
+//! Tests through the real binary.
+//! One program: each of its own would be built and linked with everything that Docward rests on.
+
+mod adoption;
+mod cli;
+mod cluster;
+mod common;
+mod connect_check;
+mod connect_plan;
+mod connect_sdk;
+mod data_sets;
+mod design;
+mod design_simulate;
+mod evidence;
+mod lint;
+mod live;
+mod live_workload;
+mod logs;
+mod page;
+mod proposals;
+mod pushdown;
+mod ranges;
+mod recipes;
+mod schema;
+mod schema_live;
+mod security;
+mod shardkey;
+mod stories;
