@@ -181,9 +181,9 @@ fn ck_14_dm_05_4_binary_data_has_a_better_place() {
 
 #[test]
 fn ck_9_a_read_through_pairs_takes_two() {
-    let often = of(&crate::indexes::pairs(300));
+    let often = of(&super::indexes::pairs(300));
     assert_eq!(often.check("CK-9"), (Some(false), "more than one document: `of a party`"));
-    assert_eq!(of(&crate::indexes::pairs(5)).check("CK-9").0, Some(true), "not hot");
+    assert_eq!(of(&super::indexes::pairs(5)).check("CK-9").0, Some(true), "not hot");
 }
 
 #[test]

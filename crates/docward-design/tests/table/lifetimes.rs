@@ -2,8 +2,8 @@
 
 use docward_design::{Pattern, Verdict};
 
+use super::patterns::{ALONE, ENDLESS};
 use crate::common::{WRITTEN, of, pair};
-use crate::patterns::{ALONE, ENDLESS};
 
 #[test]
 fn dp_2_what_has_no_date_does_not_go_by_itself() {

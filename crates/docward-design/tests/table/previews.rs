@@ -1,8 +1,8 @@
 //! PT-subset, ER-F.5: what a parent shows of its newest children.
 
-use docward_design::{Choice, Pattern, Verdict};
-use docward_model::BsonType;
+use docward_design::{Pattern, Verdict};
 
+use super::patterns::{ALONE, ENDLESS};
 use crate::common::{Case, WRITTEN, of, pair};
 
 fn page(newest: &str, rate: &str) -> Case {
