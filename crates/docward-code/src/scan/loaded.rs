@@ -57,6 +57,8 @@ impl<'u, 't> Scan<'u, 't> {
         // Variables that are saved, by function.
         let mut saved: Vec<(ScopeId, String)> = Vec::new();
         let mut alone = Vec::new();
+        // Documents that are told to save themselves.
+        let mut own = Vec::new();
         unit.each(|scope, expr| {
             let Some(call) = expr.call() else { return };
             let function = self.outer_function(scope);
@@ -64,7 +66,11 @@ impl<'u, 't> Scan<'u, 't> {
                 // `user.save()`, `repository.save(user)`.
                 let of = call.receiver().and_then(Expr::path);
                 let given = call.positional(0).and_then(Expr::path);
+                let is_own = given.is_none();
                 let Some(path) = given.or(of) else { return };
+                if is_own && call.method() == Some("save") {
+                    own.push((function, path.clone()));
+                }
                 // In a transaction the other of two is refused, and tries again.
                 if !self.is_in_transaction(call, function) {
                     alone.push((function, path.clone()));
@@ -99,7 +105,11 @@ impl<'u, 't> Scan<'u, 't> {
             if !is_saved || path == "errors" {
                 continue;
             }
-            let Some(collection) = self.loaded_from(&root, at, scope) else { continue };
+            let is_own = own.iter().any(|(f, name)| *f == function && *name == root);
+            let collection = self
+                .loaded_from(&root, at, scope)
+                .or_else(|| self.handed_over(&root, at, scope).filter(|_| is_own));
+            let Some(collection) = collection else { continue };
             let place = self.place(at, scope);
             let text = self.function_text(function);
             let whole = format!("{root}.{path}");
@@ -127,10 +137,13 @@ impl<'u, 't> Scan<'u, 't> {
             } else {
                 Cap::None
             };
-            let few = self.may_stay_short(&path, at, scope);
+            let mut few = self.may_stay_short(&path, at, scope);
+            if super::shortened::is_of_steps(&path) && sets_state_of(text, &root) {
+                few = few.or(Some(super::shortened::STEPS));
+            }
             self.out.code.appends.push(Append { place, kind, collection, path, cap, few });
         }
-        self.counted(&alone);
+        self.counted(&alone, &own);
         if unit.language.is_jvm() && self.values.knows_documents() {
             self.set_from_itself(&alone);
         }
@@ -230,7 +243,7 @@ impl<'u, 't> Scan<'u, 't> {
     }
 
     /// `user.count += 1; user.save()`.
-    fn counted(&mut self, saved: &[(ScopeId, String)]) {
+    fn counted(&mut self, saved: &[(ScopeId, String)], own: &[(ScopeId, String)]) {
         let unit = self.values.unit;
         for statement in &unit.statements {
             let StatementKind::Assign { target, value, adds } = &statement.kind else { continue };
@@ -251,7 +264,10 @@ impl<'u, 't> Scan<'u, 't> {
             let collection = match root.as_str() {
                 "self" => None,
                 "this" => self.is_schema_method(function).then_some(Loaded(None)),
-                root => self.loaded_from(root, target.at, statement.scope),
+                root => self.loaded_from(root, target.at, statement.scope).or_else(|| {
+                    let is_own = own.iter().any(|(f, name)| *f == function && name == root);
+                    self.handed_over(root, target.at, statement.scope).filter(|_| is_own)
+                }),
             };
             let Some(collection) = collection else { continue };
             let at = (statement.scope, target.at);
@@ -521,9 +537,11 @@ impl<'u, 't> Scan<'u, 't> {
     /// document in methods of schemas.
     fn aliased(&self, expr: &Expr<'t>, scope: ScopeId) -> Option<(String, String)> {
         let this = |expr: &Expr<'t>| match &expr.kind {
-            Kind::Member(of, name) if matches!(of.kind, Kind::Name("this")) => self
-                .is_schema_method(self.outer_function(scope))
-                .then(|| ("this".to_owned(), (*name).to_owned())),
+            Kind::Member(..) => {
+                let path = expr.path()?.strip_prefix("this.")?.to_owned();
+                let is_method = self.is_schema_method(self.outer_function(scope));
+                is_method.then(|| ("this".to_owned(), path))
+            }
             _ => None,
         };
         let Kind::Name(name) = expr.kind else { return this(expr) };
@@ -736,7 +754,7 @@ impl Scan<'_, '_> {
     }
 }
 
-struct Loaded(Option<String>);
+pub(super) struct Loaded(pub(super) Option<String>);
 
 impl Loaded {
     fn name(self) -> Option<String> {
@@ -823,6 +841,18 @@ fn queried(expr: &Expr<'_>) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// Whether a function sets the state of a document: `order.status = 'paid'`.
+fn sets_state_of(text: &str, root: &str) -> bool {
+    let member = format!("{root}.");
+    text.match_indices(member.as_str()).any(|(at, _)| {
+        let rest = &text[at + member.len()..];
+        let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
+        let (name, behind) = rest.split_at(end);
+        let behind = behind.trim_start();
+        super::shortened::is_state(name) && behind.starts_with('=') && !behind.starts_with("==")
+    })
 }
 
 /// The variable that a chain of calls begins with.
