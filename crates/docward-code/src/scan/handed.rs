@@ -26,7 +26,8 @@ impl Scan<'_, '_> {
             return None;
         }
         let given = self.values.given(root, scope);
-        let before = given.iter().filter(|(_, value)| value.at < at);
+        let before =
+            given.iter().filter(|(block, value)| value.at < at && unit.is_in(scope, *block));
         let is_asked = |(_, value): &&(ScopeId, &super::ir::Expr<'_>)| {
             value.call().is_some_and(|call| {
                 let name = call.method().unwrap_or_default();

@@ -6,6 +6,7 @@ use docward_model::code::{Append, AppendKind, Cap, Change, ReadThenWrite};
 use super::{
     Scan,
     ir::{Call, Expr, Function, Key, Kind, ScopeId, ScopeKind, StatementKind},
+    shortened::{STEPS, is_of_steps, sets_state_of},
 };
 
 /// Methods that load one document.
@@ -138,8 +139,8 @@ impl<'u, 't> Scan<'u, 't> {
                 Cap::None
             };
             let mut few = self.may_stay_short(&path, at, scope);
-            if super::shortened::is_of_steps(&path) && sets_state_of(text, &root) {
-                few = few.or(Some(super::shortened::STEPS));
+            if is_of_steps(&path) && sets_state_of(text, &root) {
+                few = few.or(Some(STEPS));
             }
             self.out.code.appends.push(Append { place, kind, collection, path, cap, few });
         }
@@ -843,18 +844,6 @@ fn queried(expr: &Expr<'_>) -> Option<String> {
     }
 }
 
-/// Whether a function sets the state of a document: `order.status = 'paid'`.
-fn sets_state_of(text: &str, root: &str) -> bool {
-    let member = format!("{root}.");
-    text.match_indices(member.as_str()).any(|(at, _)| {
-        let rest = &text[at + member.len()..];
-        let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
-        let (name, behind) = rest.split_at(end);
-        let behind = behind.trim_start();
-        super::shortened::is_state(name) && behind.starts_with('=') && !behind.starts_with("==")
-    })
-}
-
 /// The variable that a chain of calls begins with.
 fn base_of(expr: &Expr<'_>) -> Option<String> {
     match &expr.kind {
@@ -882,7 +871,7 @@ fn takes_one_out(arguments: &str) -> bool {
         .is_some_and(|(first, count)| first.trim() != "0" && count.trim() == "1")
 }
 
-fn mentions_path(expr: &Expr<'_>, path: &str) -> bool {
+pub(super) fn mentions_path(expr: &Expr<'_>, path: &str) -> bool {
     let mut found = false;
     expr.visit(&mut |inner| found |= inner.path().as_deref() == Some(path));
     found

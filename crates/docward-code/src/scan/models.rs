@@ -442,7 +442,8 @@ fn shows_time_of_day(line: &str) -> bool {
         let before = line[..at].bytes().rev().take_while(u8::is_ascii_digit).count();
         let after = line[at + 1..].bytes().take_while(u8::is_ascii_digit).count();
         let starts = at - before;
-        let has_date = line[..starts].ends_with(['T', '-', '/', ':']);
+        let head = &line[..starts];
+        let has_date = head.ends_with(['T', '-', '/', ':']) || shows_day(head);
         (1..=2).contains(&before) && after == 2 && !has_date
     });
     is_form || is_pattern || is_example

@@ -3,9 +3,12 @@
 
 use std::collections::BTreeSet;
 
+use docward_model::code::Cap;
+
 use super::{
     Scan,
-    ir::{Expr, Kind, StatementKind},
+    ir::{Expr, Kind, ScopeKind, StatementKind},
+    loaded::mentions_path,
     updates::UPDATES,
     values::Field,
 };
@@ -27,6 +30,24 @@ impl<'u, 't> Scan<'u, 't> {
             let leaf = append.path.rsplit('.').next().unwrap_or_default();
             if append.few.is_none() && emptied.contains(leaf) {
                 append.few = Some(EMPTIED);
+            }
+        }
+    }
+
+    /// What a function takes out of an array and puts into it, or empties before it fills it, is replaced.
+    pub(super) fn replaced(&mut self) {
+        let emptied: BTreeSet<(Option<String>, String)> = self
+            .out
+            .code
+            .set_paths
+            .iter()
+            .filter(|set| matches!(set.operator.as_str(), "$pull" | "$pullAll" | "$pop" | "$unset"))
+            .map(|set| (set.place.function.clone(), set.path.clone()))
+            .collect();
+        for append in &mut self.out.code.appends {
+            let key = (append.place.function.clone(), append.path.clone());
+            if append.cap == Cap::None && key.0.is_some() && emptied.contains(&key) {
+                append.cap = Cap::Guard("the same function takes elements out of it".to_owned());
             }
         }
     }
@@ -67,7 +88,12 @@ impl<'u, 't> Scan<'u, 't> {
             let Some(path) = target.path().filter(|_| is_empty(value)) else { continue };
             let Some((root, leaf)) = path.rsplit_once('.') else { continue };
             let is_this = matches!(root, "this" | "self");
-            if !is_this && saved(root.split('.').next().unwrap_or(root)) {
+            // `if (!post.comments) post.comments = []` begins it.
+            let begins = unit.around(statement.scope).any(|id| match &unit.scopes[id].kind {
+                ScopeKind::Branch(Some(condition)) => mentions_path(condition, &path),
+                _ => false,
+            });
+            if !is_this && !begins && saved(root.split('.').next().unwrap_or(root)) {
                 out.insert(leaf.to_owned());
             }
         }
@@ -89,6 +115,18 @@ impl<'u, 't> Scan<'u, 't> {
             false => sets(entry),
         })
     }
+}
+
+/// Whether a function sets the state of a document: `order.status = 'paid'`.
+pub(super) fn sets_state_of(text: &str, root: &str) -> bool {
+    let member = format!("{root}.");
+    text.match_indices(member.as_str()).any(|(at, _)| {
+        let rest = &text[at + member.len()..];
+        let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
+        let (name, behind) = rest.split_at(end);
+        let behind = behind.trim_start();
+        is_state(name) && behind.starts_with('=') && !behind.starts_with("==")
+    })
 }
 
 /// Whether a name says the state of something: `orderStatus`, `payment.state`.

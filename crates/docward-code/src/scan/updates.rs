@@ -124,24 +124,6 @@ impl<'u, 't> Scan<'u, 't> {
         self.replaced();
     }
 
-    /// What a function takes out of an array and puts into it, or empties before it fills it, is replaced.
-    fn replaced(&mut self) {
-        let emptied: BTreeSet<(Option<String>, String)> = self
-            .out
-            .code
-            .set_paths
-            .iter()
-            .filter(|set| matches!(set.operator.as_str(), "$pull" | "$pullAll" | "$pop" | "$unset"))
-            .map(|set| (set.place.function.clone(), set.path.clone()))
-            .collect();
-        for append in &mut self.out.code.appends {
-            let key = (append.place.function.clone(), append.path.clone());
-            if append.cap == Cap::None && key.0.is_some() && emptied.contains(&key) {
-                append.cap = Cap::Guard("the same function takes elements out of it".to_owned());
-            }
-        }
-    }
-
     /// A call with a filter and an update.
     fn update(&mut self, call: &'u Call<'t>, scope: ScopeId, seen: &mut BTreeSet<usize>) {
         let target = call.receiver().and_then(|of| self.values.target(of, scope));

@@ -347,17 +347,18 @@ fn is_about_few(append: &Append) -> bool {
     // Where the collection is known, only its name says what the array belongs to.
     let owner = match &append.collection {
         Some(collection) => of(collection),
-        None => of(stem),
+        None => {
+            let function = append.place.function.as_deref().unwrap_or_default();
+            of(stem).into_iter().chain(of(function)).collect()
+        }
     };
     let is_told = path.last().is_some_and(|last| {
         matches!(last.as_str(), "history" | "event" | "timeline" | "tracking" | "log")
     });
     // `orderHistory` has an entry for each order.
     let before = path.len().checked_sub(2).and_then(|at| path.get(at));
-    let is_of_many = before.is_some_and(|word| {
-        has(&owner, &[word.as_str()]) != append.collection.is_some()
-            && SOON_DONE.contains(&word.as_str())
-    });
+    let is_of_many = append.collection.is_none()
+        && before.is_some_and(|word| SOON_DONE.contains(&word.as_str()));
     let lives_briefly = is_told && !is_of_many && has(&owner, &SOON_DONE);
     is_state || is_of_order || lives_briefly
 }
@@ -405,6 +406,7 @@ mod tests {
         assert_eq!(severity("Shipment", "history", ""), Info);
         assert_eq!(severity("User", "events", ""), Warn);
         assert_eq!(severity("Order", "comments", ""), Warn);
+        assert_eq!(severity("Order", "shipment_events", ""), Info);
         assert_eq!(severity("User", "orderHistory", ""), Warn);
         // The statement sets the state as well.
         assert_eq!(severity("Thing", "history", ", $set: {status: 'done'}"), Info);
@@ -435,6 +437,8 @@ mod tests {
             severity("const c = await Chat.findById(id); c.messages = []; await c.save();"),
             Info
         );
+        let begun = "const c = await Chat.findById(id); if (!c.messages) { c.messages = []; } await c.save();";
+        assert_eq!(severity(begun), Warn);
         assert_eq!(severity("await Chat.create({_id: id, messages: []});"), Warn);
         assert_eq!(severity("await Chat.find({messages: []});"), Warn);
         let kotlin = |other: &str| {

@@ -285,7 +285,8 @@ fn prevailing<'n>(names: impl Iterator<Item = &'n str>) -> Option<Style> {
             _ => {}
         }
     }
-    let prevails = |one: usize| one >= PREVAILING && one * 4 >= (camel + snake + pascal) * 3;
+    // Names with a capital first are odd among others as long as they are few.
+    let prevails = |one: usize| one >= PREVAILING && one * 4 >= (camel + snake) * 3 && one > pascal;
     if prevails(camel) {
         Some(Style::Camel)
     } else if prevails(snake) {

@@ -35,7 +35,7 @@ declare_rule! {
     /// statistics (`medianPrice`), copies that are shown or kept as a record (an audit log, a notification, a banner),
     /// amounts that may be a share (`amountType` beside `amount`), models that only a script declares, amounts beside ids of
     /// Stripe, those of a project that names a provider or a currency without minor units (VNPay, `'VND'` alone), a `fee` that may be a share, `unitAmount` as
-    /// Stripe has it, the money of games and chat bots (beside `xp`, `coins` or a `guild`), and structs of Go that
+    /// Stripe has it and what is handed to it under that name unchanged, the money of games and chat bots (beside `xp`, `coins` or a `guild`), and structs of Go that
     /// documents are only read into, are information. The fields of a model are one finding, and a field that several
     /// copies of one model declare is told once.
     ///
@@ -184,6 +184,18 @@ fn may_be_meant(found: &Code, field: &DeclaredField, leaf: &str) -> bool {
         || normalised(leaf) == "unitamount"
         || is_of_game(found, field)
         || is_whole_elsewhere(found, leaf)
+        || is_charged_beside(found, field)
+}
+
+/// Whether another amount of the model is handed to Stripe as it is: those of one model count in one unit.
+fn is_charged_beside(found: &Code, field: &DeclaredField) -> bool {
+    let charged = |other: &DeclaredField| {
+        found.whole_units.iter().any(|unit| {
+            matches!(unit, WholeUnits::Field { of, name } if of.is_empty() && *name == other.path)
+        })
+    };
+    let mut fields = found.fields.iter().filter(|other| other.model == field.model);
+    fields.any(|other| other.types.contains(&BsonType::Double) && charged(other))
 }
 
 /// Whether an amount is one that people aim at or stay below: nothing is booked with it.
@@ -222,6 +234,9 @@ fn is_copy(field: &DeclaredField) -> bool {
 /// Whether a field beside it says what the number is, a sum or a share: `amountType` of `amount`, `discountType` of
 /// `discountAmount`, a `type` that may be a percentage.
 fn may_be_share(found: &Code, field: &DeclaredField, leaf: &str) -> bool {
+    // What is a sum here and a share there.
+    const SHARED: [&str; 8] =
+        ["amount", "value", "discount", "fee", "commission", "coupon", "voucher", "surcharge"];
     let parent = field.path.strip_suffix(leaf).unwrap_or_default();
     let all = words(leaf);
     let mut fields = found.fields.iter().filter(|other| {
@@ -234,9 +249,8 @@ fn may_be_share(found: &Code, field: &DeclaredField, leaf: &str) -> bool {
         let said = words(name);
         let Some((last, before)) = said.split_last() else { return false };
         let is_type = matches!(last.as_str(), "type" | "kind" | "mode" | "unit");
-        let is_of = !before.is_empty()
-            && all.starts_with(before)
-            && !matches!(before[0].as_str(), "price" | "payment" | "total" | "balance");
+        let is_of =
+            !before.is_empty() && all.starts_with(before) && SHARED.contains(&before[0].as_str());
         let names_share =
             other.allowed.iter().any(|value| value.to_ascii_lowercase().contains("percent"));
         let is_vague = matches!(normalised(leaf).as_str(), "amount" | "value");
@@ -668,6 +682,13 @@ mod tests {
             assert_eq!(told(&project(other))[0].0, Warn, "{other}");
         }
         assert_eq!(told(&project("lib.convert_to_satoshi(book.price, cb);"))[0].0, Info);
+        let priced = |value: &str| {
+            let text = project(&format!("await stripe.prices.create({{unit_amount: {value}}});"));
+            told(&text)[0].0
+        };
+        assert_eq!(priced("book.amount"), Info, "as Stripe counts");
+        assert_eq!(priced("book.amount * 100"), Warn);
+        assert_eq!(priced("book.other"), Warn);
         let shown = project("").replace(
             "{amount: Number}",
             "{amount: Number}, {methods: {show() { return this.amount / 100; }}}",
@@ -737,6 +758,7 @@ mod tests {
         assert_eq!(of("Coupon", &kinds.replace("percentage", "other")), Some(Warn));
         assert_eq!(of("Product", &kinds.replace("amount", "price")), Some(Warn));
         assert_eq!(of("Order", "amount: Number, paymentType: String"), Some(Warn));
+        assert_eq!(of("Slip", "deductionAmount: Number, deductionType: String"), Some(Warn));
         assert_eq!(worst("scripts/a.js", "Fee", "amount: Number"), Some(Info));
     }
 

@@ -515,6 +515,29 @@ mod tests {
     }
 
     #[test]
+    fn dm_09_1_days_that_a_comment_or_a_pattern_shows() {
+        let python = |remark: &str| {
+            let text = format!(
+                "source a.py\nfrom beanie import Document\nclass Lead(Document):\n    visit_date: str  # {remark}\n"
+            );
+            check("T021", &text).len()
+        };
+        assert_eq!(python("e.g. \"2026-04-10\""), 0);
+        assert_eq!(python("e.g. 2026-04-10T08:00"), 1);
+        assert_eq!(python("e.g. 2026-04-10 08:00"), 1);
+        assert_eq!(python("when they come"), 1);
+        let java = |mark: &str| {
+            let text = format!(
+                "source A.java\nimport org.springframework.data.mongodb.core.mapping.Document;\n@Document\npublic class A {{\n  private String id;\n  {mark}\n  private String visitDate;\n}}\n"
+            );
+            check("T021", &text).len()
+        };
+        assert_eq!(java("@JsonFormat(pattern = \"yyyy-MM-dd\")"), 0);
+        assert_eq!(java("@JsonFormat(pattern = \"yyyy-MM-dd HH:mm\")"), 1);
+        assert_eq!(java("@NotNull"), 1);
+    }
+
+    #[test]
     fn dm_09_1_times_of_day_providers_and_other_words_for_one_event() {
         let severity = |fields: &str| {
             let text = format!(
