@@ -26,7 +26,7 @@ impl Scan<'_, '_> {
             return None;
         }
         let given = self.values.given(root, scope);
-        let before =
+        let mut before =
             given.iter().filter(|(block, value)| value.at < at && unit.is_in(scope, *block));
         let is_asked = |(_, value): &&(ScopeId, &super::ir::Expr<'_>)| {
             value.call().is_some_and(|call| {
@@ -40,7 +40,7 @@ impl Scan<'_, '_> {
                 is_own && HANDS.iter().any(|hands| name.starts_with(hands))
             })
         };
-        before.last().filter(is_asked).map(|_| Loaded(None))
+        before.next_back().filter(is_asked).map(|_| Loaded(None))
     }
 }
 
