@@ -10,7 +10,7 @@ use docward_model::code::{
 
 use super::{
     Scan, handlers,
-    ir::{Call, Expr, Key, Kind, ScopeId, StatementKind},
+    ir::{Call, Entry, Expr, Key, Kind, ScopeId, StatementKind},
 };
 
 const WRITES: [&str; 29] = [
@@ -126,7 +126,7 @@ impl<'u, 't> Scan<'u, 't> {
         if self.values.is_mongo_file() || self.values.is_mapper_file() {
             let elements = self.elements();
             for (scope, object) in objects {
-                if !elements.contains(&object.at) {
+                if !elements.contains(&object.at) && !self.is_only_answered(object, scope) {
                     self.random_id(object, scope);
                 }
             }
@@ -140,6 +140,7 @@ impl<'u, 't> Scan<'u, 't> {
             self.out.code.whole_units.push(WholeUnits::Project);
             return;
         }
+        self.charged(call, scope);
         let of = match call.receiver() {
             Some(of) if WRITES.contains(&method) => {
                 self.values.target(of, scope).map(|target| target.collection)
@@ -167,6 +168,29 @@ impl<'u, 't> Scan<'u, 't> {
             if is_whole_amount(value) || is_whole_amount(field.value) {
                 let name = name.rsplit('.').next().unwrap_or(name).to_owned();
                 self.out.code.whole_units.push(WholeUnits::Field { of: of.clone(), name });
+            }
+        }
+    }
+
+    /// `stripe.prices.create({unit_amount: price})`: what is handed to Stripe as it is counts the smallest unit.
+    fn charged(&mut self, call: &'u Call<'t>, scope: ScopeId) {
+        for arg in &call.args {
+            let mut found = Vec::new();
+            arg.value.visit(&mut |expr| {
+                if let Kind::Object(entries) = &expr.kind {
+                    let named = |entry: &&Entry<'t>| {
+                        matches!(entry.name(), Some("unit_amount" | "unitAmount"))
+                    };
+                    found.extend(entries.iter().find(named));
+                }
+            });
+            for entry in found {
+                let (value, _) = self.values.follow(&entry.value, scope);
+                let names = [entry.value.last_name(), value.last_name()];
+                for name in names.into_iter().flatten().filter(|name| !name.starts_with("unit")) {
+                    let (of, name) = (String::new(), name.to_owned());
+                    self.out.code.whole_units.push(WholeUnits::Field { of, name });
+                }
             }
         }
     }
@@ -408,6 +432,48 @@ impl<'u, 't> Scan<'u, 't> {
     }
 
     /// `{_id: uuidv4()}`, `{"_id": str(uuid.uuid4())}`, and defaults of models.
+    /// Whether an object is only sent to whoever asked: `res.json({_id: uuidv4()})`, also by a variable that is used
+    /// for nothing else.
+    fn is_only_answered(&self, object: &Expr<'t>, scope: ScopeId) -> bool {
+        let unit = self.values.unit;
+        let answers = |call: &Call<'t>| {
+            let of = call.receiver().and_then(base_name);
+            matches!(call.method(), Some("json" | "send" | "jsonify" | "render" | "JSON"))
+                && matches!(of, None | Some("res" | "response" | "ctx" | "c" | "reply"))
+        };
+        let is_within = |expr: &Expr<'t>| expr.at <= object.at && object.end <= expr.end;
+        let variable = unit.statements.iter().find_map(|statement| match &statement.kind {
+            StatementKind::Assign { target, value, .. } if value.at == object.at => {
+                match target.kind {
+                    Kind::Name(name) => Some(name),
+                    _ => None,
+                }
+            }
+            _ => None,
+        });
+        let function = self.outer_function(scope);
+        let (mut answered, mut used) = (false, false);
+        unit.each(|at, expr| {
+            let Some(call) = expr.call() else { return };
+            let is_given = call.args.iter().any(|arg| {
+                let is_named = variable.is_some_and(|variable| {
+                    self.outer_function(at) == function && mentions_name(&arg.value, variable)
+                });
+                is_within(&arg.value) || is_named
+            });
+            // Around the function itself stands the call that registers it: `router.get('/', (req, res) => …)`.
+            let holds =
+                unit.scopes[function].at >= expr.at && unit.scopes[function].end <= expr.end;
+            if is_given && !(holds && function != 0) {
+                match answers(call) {
+                    true => answered = true,
+                    false => used = true,
+                }
+            }
+        });
+        answered && !used
+    }
+
     fn random_id(&mut self, object: &'u Expr<'t>, scope: ScopeId) {
         let Kind::Object(entries) = &object.kind else { return };
         for entry in entries.iter().filter(|entry| entry.name() == Some("_id")) {
@@ -453,6 +519,22 @@ impl<'u, 't> Scan<'u, 't> {
             }
         }
     }
+}
+
+/// The name that a chain begins with: `res` of `res.status(200)`.
+fn base_name<'t>(expr: &Expr<'t>) -> Option<&'t str> {
+    match &expr.kind {
+        Kind::Name(name) => Some(name),
+        Kind::Member(of, _) => base_name(of),
+        Kind::Call(call) => base_name(call.receiver()?),
+        _ => None,
+    }
+}
+
+fn mentions_name(expr: &Expr<'_>, name: &str) -> bool {
+    let mut found = false;
+    expr.visit(&mut |inner| found |= matches!(inner.kind, Kind::Name(other) if other == name));
+    found
 }
 
 /// Whether an expression is a whole amount, by what makes it: `price * 100`, `toCents(price)`, `parseInt(price)`.

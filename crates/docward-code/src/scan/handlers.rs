@@ -2,7 +2,7 @@
 
 use super::{
     Language,
-    ir::{Expr, Function, Kind, ScopeId, ScopeKind, Unit},
+    ir::{Expr, Function, Kind, Mark, ScopeId, ScopeKind, Unit},
 };
 
 /// Methods that register a handler for a path or event, on a receiver of these names.
@@ -127,6 +127,14 @@ pub(crate) fn handler<'t>(unit: &Unit<'t>, id: ScopeId, file: &str) -> Option<St
     };
     if let Some(what) = by_marks(function, unit.language) {
         return Some(name(what));
+    }
+    // `@route('/users')` of Bottle, which has an application of its own.
+    let of_bottle = |mark: &Mark<'_>| {
+        matches!(mark.path.as_str(), "route" | "get" | "post" | "put" | "delete" | "patch")
+            && unit.import(&mark.path).is_some_and(|import| import.module == "bottle")
+    };
+    if unit.language == Language::Python && function.marks.iter().any(of_bottle) {
+        return Some(name("the route"));
     }
     if is_serverless(unit, function) {
         return Some(name("the function that a serverless platform calls,"));

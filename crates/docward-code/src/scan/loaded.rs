@@ -6,6 +6,7 @@ use docward_model::code::{Append, AppendKind, Cap, Change, ReadThenWrite};
 use super::{
     Scan,
     ir::{Call, Expr, Function, Key, Kind, ScopeId, ScopeKind, StatementKind},
+    shortened::{STEPS, is_of_steps, sets_state_of},
 };
 
 /// Methods that load one document.
@@ -57,6 +58,8 @@ impl<'u, 't> Scan<'u, 't> {
         // Variables that are saved, by function.
         let mut saved: Vec<(ScopeId, String)> = Vec::new();
         let mut alone = Vec::new();
+        // Documents that are told to save themselves.
+        let mut own = Vec::new();
         unit.each(|scope, expr| {
             let Some(call) = expr.call() else { return };
             let function = self.outer_function(scope);
@@ -64,7 +67,11 @@ impl<'u, 't> Scan<'u, 't> {
                 // `user.save()`, `repository.save(user)`.
                 let of = call.receiver().and_then(Expr::path);
                 let given = call.positional(0).and_then(Expr::path);
+                let is_own = given.is_none();
                 let Some(path) = given.or(of) else { return };
+                if is_own && call.method() == Some("save") {
+                    own.push((function, path.clone()));
+                }
                 // In a transaction the other of two is refused, and tries again.
                 if !self.is_in_transaction(call, function) {
                     alone.push((function, path.clone()));
@@ -99,7 +106,11 @@ impl<'u, 't> Scan<'u, 't> {
             if !is_saved || path == "errors" {
                 continue;
             }
-            let Some(collection) = self.loaded_from(&root, at, scope) else { continue };
+            let is_own = own.iter().any(|(f, name)| *f == function && *name == root);
+            let collection = self
+                .loaded_from(&root, at, scope)
+                .or_else(|| self.handed_over(&root, at, scope).filter(|_| is_own));
+            let Some(collection) = collection else { continue };
             let place = self.place(at, scope);
             let text = self.function_text(function);
             let whole = format!("{root}.{path}");
@@ -127,10 +138,13 @@ impl<'u, 't> Scan<'u, 't> {
             } else {
                 Cap::None
             };
-            let few = self.may_stay_short(&path, at, scope);
+            let mut few = self.may_stay_short(&path, at, scope);
+            if is_of_steps(&path) && sets_state_of(text, &root) {
+                few = few.or(Some(STEPS));
+            }
             self.out.code.appends.push(Append { place, kind, collection, path, cap, few });
         }
-        self.counted(&alone);
+        self.counted(&alone, &own);
         if unit.language.is_jvm() && self.values.knows_documents() {
             self.set_from_itself(&alone);
         }
@@ -230,7 +244,7 @@ impl<'u, 't> Scan<'u, 't> {
     }
 
     /// `user.count += 1; user.save()`.
-    fn counted(&mut self, saved: &[(ScopeId, String)]) {
+    fn counted(&mut self, saved: &[(ScopeId, String)], own: &[(ScopeId, String)]) {
         let unit = self.values.unit;
         for statement in &unit.statements {
             let StatementKind::Assign { target, value, adds } = &statement.kind else { continue };
@@ -251,7 +265,10 @@ impl<'u, 't> Scan<'u, 't> {
             let collection = match root.as_str() {
                 "self" => None,
                 "this" => self.is_schema_method(function).then_some(Loaded(None)),
-                root => self.loaded_from(root, target.at, statement.scope),
+                root => self.loaded_from(root, target.at, statement.scope).or_else(|| {
+                    let is_own = own.iter().any(|(f, name)| *f == function && name == root);
+                    self.handed_over(root, target.at, statement.scope).filter(|_| is_own)
+                }),
             };
             let Some(collection) = collection else { continue };
             let at = (statement.scope, target.at);
@@ -521,9 +538,11 @@ impl<'u, 't> Scan<'u, 't> {
     /// document in methods of schemas.
     fn aliased(&self, expr: &Expr<'t>, scope: ScopeId) -> Option<(String, String)> {
         let this = |expr: &Expr<'t>| match &expr.kind {
-            Kind::Member(of, name) if matches!(of.kind, Kind::Name("this")) => self
-                .is_schema_method(self.outer_function(scope))
-                .then(|| ("this".to_owned(), (*name).to_owned())),
+            Kind::Member(..) => {
+                let path = expr.path()?.strip_prefix("this.")?.to_owned();
+                let is_method = self.is_schema_method(self.outer_function(scope));
+                is_method.then(|| ("this".to_owned(), path))
+            }
             _ => None,
         };
         let Kind::Name(name) = expr.kind else { return this(expr) };
@@ -736,7 +755,7 @@ impl Scan<'_, '_> {
     }
 }
 
-struct Loaded(Option<String>);
+pub(super) struct Loaded(pub(super) Option<String>);
 
 impl Loaded {
     fn name(self) -> Option<String> {
@@ -852,7 +871,7 @@ fn takes_one_out(arguments: &str) -> bool {
         .is_some_and(|(first, count)| first.trim() != "0" && count.trim() == "1")
 }
 
-fn mentions_path(expr: &Expr<'_>, path: &str) -> bool {
+pub(super) fn mentions_path(expr: &Expr<'_>, path: &str) -> bool {
     let mut found = false;
     expr.visit(&mut |inner| found |= inner.path().as_deref() == Some(path));
     found

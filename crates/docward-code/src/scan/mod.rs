@@ -7,6 +7,7 @@
 
 mod calls;
 mod clients;
+mod handed;
 mod handlers;
 mod ir;
 mod language;
@@ -20,6 +21,7 @@ mod purpose;
 mod remarks;
 mod secrets;
 mod settings;
+mod shortened;
 mod survey;
 mod targets;
 #[cfg(test)]
@@ -177,6 +179,7 @@ pub fn scan(file: &str, within: &str, text: &str, kind: FileKind, known: &Known)
             scan.clients();
             scan.updates();
             scan.loaded();
+            scan.shortened();
             scan.calls();
             scan.names();
             scan.models();

@@ -328,14 +328,34 @@ fn is_tested_whole(text: &str, line: u32) -> bool {
         || declaration(text, line).iter().any(|line| line.contains(".isInteger"))
 }
 
-/// Whether a comment on the line says that a field is a day and no more: `// YYYY-MM-DD`.
+/// Whether a comment on the line says that a field is a day and no more, `// YYYY-MM-DD` or `// "2024-03-01"`, or a
+/// pattern before it does: `@JsonFormat(pattern = "yyyy-MM-dd")`.
 fn is_said_to_be_day(text: &str, line: u32) -> bool {
-    let line = usize::try_from(line).unwrap_or(usize::MAX);
-    let line = text.lines().nth(line.saturating_sub(1)).unwrap_or_default();
+    let at = usize::try_from(line).unwrap_or(usize::MAX).saturating_sub(1);
+    let shows = |text: &str| {
+        let lower = text.to_ascii_lowercase();
+        (lower.contains("yyyy-mm-dd") && !lower.contains("hh")) || shows_day(&lower)
+    };
+    let line = text.lines().nth(at).unwrap_or_default();
     let remark = line.split_once("//").or_else(|| line.split_once('#'));
-    remark.is_some_and(|(_, remark)| {
-        let lower = remark.to_ascii_lowercase();
-        lower.contains("yyyy-mm-dd") && !lower.contains("hh")
+    let before: Vec<&str> = text.lines().take(at).skip(at.saturating_sub(4)).collect();
+    let mut marks = before.iter().rev().take_while(|line| line.trim_start().starts_with('@'));
+    remark.is_some_and(|(_, remark)| shows(remark))
+        || marks.any(|mark| mark.contains("Format") && shows(mark))
+}
+
+/// Whether a text has a day in it and no time behind: `2024-03-01`.
+fn shows_day(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    bytes.windows(10).enumerate().any(|(at, day)| {
+        let is_day = day.iter().enumerate().all(|(n, byte)| match n {
+            4 | 7 => *byte == b'-',
+            _ => byte.is_ascii_digit(),
+        });
+        let behind = bytes.get(at + 10..).unwrap_or_default();
+        let is_time =
+            behind.starts_with(b"t") || matches!(behind, [b' ', hour, ..] if hour.is_ascii_digit());
+        is_day && !is_time && !behind.first().is_some_and(u8::is_ascii_digit)
     })
 }
 
@@ -422,7 +442,8 @@ fn shows_time_of_day(line: &str) -> bool {
         let before = line[..at].bytes().rev().take_while(u8::is_ascii_digit).count();
         let after = line[at + 1..].bytes().take_while(u8::is_ascii_digit).count();
         let starts = at - before;
-        let has_date = line[..starts].ends_with(['T', '-', '/', ':']);
+        let head = &line[..starts];
+        let has_date = head.ends_with(['T', '-', '/', ':']) || shows_day(head);
         (1..=2).contains(&before) && after == 2 && !has_date
     });
     is_form || is_pattern || is_example

@@ -111,9 +111,10 @@ impl<'u, 't> Values<'u, 't> {
                     first.make_ascii_uppercase();
                 }
                 let known = self.known.models.contains_key(&capital);
-                known.then(|| Target {
+                let model = known.then_some(capital).or_else(|| self.injected(name, scope))?;
+                Some(Target {
                     database: None,
-                    collection: self.known.collection_of(&capital),
+                    collection: self.known.collection_of(&model),
                     is_model: true,
                 })
             }

@@ -7,11 +7,12 @@ use docward_model::code::{Append, AppendKind, Cap, SetPath};
 use super::{
     Scan,
     ir::{Call, Expr, Kind, ScopeId, StatementKind},
+    shortened::{STEPS, is_of_steps},
     values::{Field, Fragment},
 };
 
 /// Methods that take a filter and an update.
-const UPDATES: [&str; 29] = [
+pub(super) const UPDATES: [&str; 29] = [
     "updateAsync",
     "upsertAsync",
     "updateOne",
@@ -123,24 +124,6 @@ impl<'u, 't> Scan<'u, 't> {
         self.replaced();
     }
 
-    /// What a function takes out of an array and puts into it, or empties before it fills it, is replaced.
-    fn replaced(&mut self) {
-        let emptied: BTreeSet<(Option<String>, String)> = self
-            .out
-            .code
-            .set_paths
-            .iter()
-            .filter(|set| matches!(set.operator.as_str(), "$pull" | "$pullAll" | "$pop" | "$unset"))
-            .map(|set| (set.place.function.clone(), set.path.clone()))
-            .collect();
-        for append in &mut self.out.code.appends {
-            let key = (append.place.function.clone(), append.path.clone());
-            if append.cap == Cap::None && key.0.is_some() && emptied.contains(&key) {
-                append.cap = Cap::Guard("the same function takes elements out of it".to_owned());
-            }
-        }
-    }
-
     /// A call with a filter and an update.
     fn update(&mut self, call: &'u Call<'t>, scope: ScopeId, seen: &mut BTreeSet<usize>) {
         let target = call.receiver().and_then(|of| self.values.target(of, scope));
@@ -191,12 +174,16 @@ impl<'u, 't> Scan<'u, 't> {
             let from = self.out.code.appends.len();
             self.operators(document, &filter, collection.as_deref(), seen);
             let changes_state = self.changes_state(document, &filter);
+            let sets_state = self.sets_state(document, &filter);
             for append in &mut self.out.code.appends[from..] {
                 let why = match changes_state {
                     true => Some("the filter asks for a state that the same update changes"),
                     false => self.values.lets_in_once(&filter, &append.path),
                 };
                 append.few = append.few.or(why);
+                if sets_state && is_of_steps(&append.path) {
+                    append.few = append.few.or(Some(STEPS));
+                }
             }
             if by_period {
                 let added = &mut self.out.code.appends[from..];
@@ -439,7 +426,7 @@ impl<'u, 't> Scan<'u, 't> {
     }
 
     /// The fields under an operator; of both sides where a condition decides (`$push: pick ? {…} : {…}`).
-    fn operands(&self, value: &'u Expr<'t>, scope: ScopeId) -> Vec<Field<'u, 't>> {
+    pub(super) fn operands(&self, value: &'u Expr<'t>, scope: ScopeId) -> Vec<Field<'u, 't>> {
         let (value, scope) = self.values.follow(value, scope);
         match &value.kind {
             Kind::Choice(held) => held[1..]
@@ -603,7 +590,12 @@ impl<'u, 't> Scan<'u, 't> {
             return;
         }
         let Some(method) = call.method() else { return };
-        let Some((_, kind)) = BUILDERS.iter().find(|(name, _)| *name == method) else { return };
+        let takes_out =
+            matches!(method, "pull" | "pullAll" | "pullByFilter" | "popFirst" | "popLast");
+        let kind = BUILDERS.iter().find(|(name, _)| *name == method).map(|(_, kind)| *kind);
+        if kind.is_none() && !takes_out {
+            return;
+        }
         let of_updates = match call.receiver() {
             // A static import of the driver's or KMongo's functions.
             None => unit.import(method).is_some_and(|import| {
@@ -613,6 +605,11 @@ impl<'u, 't> Scan<'u, 't> {
         };
         let Some(field) = call.positional(0).filter(|_| of_updates) else { return };
         let Some(path) = self.values.text(field, scope) else { return };
+        let Some(kind) = kind else {
+            let (place, operator) = (self.place(field.at, scope), "$pull".to_owned());
+            self.out.code.set_paths.push(SetPath { place, operator, collection: None, path });
+            return;
+        };
         let after = self.text.get(call.callee.end..).unwrap_or_default();
         let chained: String = after.chars().take(400).take_while(|c| *c != ';').collect();
         let options = call.args.iter().any(|arg| mentions_call(&arg.value, "slice"));
@@ -626,7 +623,7 @@ impl<'u, 't> Scan<'u, 't> {
         };
         let place = self.place(field.at, scope);
         let collection = None;
-        self.out.code.appends.push(Append { place, kind: *kind, collection, path, cap, few: None });
+        self.out.code.appends.push(Append { place, kind, collection, path, cap, few: None });
     }
 
     /// Whether what is pushed has a `$slice`, also one that is put into it on the way:

@@ -12,7 +12,7 @@ declare_rule! {
     ///
     /// ## What it checks
     /// Reports `directConnection=true` (in C# and Go also `connect=direct`) in the connection string of a
-    /// client. A server on its own and strings for the own machine pass. Clients that code gives an address which
+    /// client. A server on its own and strings for the own machine pass. Clients with an address that
     /// cannot be read are one finding of the project, and information where it is the own machine unless a setting says
     /// otherwise.
     ///
@@ -53,7 +53,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             continue;
         }
         let alone = draft(&client, option);
-        let is_computed = client.uri.is_made_in_code() && !client.uri.shows_all_hosts();
+        let is_computed = !client.uri.shows_all_hosts();
         match is_computed && !cx.is_accepted(&alone) {
             true => computed.push((client, alone)),
             false => cx.report(alone),
@@ -124,5 +124,9 @@ mod tests {
         let two = format!("{}{}", client("a.ts", "env.db.url"), client("b.ts", "env.db.url"));
         assert_eq!(found(&format!("{settings}{two}")), [Info]);
         assert_eq!(found(&two), [Error]);
+        let branches = "source b.py\nfrom pymongo import MongoClient\ndef f(user, host):\n    if user:\n        return MongoClient(f'mongodb://{user}@{host}:27017/?directConnection=true')\n    return MongoClient(f'mongodb://{host}:27017/?directConnection=true')\n";
+        assert_eq!(found(branches), [Error]);
+        let settings = "source compose.ec2.yml\nservices:\n  a:\n    environment:\n      MONGO_URI: mongodb://${HOST}:27017/a?directConnection=true\nsource compose.ec3.yml\nservices:\n  a:\n    environment:\n      MONGO_URI: mongodb://${HOST}:27017/a?directConnection=true\n";
+        assert_eq!(found(settings), [Error]);
     }
 }

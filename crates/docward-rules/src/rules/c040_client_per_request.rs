@@ -11,7 +11,7 @@ declare_rule! {
     ///
     /// ## What it checks
     /// Reports source code that makes a client inside of what runs again and again: a handler of requests
-    /// (Flask, Django, FastAPI, Express, Nest, Next.js, Spring, JAX-RS, Gin, Echo, Fiber, `net/http`,
+    /// (Flask, Bottle, Django, FastAPI, Express, Nest, Next.js, Spring, JAX-RS, Gin, Echo, Fiber, `net/http`,
     /// Ktor), the function of a serverless platform, a task of a queue, or a loop; also when the handler
     /// calls a function, of the same file or imported from another, that makes a new client each time, or
     /// makes an object of a class whose constructor does; that is one finding, however many call it.
@@ -125,6 +125,18 @@ mod tests {
 
     fn count(file: &str, text: &str) -> usize {
         check("C040", &format!("source {file}\n{text}")).len()
+    }
+
+    #[test]
+    fn cn_02_1_routes_of_bottle() {
+        let count = |module: &str| {
+            let text = format!(
+                "source a.py\nfrom {module} import route\nfrom pymongo import MongoClient\n@route('/a')\ndef a():\n    client = MongoClient('mongodb://db/')\n    return client.shop.t.find_one()\n"
+            );
+            check("C040", &text).len()
+        };
+        assert_eq!(count("bottle"), 1);
+        assert_eq!(count("planner"), 0);
     }
 
     #[test]

@@ -30,11 +30,13 @@ declare_rule! {
     /// itself (`$addToSet: {roles: "admin"}`), or are looked up in a list that does, are few. A statement alone
     /// does not tell a list of roles from a list of logins: it is a warning where the name says something of
     /// which there is more each day (`comments`, `events`, `loginHistory`, `messageIds`), and a note elsewhere
-    /// (`members`, `files`, `revisions`, `promotionHistory`), where another update takes elements out (`$pull`, `pull__field`) or keeps the last ones, where the
+    /// (`members`, `files`, `revisions`, `promotionHistory`), where it tells the life of one thing that is soon done (the `events` of an
+    /// order, a job or a shipment, a history whose statement sets a status with it), where another update takes elements out (`$pull`, `pull__field`), empties it
+    /// (`{$set: {unread: []}}`) or keeps the last ones, where the
     /// array is searched first so that each key is there once, where the filter asks for a state that the same
     /// update changes (`active: {$ne: true}` with `$set: {active: true}`) or for young documents, and where the
     /// file has a bound for its length elsewhere. One array is one finding, at its first statement, however many
-    /// add to it. `$push` of a `$group` stage stores nothing, and what migrations and other scripts do once grows
+    /// add to it, and from whichever files. `$push` of a `$group` stage stores nothing, and what migrations and other scripts do once grows
     /// nothing.
     ///
     /// ## Why it matters
@@ -103,7 +105,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         }
         arrays.entry(array_of(append)).or_default().push(grown);
     }
-    for mut statements in arrays.into_values() {
+    for mut statements in joined(arrays) {
         // The loudest is told, and of those the first.
         statements.sort_by(|a, b| {
             let place = |grown: &Grown<'_>| grown.append.place.location.clone();
@@ -134,6 +136,30 @@ fn array_of(append: &Append) -> Array<'_> {
     let file = Some(location.file.as_str()).filter(|_| collection.is_none());
     let is_known = !append.path.contains(['*', '[']);
     (collection, file, code::plain_path(&append.path), Some(location).filter(|_| !is_known))
+}
+
+/// The statements of each array. Those of which the collection is not known belong to the array of that name, where
+/// there is one and the name is no everyday word.
+fn joined<'a>(arrays: BTreeMap<Array<'a>, Vec<Grown<'a>>>) -> Vec<Vec<Grown<'a>>> {
+    let mut known: BTreeMap<(Option<&'a str>, String), Vec<Grown<'a>>> = BTreeMap::new();
+    let mut alone = Vec::new();
+    for ((collection, _, path, place), statements) in arrays {
+        let is_telling = names::words(path.rsplit('.').next().unwrap_or_default()).len() > 1;
+        match place.is_none() && (collection.is_some() || is_telling) {
+            true => known.entry((collection, path)).or_default().extend(statements),
+            false => alone.push(statements),
+        }
+    }
+    let unknown: Vec<String> =
+        known.keys().filter(|(of, _)| of.is_none()).map(|(_, path)| path.clone()).collect();
+    for path in unknown {
+        let mut same = known.keys().filter(|(of, other)| of.is_some() && *other == path);
+        let (Some(only), None) = (same.next().cloned(), same.next()) else { continue };
+        let moved = known.remove(&(None, path)).unwrap_or_default();
+        known.entry(only).or_default().extend(moved);
+    }
+    alone.extend(known.into_values());
+    alone
 }
 
 const CUT: &str = "another statement takes elements out of it";
@@ -302,8 +328,8 @@ fn grows_by_nature(path: &str) -> bool {
     })
 }
 
-/// Whether the names around say that there is little of it: one thing changes its state a few times, and few payments
-/// are made for one order.
+/// Whether the names around say that there is little of it: one thing changes its state a few times, few payments
+/// are made for one order, and an order or a job is soon done.
 fn is_about_few(append: &Append) -> bool {
     let of = |text: &str| -> Vec<String> {
         names::words(text).iter().map(|word| words::singular(word)).collect()
@@ -318,12 +344,149 @@ fn is_about_few(append: &Append) -> bool {
     let is_state = has(&path, &["status", "state"]) && has(&path, &["history", "log", "change"]);
     let is_of_order = path.last().is_some_and(|last| last == "transaction")
         && has(&around, &["order", "payment", "invoice", "refund", "booking"]);
-    is_state || is_of_order
+    // Where the collection is known, only its name says what the array belongs to.
+    let owner = match &append.collection {
+        Some(collection) => of(collection),
+        None => {
+            let function = append.place.function.as_deref().unwrap_or_default();
+            of(stem).into_iter().chain(of(function)).collect()
+        }
+    };
+    let is_told = path.last().is_some_and(|last| {
+        matches!(last.as_str(), "history" | "event" | "timeline" | "tracking" | "log")
+    });
+    // `orderHistory` has an entry for each order.
+    let before = path.len().checked_sub(2).and_then(|at| path.get(at));
+    let is_of_many = append.collection.is_none()
+        && before.is_some_and(|word| SOON_DONE.contains(&word.as_str()));
+    let lives_briefly = is_told && !is_of_many && has(&owner, &SOON_DONE);
+    is_state || is_of_order || lives_briefly
 }
+
+/// Things that have an end, after which nothing more is written down of them.
+const SOON_DONE: [&str; 22] = [
+    "order",
+    "payment",
+    "invoice",
+    "refund",
+    "booking",
+    "reservation",
+    "appointment",
+    "shipment",
+    "delivery",
+    "job",
+    "task",
+    "export",
+    "import",
+    "assignment",
+    "transfer",
+    "transaction",
+    "claim",
+    "request",
+    "application",
+    "ticket",
+    "output",
+    "upload",
+];
 
 #[cfg(test)]
 mod tests {
     use crate::testing::check;
+
+    #[test]
+    fn dm_08_2_the_life_of_one_thing_is_short() {
+        use docward_model::Severity::{Info, Warn};
+        let severity = |model: &str, path: &str, more: &str| {
+            let text = format!(
+                "source a.js\nconst mongoose = require('mongoose');\nconst {model} = mongoose.model('{model}', s);\nasync function f(id, c) {{ await {model}.updateOne({{_id: id}}, {{$push: {{{path}: c}}{more}}}); }}"
+            );
+            check("D020", &text)[0].severity
+        };
+        assert_eq!(severity("Order", "events", ""), Info);
+        assert_eq!(severity("Shipment", "history", ""), Info);
+        assert_eq!(severity("User", "events", ""), Warn);
+        assert_eq!(severity("Order", "comments", ""), Warn);
+        assert_eq!(severity("Order", "shipment_events", ""), Info);
+        assert_eq!(severity("User", "orderHistory", ""), Warn);
+        // The statement sets the state as well.
+        assert_eq!(severity("Thing", "history", ", $set: {status: 'done'}"), Info);
+        assert_eq!(severity("Thing", "history", ", $set: {name: 'done'}"), Warn);
+        assert_eq!(severity("User", "loginHistory", ", $set: {status: 'in'}"), Warn);
+        let loaded = |state: &str| {
+            let text = format!(
+                "source a.js\nconst mongoose = require('mongoose');\nconst Thing = mongoose.model('Thing', s);\nasync function f(id, c) {{ const thing = await Thing.findById(id); {state} thing.history.push(c); await thing.save(); }}"
+            );
+            check("D020", &text)[0].severity
+        };
+        assert_eq!(loaded("thing.status = 'done';"), Info);
+        assert_eq!(loaded("if (thing.status == 'done') { return; }"), Warn);
+    }
+
+    #[test]
+    fn dm_08_2_emptied_and_taken_out_elsewhere() {
+        use docward_model::Severity::{Info, Warn};
+        let severity = |other: &str| {
+            let text = format!(
+                "source a.js\nconst mongoose = require('mongoose');\nconst Chat = mongoose.model('Chat', s);\nasync function f(id, c) {{ await Chat.updateOne({{_id: id}}, {{$push: {{messages: c}}}}); }}\nasync function g(id, x) {{ {other} }}"
+            );
+            check("D020", &text)[0].severity
+        };
+        assert_eq!(severity("await Chat.updateOne({_id: id}, {$set: {messages: []}});"), Info);
+        assert_eq!(severity("await Chat.updateOne({_id: id}, x ? {messages: []} : {b: 1});"), Info);
+        assert_eq!(
+            severity("const c = await Chat.findById(id); c.messages = []; await c.save();"),
+            Info
+        );
+        let begun = "const c = await Chat.findById(id); if (!c.messages) { c.messages = []; } await c.save();";
+        assert_eq!(severity(begun), Warn);
+        assert_eq!(severity("await Chat.create({_id: id, messages: []});"), Warn);
+        assert_eq!(severity("await Chat.find({messages: []});"), Warn);
+        let kotlin = |other: &str| {
+            let text = format!(
+                "source A.kt\nimport com.mongodb.client.model.Updates\nclass A(val users: MongoCollection<User>) {{\n  fun f(id: String, x: String) {{ users.updateOne(eq(\"_id\", id), Updates.addToSet(\"followers\", x)) }}\n  fun g(id: String, x: String) {{ users.updateOne(eq(\"_id\", id), Updates.{other}) }}\n}}\n"
+            );
+            check("D020", &text)[0].severity
+        };
+        assert_eq!(kotlin("pull(\"followers\", x)"), Info);
+        assert_eq!(kotlin("pull(\"following\", x)"), Warn);
+    }
+
+    #[test]
+    fn dm_08_2_one_array_is_told_once_from_whichever_files() {
+        let file = |name: &str, path: &str| {
+            format!(
+                "source {name}\nconst {{MongoClient}} = require('mongodb');\nasync function f(repository, x) {{ await repository.findOneAndUpdate({{_id: 1}}, {{$push: {{{path}: x}}}}); }}\n"
+            )
+        };
+        let count = |a: &str, b: &str| {
+            check("D020", &format!("{}{}", file("a.js", a), file("b.js", b))).len()
+        };
+        assert_eq!(count("usageHistory", "usageHistory"), 1);
+        assert_eq!(count("usageHistory", "priceHistory"), 2);
+        assert_eq!(count("comments", "comments"), 2, "an everyday word");
+    }
+
+    #[test]
+    fn dm_08_2_parts_of_schemas_injected_models_and_helpers() {
+        let method = "const mongoose = require('mongoose');\nconst userSchema = new mongoose.Schema({});\nuserSchema.methods.pay = function (x) { this.wallet.transactions.push(x); return this.save(); };";
+        assert_eq!(paths("a.js", method), ["wallet.transactions"]);
+        let nest = |parameter: &str| {
+            let text = format!(
+                "source profile.schema.ts\nimport {{ Prop, Schema }} from '@nestjs/mongoose';\n@Schema()\nexport class Profile {{ @Prop() n: number; }}\nsource a.service.ts\nimport {{ Model }} from 'mongoose';\nimport {{ InjectModel }} from '@nestjs/mongoose';\nexport class A {{\n  constructor(@InjectModel(Profile.name) private readonly {parameter}) {{}}\n  async add(id: string, x: any) {{\n    const p = await this.lawyerModel.findById(id);\n    p.reviews.push(x);\n    p.count = p.reviews.length;\n    await p.save({{ validateBeforeSave: false }});\n  }}\n}}\n"
+            );
+            check("D020", &text)[0].what.contains(" of `Profile` ")
+        };
+        assert!(nest("lawyerModel: Model<ProfileDocument>"));
+        assert!(!nest("lawyerModel: Model<Other>"));
+        let helper = |load: &str| {
+            let text = format!(
+                "source post.js\nconst mongoose = require('mongoose');\nmodule.exports = mongoose.model('Post', new mongoose.Schema({{}}));\nsource a.js\nconst Post = require('./models/post');\nasync function f(id, x) {{ const post = await {load}; post.comments.push(x); await post.save(); }}\n"
+            );
+            check("D020", &text).len()
+        };
+        assert_eq!(helper("findPost(id)"), 1);
+        assert_eq!(helper("createPost(id)"), 0);
+    }
 
     #[test]
     fn dm_08_2_cut_on_the_way_taken_out_and_other_names() {

@@ -29,8 +29,8 @@ declare_rule! {
     /// come with names of their own. Where the project as a whole writes as the name does, the name is not odd, and
     /// where it has no style of its own it is information. So are names that begin with an underscore or are long.
     /// What three or more models have, an underscore or the same odd name, is a habit of the project and told once.
-    /// One-word names fit either style, and so do acronyms (`URL`, `URLID`) and constants behind a word
-    /// (`org_UUID`, `to_IN_REVIEW`); names that object mappers write are left out.
+    /// One-word names fit either style unless they begin with a capital, and so do acronyms (`URL`, `URLID`, also those that a name
+    /// begins with, `SMTPHost`), constants behind a word (`org_UUID`, `to_IN_REVIEW`) and figures (`open24_7`); names that object mappers write are left out.
     ///
     /// ## Why it matters
     /// A model is where names are cheap to change. Once documents are stored with them, a query for
@@ -276,15 +276,17 @@ const WHY: &str = "MongoDB knows no field names: a query that spells one otherwi
 
 /// The style that names have, when three of four of those that show one have it.
 fn prevailing<'n>(names: impl Iterator<Item = &'n str>) -> Option<Style> {
-    let (mut camel, mut snake) = (0, 0);
+    let (mut camel, mut snake, mut pascal) = (0, 0, 0);
     for name in names {
         match style(name) {
             Style::Camel => camel += 1,
             Style::Snake => snake += 1,
+            Style::Pascal if !begins_with_acronym(name) => pascal += 1,
             _ => {}
         }
     }
-    let prevails = |one: usize| one >= PREVAILING && one * 4 >= (camel + snake) * 3;
+    // Names with a capital first are odd among others as long as they are few.
+    let prevails = |one: usize| one >= PREVAILING && one * 4 >= (camel + snake) * 3 && one > pascal;
     if prevails(camel) {
         Some(Style::Camel)
     } else if prevails(snake) {
@@ -310,6 +312,22 @@ fn without_code(name: &str) -> Cow<'_, str> {
     }
 }
 
+/// Whether a name begins with an acronym or a proper name in capitals, which camelCase has no way of its own for:
+/// `SMTPHost`.
+fn begins_with_acronym(name: &str) -> bool {
+    let capitals = name.chars().take_while(char::is_ascii_uppercase).count();
+    capitals > 2 && capitals < name.len() && !name.contains(['_', '-'])
+}
+
+/// A name without underscores between figures, which tell them apart and no words: `open24_7`.
+fn without_figures(name: &str) -> String {
+    let chars: Vec<char> = name.chars().collect();
+    let is_figure =
+        |at: Option<usize>| at.and_then(|at| chars.get(at)).is_some_and(char::is_ascii_digit);
+    let between = |at: usize| is_figure(at.checked_sub(1)) && is_figure(Some(at + 1));
+    chars.iter().enumerate().filter(|(at, c)| **c != '_' || !between(*at)).map(|(_, c)| c).collect()
+}
+
 /// Whether a name is an acronym that everybody knows and one behind it: `URLID`.
 fn is_two_acronyms(name: &str) -> bool {
     ["ID", "URL", "UUID"].iter().any(|end| {
@@ -329,7 +347,7 @@ fn oddity(
     if bare.len() < name.len() && !bare.is_empty() {
         return Some(Fault::Underscore);
     }
-    let written = style(&without_code(name));
+    let written = style(&without_figures(&without_code(name)));
     if written == Style::Mixed {
         let wanted = in_style(name, prevailing.or(project).unwrap_or(Style::Camel));
         let why = format!("mixes two styles (`{wanted}`)");
@@ -347,6 +365,7 @@ fn oddity(
     // `URL`, `ID`: known by everybody as they are; `HOD`: known to those who write it.
     let is_acronym = written == Style::Screaming && (name.len() <= 4 || is_two_acronyms(name));
     if is_acronym
+        || (begins_with_acronym(name) && other == Style::Camel)
         || is_known_abbreviation(name)
         || words(name).iter().all(|word| is_known_abbreviation(word))
     {
@@ -359,6 +378,24 @@ fn oddity(
 #[cfg(test)]
 mod tests {
     use crate::testing::check;
+
+    #[test]
+    fn dm_04_1_capitals_count_and_figures_and_proper_names_do_not() {
+        let found = |names: &str| {
+            let fields = names.split(' ').map(|name| format!("{name}: String"));
+            let fields = fields.collect::<Vec<_>>().join(", ");
+            let text = format!(
+                "source a.js\nconst mongoose = require('mongoose');\nmodule.exports = mongoose.model('A', new mongoose.Schema({{{fields}}}));"
+            );
+            check("N022", &text).len()
+        };
+        let camel = "userName orderItems payTime";
+        assert_eq!(found(&format!("{camel} MeetingDate")), 1);
+        assert_eq!(found(&format!("{camel} MeetingDate Subject Place Time")), 0);
+        assert_eq!(found(&format!("{camel} HDBankUid")), 0);
+        assert_eq!(found(&format!("{camel} isOpen24_7")), 0);
+        assert_eq!(found(&format!("{camel} isOpen_now")), 1);
+    }
 
     #[test]
     fn dm_04_1_codes_at_the_end_are_no_style() {

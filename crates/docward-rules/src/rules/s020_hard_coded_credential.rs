@@ -23,10 +23,12 @@ declare_rule! {
     /// filled in later (`<password>`, `${PASSWORD}`, `*****`) is no password. Words that stand for one
     /// (`password`, `changeme`), passwords that lead to this
     /// machine or to a container beside it (also the first password of a container in the `.env` that a compose file
-    /// beside it reads), defaults for when a variable is not set, comments, example files and
+    /// beside it reads), defaults for when a variable is not set (`os.getenv(name, "…")`, `process.env.NAME || "…"`),
+    /// comments, example files and
     /// examples in texts (messages, prompts) are mentioned with less weight: they are seldom the ones in use, but
-    /// people copy them. At a cluster of Atlas that somebody has, `admin:admin` is no such word, and a password that
-    /// looks made by chance is none of an example. The same connection string in several places is one finding, at the
+    /// people copy them. What a schema of settings falls back to (`z.string().default("…")`, also of Joi) is in use as it
+    /// stands, and has full weight. At a cluster of Atlas that somebody has, `admin:admin` is no such word, and a password that
+    /// looks made by chance is none of an example, also in `.env.example`. The same connection string in several places is one finding, at the
     /// first, which names the others.
     ///
     /// ## Why it matters
@@ -407,6 +409,13 @@ mod tests {
         assert_eq!(
             severities(".env.example", "U=mongodb://app:9dXk2pLw7Q@db.shop.io/x\n"),
             [Severity::Info]
+        );
+        assert_eq!(
+            severities(
+                "env.ts",
+                "export const env = z.object({U: z.string().default('mongodb://app:9dXk2pLw7Q@db.shop.io/x')});"
+            ),
+            [Severity::Error]
         );
     }
 }

@@ -30,9 +30,12 @@ declare_rule! {
     /// the currency that says VND). So are amounts that count
     /// something else (`rawAmount` beside `tokenType`, balances of leave, points and diamonds, parts of a score, a
     /// `total_received` among fields that end in `count`) and
-    /// objects of payment providers, which count in minor units. Costs, estimates, forecasts, prices of markets, amounts beside ids of
+    /// objects of payment providers, which count in minor units, grades of a rating (`ratings.valueForMoney`) and rates of
+    /// exchange. Costs, estimates, forecasts, prices of markets, plans (`budget`, `targetAmount`, `spendingLimit`), figures of
+    /// statistics (`medianPrice`), copies that are shown or kept as a record (an audit log, a notification, a banner),
+    /// amounts that may be a share (`amountType` beside `amount`), models that only a script declares, amounts beside ids of
     /// Stripe, those of a project that names a provider or a currency without minor units (VNPay, `'VND'` alone), a `fee` that may be a share, `unitAmount` as
-    /// Stripe has it, the money of games and chat bots (beside `xp`, `coins` or a `guild`), and structs of Go that
+    /// Stripe has it and what is handed to it under that name unchanged, the money of games and chat bots (beside `xp`, `coins` or a `guild`), and structs of Go that
     /// documents are only read into, are information. The fields of a model are one finding, and a field that several
     /// copies of one model declare is told once.
     ///
@@ -82,9 +85,12 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let in_smallest_unit = evidence.code.iter().any(counts_smallest_unit);
     let mut told = Vec::new();
     for fields in copies.values() {
-        let first = fields.iter().min_by_key(|(field, _)| &field.place.location);
+        // The model itself rather than its copy in a script.
+        let first =
+            fields.iter().min_by_key(|(field, _)| (is_of_script(field), &field.place.location));
         let Some((field, leaf)) = first else { continue };
         let is_doubtful = fields.iter().all(|(field, _)| field.only_read)
+            || is_of_script(field)
             || in_smallest_unit
             || evidence.code.as_ref().is_some_and(|found| may_be_meant(found, field, leaf));
         let severity = if is_doubtful { Severity::Info } else { Severity::Warn };
@@ -122,17 +128,26 @@ fn counts_smallest_unit(found: &Code) -> bool {
 /// Whether a floating-point number may be meant: costs are as often estimates as they are bookings, a fee may be a
 /// share, and prices of markets are shown rather than added up.
 fn may_be_meant(found: &Code, field: &DeclaredField, leaf: &str) -> bool {
-    const ESTIMATES: [&str; 10] = [
+    const ESTIMATES: [&str; 19] = [
         "estimated",
         "estimate",
         "expected",
         "approx",
         "avg",
         "average",
+        "median",
+        "mean",
+        "highest",
+        "lowest",
+        "predicted",
+        "projected",
+        "suggested",
+        "recommended",
         "last",
         "market",
         "min",
         "max",
+        "preferred",
     ];
     const MARKETS: [&str; 10] = [
         "coin",
@@ -158,6 +173,9 @@ fn may_be_meant(found: &Code, field: &DeclaredField, leaf: &str) -> bool {
     // `discounts` are shares as often as amounts.
     all.iter().any(|word| matches!(words::singular(word).as_str(), "cost" | "discount"))
         || is_estimate
+        || is_plan(field, leaf)
+        || is_copy(field)
+        || may_be_share(found, field, leaf)
         || is_market
         || is_forecast
         || is_stripes(found, field, leaf)
@@ -166,6 +184,95 @@ fn may_be_meant(found: &Code, field: &DeclaredField, leaf: &str) -> bool {
         || normalised(leaf) == "unitamount"
         || is_of_game(found, field)
         || is_whole_elsewhere(found, leaf)
+        || is_charged_beside(found, field)
+}
+
+/// Whether another amount of the model is handed to Stripe as it is: those of one model count in one unit.
+fn is_charged_beside(found: &Code, field: &DeclaredField) -> bool {
+    let charged = |other: &DeclaredField| {
+        found.whole_units.iter().any(|unit| {
+            matches!(unit, WholeUnits::Field { of, name } if of.is_empty() && *name == other.path)
+        })
+    };
+    let mut fields = found.fields.iter().filter(|other| other.model == field.model);
+    fields.any(|other| other.types.contains(&BsonType::Double) && charged(other))
+}
+
+/// Whether an amount is one that people aim at or stay below: nothing is booked with it.
+fn is_plan(field: &DeclaredField, leaf: &str) -> bool {
+    const PLANS: [&str; 9] = [
+        "budget",
+        "goal",
+        "target",
+        "limit",
+        "threshold",
+        "planned",
+        "desired",
+        "quota",
+        "forecast",
+    ];
+    let says =
+        |name: &str| words(name).iter().any(|word| PLANS.contains(&words::singular(word).as_str()));
+    // `currentAmount` of a `Goal` has been saved up.
+    let is_saved = words(leaf).iter().any(|word| {
+        matches!(word.as_str(), "current" | "saved" | "spent" | "paid" | "raised" | "collected")
+    });
+    let above = field.path.strip_suffix(leaf).unwrap_or_default();
+    says(leaf) || (!is_saved && (says(above) || says(&field.model)))
+}
+
+/// Whether an amount is a copy that is shown or kept as a record, and that nobody adds up.
+fn is_copy(field: &DeclaredField) -> bool {
+    const SHOWN: [&str; 7] =
+        ["audit", "notification", "banner", "alert", "activity", "reminder", "advertisement"];
+    let says =
+        |name: &str| words(name).iter().any(|word| SHOWN.contains(&words::singular(word).as_str()));
+    let above = field.path.rsplit_once('.').map_or("", |(above, _)| above);
+    says(above) || says(&field.model)
+}
+
+/// Whether a field beside it says what the number is, a sum or a share: `amountType` of `amount`, `discountType` of
+/// `discountAmount`, a `type` that may be a percentage.
+fn may_be_share(found: &Code, field: &DeclaredField, leaf: &str) -> bool {
+    // What is a sum here and a share there.
+    const SHARED: [&str; 8] =
+        ["amount", "value", "discount", "fee", "commission", "coupon", "voucher", "surcharge"];
+    let parent = field.path.strip_suffix(leaf).unwrap_or_default();
+    let all = words(leaf);
+    let mut fields = found.fields.iter().filter(|other| {
+        other.model == field.model && other.place.location.file == field.place.location.file
+    });
+    fields.any(|other| {
+        let Some(name) = other.path.strip_prefix(parent).filter(|name| !name.contains('.')) else {
+            return false;
+        };
+        let said = words(name);
+        let Some((last, before)) = said.split_last() else { return false };
+        let is_type = matches!(last.as_str(), "type" | "kind" | "mode" | "unit");
+        let is_of =
+            !before.is_empty() && all.starts_with(before) && SHARED.contains(&before[0].as_str());
+        let names_share =
+            other.allowed.iter().any(|value| value.to_ascii_lowercase().contains("percent"));
+        let is_vague = matches!(normalised(leaf).as_str(), "amount" | "value");
+        is_type && (is_of || (names_share && is_vague))
+    })
+}
+
+/// Whether a file is a script that somebody runs by hand.
+fn is_of_script(field: &DeclaredField) -> bool {
+    let mut folders = field.place.location.file.rsplit('/').skip(1);
+    folders.any(|folder| {
+        matches!(folder, "scripts" | "script" | "seed" | "seeds" | "seeders" | "migrations")
+    })
+}
+
+/// Whether a number is a grade that somebody gave, `ratings.valueForMoney`, or a rate of exchange.
+fn is_grade_or_rate(field: &DeclaredField, leaf: &str) -> bool {
+    let model: Vec<String> = words(&field.model).iter().map(|word| words::singular(word)).collect();
+    let has = |word: &str| model.iter().any(|known| known == word);
+    let is_exchange = has("forex") || (has("rate") && (has("currency") || has("exchange")));
+    let is_grade = words(&field.path).iter().any(|word| words::singular(word) == "rating");
+    is_exchange || is_grade || normalised(leaf) == "valueformoney"
 }
 
 /// Whether a model keeps what Stripe says, which counts in minor units: beside `paymentIntentId` or ids of Stripe. A
@@ -237,6 +344,7 @@ fn is_money(found: &Code, field: &DeclaredField, leaf: &str) -> bool {
         && !is_share(leaf)
         && !counts_other_things(leaf)
         && !is_part_of_score(parent)
+        && !is_grade_or_rate(field, leaf)
         && !is_count(found, field, leaf)
         && !is_given_whole(found, field, leaf)
 }
@@ -574,6 +682,13 @@ mod tests {
             assert_eq!(told(&project(other))[0].0, Warn, "{other}");
         }
         assert_eq!(told(&project("lib.convert_to_satoshi(book.price, cb);"))[0].0, Info);
+        let priced = |value: &str| {
+            let text = project(&format!("await stripe.prices.create({{unit_amount: {value}}});"));
+            told(&text)[0].0
+        };
+        assert_eq!(priced("book.amount"), Info, "as Stripe counts");
+        assert_eq!(priced("book.amount * 100"), Warn);
+        assert_eq!(priced("book.other"), Warn);
         let shown = project("").replace(
             "{amount: Number}",
             "{amount: Number}, {methods: {show() { return this.amount / 100; }}}",
@@ -612,6 +727,49 @@ mod tests {
         assert_eq!(severity("Order", "fee: Number", "fee"), None, "it may be a share");
         assert_eq!(severity("Bet", "bet: Number, toWin: Number", "toWin"), Some(Info));
         assert_eq!(severity("Game", "toWin: Number", "toWin"), None);
+    }
+
+    #[test]
+    fn dm_09_2_plans_copies_grades_and_shares() {
+        use docward_model::Severity::{Info, Warn};
+        let worst = |file: &str, model: &str, fields: &str| {
+            let text = format!(
+                "source {file}\nconst mongoose = require('mongoose');\nmodule.exports = mongoose.model('{model}', new mongoose.Schema({{{fields}}}));"
+            );
+            check("T020", &text).iter().map(|finding| finding.severity).max()
+        };
+        let of = |model: &str, fields: &str| worst("a.js", model, fields);
+        assert_eq!(of("Event", "budget: Number"), Some(Info));
+        assert_eq!(of("Sale", "targetAmount: Number"), Some(Info));
+        assert_eq!(of("Goal", "currentAmount: Number"), Some(Warn));
+        assert_eq!(of("AuditLog", "metadata: {amount: Number}"), Some(Info));
+        assert_eq!(of("Admin", "notifications: [{details: {amount: Number}}]"), Some(Info));
+        assert_eq!(of("Admin", "payments: [{details: {amount: Number}}]"), Some(Warn));
+        assert_eq!(of("Banner", "originalPrice: Number"), Some(Info));
+        assert_eq!(of("Area", "median_price: Number"), Some(Info));
+        assert_eq!(
+            of("Review", "ratings: {valueForMoney: Number, moneyTotalAmount: Number}"),
+            None
+        );
+        assert_eq!(of("rateCurrency", "currentPrice: Number"), None);
+        assert_eq!(of("Voucher", "amount: Number, amountType: String"), Some(Info));
+        let kinds = "amount: Number, type: {type: String, enum: ['fixed', 'percentage']}";
+        assert_eq!(of("Coupon", kinds), Some(Info));
+        assert_eq!(of("Coupon", &kinds.replace("percentage", "other")), Some(Warn));
+        assert_eq!(of("Product", &kinds.replace("amount", "price")), Some(Warn));
+        assert_eq!(of("Order", "amount: Number, paymentType: String"), Some(Warn));
+        assert_eq!(of("Slip", "deductionAmount: Number, deductionType: String"), Some(Warn));
+        assert_eq!(worst("scripts/a.js", "Fee", "amount: Number"), Some(Info));
+    }
+
+    #[test]
+    fn dm_09_2_a_model_is_told_where_it_is_and_not_in_a_script() {
+        let model = "const mongoose = require('mongoose');\nmodule.exports = mongoose.model('Tier', new mongoose.Schema({price: Number}));\n";
+        let text = format!("source scripts/seed.js\n{model}source src/tier.js\n{model}");
+        let found = check("T020", &text);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].severity, docward_model::Severity::Warn);
+        assert!(found[0].location.as_ref().is_some_and(|at| at.file.ends_with("src/tier.js")));
     }
 
     #[test]

@@ -20,12 +20,13 @@ declare_rule! {
     /// `expireTime`) and whose type is a string. It is information where the text may be meant: beside a date of a
     /// related name (`startDate` of `startDay`) or the same as a number (`lastUpdate` of `lastUpdateTime`), a birth
     /// date, which is a day, in a model that keeps other times as dates, where a name says a day and no more (`date`, `day`), where it may be a time of day
-    /// (`startTime`, `endTime`), in capitals as other systems write them (`LAUNCH_DATE`), in answers of payment
-    /// providers and other systems (an object in which everything is text, also what they count; parts of a
+    /// (`startTime`, `preferredStartTime`, `scheduledTime`), in what browsers hand over (`expirationTime` beside `endpoint` and
+    /// `keys`), in capitals as other systems write them (`LAUNCH_DATE`), in answers of payment
+    /// providers (beside `responseCode` and `bankCode`) and other systems (an object in which everything is text, also what they count; parts of a
     /// model that is named after a result, `ScanResult`, and has a date itself), in a career
     /// (`experience[].startDate`), and in structs of Go that documents are only read into.
     /// Lengths of time are no points in time, nor are times of day: those that a comment, a default or a pattern
-    /// shows (`"09:00"`, `HH:mm`), days that a comment shows (`YYYY-MM-DD`), and those of shops that open and close. A
+    /// shows (`"09:00"`, `HH:mm`), days that a comment or a pattern shows (`YYYY-MM-DD`, `2024-03-01`), and those of shops that open and close. A
     /// `birthdate` among the other claims of OpenID Connect is text by that standard, and information. The fields of a
     /// model are one finding.
     ///
@@ -71,6 +72,8 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             || is_of_career(&field.path)
             || is_claim(evidence, field, leaf)
             || is_answer(evidence, field, leaf)
+            || is_of_provider(evidence, field, leaf)
+            || is_subscription(evidence, field, leaf)
             || is_birth_beside_dates(evidence, field, leaf)
             || has_date_beside(evidence, field, leaf);
         let severity = if may_be_meant { Severity::Info } else { Severity::Warn };
@@ -165,6 +168,54 @@ fn is_answer(evidence: &Evidence, field: &DeclaredField, leaf: &str) -> bool {
     !parent.is_empty() && (is_all_text || is_result(evidence, field))
 }
 
+/// Names of the fields beside one, in the same object of the same model.
+fn beside<'a>(
+    evidence: &'a Evidence,
+    field: &'a DeclaredField,
+    leaf: &str,
+) -> impl Iterator<Item = &'a str> {
+    let parent = field.path.strip_suffix(leaf).unwrap_or_default().to_owned();
+    evidence
+        .code
+        .iter()
+        .flat_map(|code| &code.fields)
+        .filter(|other| other.model == field.model)
+        .filter_map(move |other| other.path.strip_prefix(parent.as_str()))
+        .filter(|name| !name.is_empty())
+}
+
+/// Whether a field stands among what a payment provider answered, or has the prefix of one.
+fn is_of_provider(evidence: &Evidence, field: &DeclaredField, leaf: &str) -> bool {
+    const ANSWERED: [&str; 14] = [
+        "responsecode",
+        "respcode",
+        "responsemessage",
+        "bankcode",
+        "banktranno",
+        "cardtype",
+        "txnref",
+        "txnrefno",
+        "transactionno",
+        "transactionstatus",
+        "authcode",
+        "securehash",
+        "tmncode",
+        "rawresponse",
+    ];
+    let said: BTreeSet<String> = beside(evidence, field, leaf).map(names::normalised).collect();
+    let first = names::words(leaf).into_iter().next().unwrap_or_default();
+    matches!(first.as_str(), "txn" | "vnp" | "pp")
+        || said.iter().filter(|name| ANSWERED.contains(&name.as_str())).count() >= 2
+}
+
+/// Whether a field belongs to the subscription that a browser hands over for pushing messages, as it came.
+fn is_subscription(evidence: &Evidence, field: &DeclaredField, leaf: &str) -> bool {
+    let has = |wanted: &str| {
+        beside(evidence, field, leaf).any(|name| name.split(['.', '[']).next() == Some(wanted))
+    };
+    names::normalised(leaf) == "expirationtime" && has("endpoint") && has("keys")
+}
+
 /// Whether a model is named after a result, and has a date of its own that says when it came.
 fn is_result(evidence: &Evidence, field: &DeclaredField) -> bool {
     let all = names::words(&field.model);
@@ -250,11 +301,31 @@ fn may_be_of_day(leaf: &str) -> bool {
     ];
     let all = names::words(leaf);
     let Some((last, before)) = all.split_last() else { return false };
+    // What is laid down beforehand has not happened; `blockedTime` is a length of time.
+    const AHEAD: [&str; 16] = [
+        "expected",
+        "scheduled",
+        "estimated",
+        "preferred",
+        "planned",
+        "requested",
+        "reserved",
+        "blocked",
+        "desired",
+        "fixed",
+        "allotted",
+        "allowed",
+        "selected",
+        "proposed",
+        "suggested",
+        "needed",
+    ];
     let happened = |word: &String| {
         EVENTS.contains(&word.as_str())
-            || (word.len() > 4 && word.ends_with("ed") && word != "expected")
+            || (word.len() > 4 && word.ends_with("ed") && !AHEAD.contains(&word.as_str()))
     };
-    last == "time" && !before.iter().any(happened)
+    let is_edge = before.last().is_some_and(|word| matches!(word.as_str(), "start" | "end"));
+    last == "time" && (is_edge || !before.iter().any(happened))
 }
 
 /// Whether a field stands in what another system answered.
@@ -296,8 +367,11 @@ fn has_date_beside(evidence: &Evidence, field: &DeclaredField, leaf: &str) -> bo
             && other.place.location.file == *file
             && other.path.strip_prefix(parent).is_some_and(|name| {
                 let is_date = other.types.contains(&BsonType::Date);
-                let is_number = other.types.contains(&BsonType::Long);
-                (is_date && shares_word(name, leaf)) || (is_number && is_same_moment(name, leaf))
+                let is_number = other.types.contains(&BsonType::Long)
+                    || (other.types.contains(&BsonType::Double) && says_count_of_time(name));
+                let shares =
+                    shares_word(name, leaf) || (!other.generated && shares_stem(name, leaf));
+                (is_date && shares) || (is_number && is_same_moment(name, leaf))
             })
     })
 }
@@ -310,6 +384,25 @@ fn is_same_moment(number: &str, text: &str) -> bool {
     };
     ends(&text, &number, &["time", "date", "at", "string", "str"])
         || ends(&number, &text, &["ms", "ts", "timestamp", "millis", "epoch", "unix"])
+        || (says_count_of_time(&number) && matches!(text.as_str(), "datetime" | "date" | "isodate"))
+}
+
+/// Whether a number counts from the beginning of time, by its name.
+fn says_count_of_time(name: &str) -> bool {
+    matches!(names::normalised(name).as_str(), "timestamp" | "ts" | "epoch" | "unixtime")
+}
+
+/// Whether two names are about one event in other words: `expiryDateTime` and `expiresAt`.
+fn shares_stem(name: &str, other: &str) -> bool {
+    /// Letters that words of one stem share.
+    const STEM: usize = 5;
+    let stems = |name: &str| -> BTreeSet<String> {
+        let all = names::words(name);
+        all.iter().filter_map(|word| word.get(..STEM)).map(str::to_owned).collect()
+    };
+    // `dateti(me)` and `timest(amp)` are what every such name ends with.
+    let ends = |stem: &String| matches!(stem.as_str(), "datet" | "times");
+    !name.contains('.') && stems(name).intersection(&stems(other)).any(|stem| !ends(stem))
 }
 
 /// Whether two names are about one thing: `date` and `isodate`, `startDate` and `startDateParsed`, `scheduledDate`
@@ -355,7 +448,8 @@ fn says_time(name: &str) -> bool {
         "clock",
     ];
     // What is shown to people, beside what is meant.
-    const SHOWN: [&str; 5] = ["formatted", "display", "pretty", "readable", "human"];
+    const SHOWN: [&str; 7] =
+        ["formatted", "display", "pretty", "readable", "human", "simplified", "localized"];
     // How long something takes or lasts.
     const LENGTHS: [&str; 10] = [
         "life",
@@ -418,6 +512,55 @@ mod tests {
         let other = "import org.graylog2.configuration.Documentation;";
         assert_eq!(java(other, "@DocumentationSection", "private String createdAt"), 0);
         assert_eq!(java(spring, "@Documentation", "private String createdAt"), 0);
+    }
+
+    #[test]
+    fn dm_09_1_days_that_a_comment_or_a_pattern_shows() {
+        let python = |remark: &str| {
+            let text = format!(
+                "source a.py\nfrom beanie import Document\nclass Lead(Document):\n    visit_date: str  # {remark}\n"
+            );
+            check("T021", &text).len()
+        };
+        assert_eq!(python("e.g. \"2026-04-10\""), 0);
+        assert_eq!(python("e.g. 2026-04-10T08:00"), 1);
+        assert_eq!(python("e.g. 2026-04-10 08:00"), 1);
+        assert_eq!(python("when they come"), 1);
+        let java = |mark: &str| {
+            let text = format!(
+                "source A.java\nimport org.springframework.data.mongodb.core.mapping.Document;\n@Document\npublic class A {{\n  private String id;\n  {mark}\n  private String visitDate;\n}}\n"
+            );
+            check("T021", &text).len()
+        };
+        assert_eq!(java("@JsonFormat(pattern = \"yyyy-MM-dd\")"), 0);
+        assert_eq!(java("@JsonFormat(pattern = \"yyyy-MM-dd HH:mm\")"), 1);
+        assert_eq!(java("@NotNull"), 1);
+    }
+
+    #[test]
+    fn dm_09_1_times_of_day_providers_and_other_words_for_one_event() {
+        let severity = |fields: &str| {
+            let text = format!(
+                "source a.js\nconst mongoose = require('mongoose');\nmodule.exports = mongoose.model('Visit', new mongoose.Schema({{{fields}}}));"
+            );
+            check("T021", &text).iter().map(|finding| finding.severity).max()
+        };
+        assert_eq!(severity("preferredStartTime: String"), Some(Severity::Info));
+        assert_eq!(severity("scheduledTime: String"), Some(Severity::Info));
+        assert_eq!(severity("blockedTime: String"), Some(Severity::Info));
+        assert_eq!(severity("finishedTime: String"), Some(Severity::Warn));
+        let paid = "payDate: String, responseCode: String, bankCode: String";
+        assert_eq!(severity(paid), Some(Severity::Info));
+        assert_eq!(severity("payDate: String, bankCode: String"), Some(Severity::Warn));
+        assert_eq!(severity("txnDateTime: String"), Some(Severity::Info));
+        assert_eq!(severity("expiryDateTime: String, expiresAt: Date"), Some(Severity::Info));
+        assert_eq!(severity("expiryDateTime: String, paidAt: Date"), Some(Severity::Warn));
+        let pushed = "endpoint: String, expirationTime: String, keys: {auth: String}";
+        assert_eq!(severity(pushed), Some(Severity::Info));
+        assert_eq!(severity(&pushed.replace("endpoint", "name")), Some(Severity::Warn));
+        assert_eq!(severity("datetime: String, timestamp: Number"), Some(Severity::Info));
+        assert_eq!(severity("datetime: String, count: Number"), Some(Severity::Warn));
+        assert_eq!(severity("simplifiedDate: String"), None);
     }
 
     #[test]

@@ -14,7 +14,7 @@ declare_rule! {
     /// Reports documents and models in source code whose `_id` is a random UUID or the like (`uuid4()`,
     /// `uuidv4()`, `UUID.randomUUID()`, `nanoid()`). The `_id` of an element of an array or of an object within a
     /// document is no key of a collection, what migrations, other scripts and programs that end by themselves make once
-    /// does no harm, and an id with a length of its own (`nanoid(7)`) is made to be read and typed. It is information
+    /// does no harm, what is only sent as an answer is not stored, and an id with a length of its own (`nanoid(7)`) is made to be read and typed. It is information
     /// in a collection that others look something up in and that stays small (`brand`, `category`, `country`). Three
     /// or more models with random keys are a habit of the project and told once.
     ///
@@ -133,6 +133,23 @@ fn stays_small(field: &DeclaredField) -> bool {
 #[cfg(test)]
 mod tests {
     use crate::testing::check;
+
+    #[test]
+    fn dm_10_3_what_is_only_answered_is_not_stored() {
+        let count = |body: &str| {
+            let text = format!(
+                "source a.js\nconst mongoose = require('mongoose');\nconst {{ v4: uuidv4 }} = require('uuid');\nconst Post = mongoose.model('Post', s);\nrouter.get('/a', async (req, res) => {{ {body} }});\n"
+            );
+            check("T023", &text).len()
+        };
+        assert_eq!(count("const made = {_id: uuidv4(), a: 1}; res.status(200).json(made);"), 0);
+        assert_eq!(count("res.json({_id: uuidv4(), a: 1});"), 0);
+        assert_eq!(
+            count("const made = {_id: uuidv4()}; await Post.create(made); res.json(made);"),
+            1
+        );
+        assert_eq!(count("await Post.create({_id: uuidv4(), a: 1});"), 1);
+    }
 
     #[test]
     fn dm_10_3_models_and_documents() {

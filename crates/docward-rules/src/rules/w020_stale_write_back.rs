@@ -3,11 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use docward_model::{
-    Evidence,
+    Evidence, Severity,
     code::{Change, ReadThenWrite},
 };
 
-use crate::{Cx, declare_rule, facts::code};
+use crate::{
+    Cx, declare_rule,
+    facts::{code, names},
+};
 
 declare_rule! {
     /// # Stale write-back
@@ -19,8 +22,10 @@ declare_rule! {
     /// than the `_id` (a version, a state) loses nothing and is not meant. `save` of a mapper that sends what
     /// changed only (Mongoose), or that knows versions (Spring Data), is left alone unless a value is worked out
     /// from itself: `this.count += 1` in a method of a schema, `account.setBalance(account.getBalance().add(x))`
-    /// without `@Version` and `@Transactional`, also of what `Optional.get()` or a reactive `flatMap` hands over. A function that leaves the counting to `$inc`, and sets the value in a
-    /// special case only, is left alone as well.
+    /// without `@Version` and `@Transactional`, also of a document that a function of the project hands over
+    /// (`getWallet(id)`) and that is told to save itself, and of what `Optional.get()` or a reactive `flatMap` hands over. A function that leaves the counting to `$inc`, and sets the value in a
+    /// special case only, is left alone as well. It is information where any change does (`tokenVersion`), where the
+    /// value is worked out once a day (`currentStreak`), and in functions that are there for tests.
     ///
     /// ## Why it matters
     /// Between the two, another process reads the same value: both write, and one change is lost. Counters,
@@ -109,15 +114,32 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 "`{path}` and {n} other fields{of} are read, changed in memory and written back"
             ),
         };
-        cx.report(code::draft(
+        let draft = code::draft(
             evidence,
             &write.place,
             if path.is_empty() { "document" } else { path },
             what,
             "another process that does the same at that moment loses its change",
             todo,
-        ));
+        );
+        let is_harmless = writes.iter().all(|write| is_mark(&write.path)) || is_for_tests(write);
+        cx.report(if is_harmless { draft.severity(Severity::Info) } else { draft });
     }
+}
+
+/// Whether a number is there to differ from the one before, or is worked out once a day: two that come at one moment
+/// want the same.
+fn is_mark(path: &str) -> bool {
+    let leaf = path.rsplit('.').next().unwrap_or(path);
+    let words = names::words(leaf);
+    words.iter().any(|word| word == "streak")
+        || words.last().is_some_and(|last| matches!(last.as_str(), "version" | "revision"))
+}
+
+/// Whether the function says that it is there for tests: `testCredit`, `seedWallet`.
+fn is_for_tests(write: &ReadThenWrite) -> bool {
+    let name = write.place.function.as_deref().unwrap_or_default();
+    names::words(name).iter().any(|word| matches!(word.as_str(), "test" | "mock" | "demo" | "seed"))
 }
 
 /// The file, the function, the collection it writes to, and the line of the function where it has no name.
@@ -143,6 +165,41 @@ mod tests {
         let reactive = "return accountRepository.findById(id).flatMap(account -> {\naccount.setBalance(account.getBalance() - n);\nreturn accountRepository.save(account);\n});";
         assert_eq!(java(reactive), 1);
         assert_eq!(java(&reactive.replace("accountRepository.findById(id)", "given(id)")), 0);
+    }
+
+    #[test]
+    fn ck_15_documents_that_functions_of_the_project_hand_over() {
+        let count = |head: &str, load: &str, save: &str| {
+            let text = format!(
+                "source wallet.js\nconst mongoose = require('mongoose');\nmodule.exports = mongoose.model('Wallet', new mongoose.Schema({{}}));\nsource a.ts\nimport {{ Types }} from 'mongoose';\n{head}\nexport class A {{\n  async pay(id: string, n: number) {{\n    const w = {load};\n    if (n) {{ if (w) {{ w.balance -= n; }} }}\n    await {save};\n  }}\n}}\n"
+            );
+            check("W020", &text).len()
+        };
+        assert_eq!(count("", "await this.wallets.findByUser(id)", "w.save()"), 1);
+        assert_eq!(count("", "await this.getOrCreateWallet(id)", "w.save()"), 1);
+        assert_eq!(count("", "await getWallet(id)", "w.save({ validateBeforeSave: false })"), 1);
+        assert_eq!(count("", "await this.createWallet(id)", "w.save()"), 0, "nobody else has it");
+        assert_eq!(count("", "new Wallet()", "w.save()"), 0);
+        let repository = count("", "await this.wallets.load(id)", "this.wallets.save(w)");
+        assert_eq!(repository, 0, "another mapper has repositories");
+        let other = "import { Model } from 'sequelize';";
+        assert_eq!(count(other, "await getWallet(id)", "w.save()"), 0, "another database");
+    }
+
+    #[test]
+    fn ck_15_marks_and_functions_for_tests_are_information() {
+        use docward_model::Severity::{Info, Warn};
+        let severity = |name: &str, field: &str| {
+            let text = format!(
+                "source a.js\nconst mongoose = require('mongoose');\nconst User = mongoose.model('User', s);\nasync function {name}(id) {{ const user = await User.findById(id); user.{field} += 1; await user.save(); }}"
+            );
+            check("W020", &text)[0].severity
+        };
+        assert_eq!(severity("logout", "tokenVersion"), Info);
+        assert_eq!(severity("visit", "currentStreak"), Info);
+        assert_eq!(severity("testCredit", "balance"), Info);
+        assert_eq!(severity("credit", "balance"), Warn);
+        assert_eq!(severity("attest", "versionCount"), Warn);
     }
 
     #[test]

@@ -1,0 +1,68 @@
+//! Documents that a function of the project hands over: `await this.wallets.findByUser(id)`, `getOrCreateCart()`. What
+//! is told to save itself afterwards is a document, whoever loaded it.
+
+use super::{
+    Scan,
+    ir::{Kind, ScopeId, ScopeKind},
+    loaded::Loaded,
+    values::Values,
+};
+
+/// What functions that hand over a document of which others may have a copy begin with.
+const HANDS: [&str; 11] = [
+    "find", "get", "load", "fetch", "retrieve", "ensure", "require", "lookup", "read", "select",
+    "check",
+];
+
+impl Scan<'_, '_> {
+    /// What a variable is that a function of the project was asked for, and that is told to save itself. Other mappers
+    /// have a `save` as well: the project has to have models for MongoDB, and the file nothing of theirs.
+    pub(super) fn handed_over(&self, root: &str, at: usize, scope: ScopeId) -> Option<Loaded> {
+        let unit = self.values.unit;
+        let is_other = ["sequelize", "typeorm", "objection", "bookshelf", "prisma"]
+            .iter()
+            .any(|mapper| unit.imports.iter().any(|import| import.module.contains(mapper)));
+        if !unit.language.is_script() || is_other || self.values.known.models.is_empty() {
+            return None;
+        }
+        let given = self.values.given(root, scope);
+        let mut before =
+            given.iter().filter(|(block, value)| value.at < at && unit.is_in(scope, *block));
+        let is_asked = |(_, value): &&(ScopeId, &super::ir::Expr<'_>)| {
+            value.call().is_some_and(|call| {
+                let name = call.method().unwrap_or_default();
+                let is_own = match call.receiver().map(|of| &of.kind) {
+                    None | Some(Kind::Name("this")) => true,
+                    Some(Kind::Member(of, _)) => matches!(of.kind, Kind::Name("this")),
+                    Some(Kind::Name(of)) => !self.values.known.models.contains_key(*of),
+                    _ => false,
+                };
+                is_own && HANDS.iter().any(|hands| name.starts_with(hands))
+            })
+        };
+        before.next_back().filter(is_asked).map(|_| Loaded(None))
+    }
+}
+
+impl Values<'_, '_> {
+    /// The model that Nest injects under a name of its own: `@InjectModel(LawyerProfile.name) lawyerModel: Model<…>`.
+    pub(super) fn injected(&self, name: &str, scope: ScopeId) -> Option<String> {
+        let unit = self.unit;
+        let (class, _) = unit.class(scope)?;
+        let constructors = unit.scopes.iter().filter(|scope| scope.parent == class);
+        let typed = constructors
+            .filter_map(|scope| match &scope.kind {
+                ScopeKind::Function(function) if function.name == "constructor" => Some(function),
+                _ => None,
+            })
+            .flat_map(|function| &function.parameters)
+            .find_map(|(parameter, class)| (*parameter == name).then_some(*class))?;
+        // `Model<LawyerProfileDocument>`, `Model<HydratedDocument<LawyerProfile>>`.
+        let inner = typed.rsplit('<').next()?.trim_end_matches('>').trim();
+        let inner = inner.split(',').next().unwrap_or(inner).trim();
+        [inner, inner.trim_end_matches("Document")]
+            .into_iter()
+            .find(|model| typed.contains("Model<") && self.known.models.contains_key(*model))
+            .map(str::to_owned)
+    }
+}
