@@ -406,7 +406,11 @@ impl<'u, 't> Scan<'u, 't> {
             }
         }
         for (scope, at, root, path, change) in found {
-            if self.is_counted_by_server(&path, scope) {
+            let text = self.function_text(self.outer_function(scope));
+            let has_session = text.contains("session }") || text.contains(".session(session)");
+            if self.is_counted_by_server(&path, scope)
+                || (has_session && self.is_of_transaction(text))
+            {
                 continue;
             }
             if let Some(collection) = self.loaded_from(&root, at, scope) {
@@ -719,16 +723,17 @@ impl Scan<'_, '_> {
             Kind::Name(name) => matches!(*name, "session" | "opts"),
             _ => false,
         });
-        let text = self.function_text(function);
-        let begins =
-            ["withTransaction", "startTransaction", "with_transaction", "start_transaction"]
-                .iter()
-                .any(|word| text.contains(word));
-        let is_given = ["session: ClientSession", "session: mongoose.ClientSession"]
+        has_session && self.is_of_transaction(self.function_text(function))
+    }
+
+    /// Whether a function begins a transaction (`runInTransaction(…)` of the project's own, too), or reads with the
+    /// session it has to be given. One that may be left out proves nothing.
+    fn is_of_transaction(&self, text: &str) -> bool {
+        let begins = text.to_ascii_lowercase().contains("transaction(");
+        let may_lack = ["session = null", "session = undefined", "session = None", "session?:"]
             .iter()
-            .any(|word| text.contains(word))
-            && text.contains(".session(session)");
-        has_session && (begins || is_given)
+            .any(|word| text.contains(word));
+        begins || (text.contains(".session(session)") && !may_lack)
     }
 
     /// Whether `User.objects` are rows of a relational database: its class is one of Django's own models, or the

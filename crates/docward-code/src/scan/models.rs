@@ -294,8 +294,9 @@ fn is_folder_of_requests(file: &str) -> bool {
     folders.any(|f| matches!(&*f, "schemas" | "schema" | "dto" | "dtos" | "requests" | "responses"))
 }
 
-/// Currencies without minor units, of which people write shops.
-const WHOLE: [&str; 10] = ["VND", "JPY", "KRW", "XAF", "XOF", "CLP", "PYG", "UGX", "RWF", "ISK"];
+/// Currencies without minor units, or whose minor units nobody uses, of which people write shops.
+const WHOLE: [&str; 11] =
+    ["VND", "IDR", "JPY", "KRW", "XAF", "XOF", "CLP", "PYG", "UGX", "RWF", "ISK"];
 
 /// Whether amounts are of a currency without minor units unless something else is said: `default: 'VND'`.
 fn has_whole_currency(text: &str) -> bool {

@@ -172,7 +172,7 @@ fn before(text: &str, slashes: usize) -> Option<(usize, usize)> {
 
 /// Whether a password is one of the words that people write where one is to be filled in.
 pub(super) fn is_word(password: &str) -> bool {
-    const WORDS: [&str; 22] = [
+    const WORDS: [&str; 19] = [
         "password",
         "passwd",
         "pass",
@@ -182,9 +182,6 @@ pub(super) fn is_word(password: &str) -> bool {
         "changeme",
         "change_me",
         "change-me",
-        "yourpassword",
-        "your_password",
-        "your-password",
         "mypassword",
         "my_password",
         "test",
@@ -196,7 +193,13 @@ pub(super) fn is_word(password: &str) -> bool {
         "example_password",
         "password123",
     ];
-    WORDS.iter().any(|word| word.eq_ignore_ascii_case(password))
+    let lower = password.to_ascii_lowercase();
+    // `your_production_password`: whoever reads it has another one.
+    let is_yours = lower.strip_prefix("your").is_some_and(|what| {
+        let what = what.trim_start_matches(['_', '-']);
+        ["password", "passwd", "pass", "pwd", "secret"].iter().any(|word| what.ends_with(word))
+    });
+    is_yours || WORDS.contains(&&*lower)
 }
 
 /// Whether a password is a word to be filled in. A name that is its own password (`admin:admin`) at a cluster that

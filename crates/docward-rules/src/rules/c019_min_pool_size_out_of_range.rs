@@ -16,7 +16,8 @@ declare_rule! {
     /// Judges `minPoolSize`: 5 to 20 is usual. Absent or 0 is reported where `maxPoolSize` was chosen; where
     /// it was not, C017 tells both. More than `maxPoolSize` is an error: drivers refuse it. The rest is information in a
     /// shell script, where a comment explains it, where nothing of the language answers requests, where a connection
-    /// string that is applied behind it may say otherwise, and where code writes the driver's own 0 out.
+    /// string that is applied behind it may say otherwise, where code writes the driver's own 0 out, and under the
+    /// profile `neutral` for a service that is not declared.
     ///
     /// ## Why it matters
     /// Without a minimum the first requests after a start or a quiet night each wait for a connection and a
@@ -71,10 +72,9 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                         format!("add minPoolSize={value}"),
                     )
                     .data("change", Correction::set("minPoolSize", value));
-                cx.report(match client.may_be_meant("maxPoolSize", evidence) {
-                    true => draft.level(Level::Information),
-                    false => draft,
-                });
+                let is_meant = client.may_be_meant("maxPoolSize", evidence)
+                    || client.is_usual_elsewhere(cx.settings());
+                cx.report(if is_meant { draft.level(Level::Information) } else { draft });
             }
             continue;
         };
@@ -95,6 +95,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         let is_default = min == 0 && client.uri.is_made_in_code();
         let is_meant = is_default
             || client.is_in_shell_script()
+            || client.is_usual_elsewhere(cx.settings())
             || client.may_be_meant("minPoolSize", evidence);
         let level = match level {
             Level::Recommended if is_meant => Level::Information,
@@ -113,6 +114,13 @@ mod tests {
     fn found(options: &str) -> Vec<Severity> {
         let body = format!("uri mongodb://a,b/?{options}");
         severities("C019", "", &body)
+    }
+
+    #[test]
+    fn pp_2_what_code_says_is_usual_elsewhere() {
+        let code = "source a.js\nconst app = require('express')();\nmongoose.connect('mongodb://a.shop.io,b.shop.io/x', {maxPoolSize: 60, minPoolSize: 2});\napp.get('/', (q, r) => r.end());\n";
+        assert_eq!(severities("C019", "", code), [Warn]);
+        assert_eq!(severities("C019", "profile=neutral", code), [Info]);
     }
 
     #[test]

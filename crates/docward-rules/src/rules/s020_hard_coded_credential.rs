@@ -264,6 +264,9 @@ mod tests {
         ] {
             assert!(severities("a.py", text).is_empty(), "{text}");
         }
+        let yours =
+            "A=mongodb+srv://your_user:your_production_password@your_cluster.mongodb.net/x\n";
+        assert_eq!(severities(".env.production", yours), [Severity::Info]);
         assert!(severities("a.yaml", "url: mongodb://${U}:${P}@db.shop.io/x\n").is_empty());
         assert!(
             severities("a.yaml", "url: mongodb://{{ .Values.u }}:{{ .Values.p }}@db.shop.io/x\n")

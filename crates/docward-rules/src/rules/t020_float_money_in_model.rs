@@ -589,6 +589,7 @@ mod tests {
         assert_eq!(worst("price: {type: Number, validate: Number.isInteger}"), None);
         assert_eq!(worst("price: Number, // VND"), None);
         assert_eq!(worst("price: Number, currency: {type: String, default: 'VND'}"), None);
+        assert_eq!(worst("price: Number, currency: {type: String, default: 'IDR'}"), None);
         assert_eq!(worst("price: Number, currency: {type: String, default: 'EUR'}"), Some(Warn));
         assert_eq!(worst("price: {type: Number, min: 0}"), Some(Warn));
         assert_eq!(worst("total: Number, votes: Number"), None);

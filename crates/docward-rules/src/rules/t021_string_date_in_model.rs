@@ -237,7 +237,6 @@ fn is_birth_beside_dates(evidence: &Evidence, field: &DeclaredField, leaf: &str)
         && evidence.code.iter().flat_map(|code| &code.fields).any(|other| {
             other.model == field.model
                 && other.place.location.file == field.place.location.file
-                && !other.generated
                 && other.types.contains(&BsonType::Date)
         })
 }
@@ -597,6 +596,8 @@ mod tests {
         let made = "\tCreated time.Time `bson:\"createdTime\"`\n";
         assert_eq!(go(birth), Severity::Warn);
         assert_eq!(go(&format!("{birth}{made}")), Severity::Info);
+        let stamped = "source a.js\nconst s = new mongoose.Schema({dob: String}, {timestamps: true});\nmongoose.model('User', s);\n";
+        assert_eq!(check("T021", stamped)[0].severity, Severity::Info);
         let java = |field: &str| {
             let text = format!(
                 "source A.java\nimport org.springframework.data.mongodb.core.mapping.Document;\n@Document\npublic class A {{\n  private String id;\n  private String lastUpdateTime;\n  {field}\n}}\n"

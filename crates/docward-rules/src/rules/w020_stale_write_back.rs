@@ -346,6 +346,20 @@ mod tests {
         let node = "source a.js\nconst mongoose = require('mongoose');\nconst Stock = mongoose.model('Stock', new mongoose.Schema({}));\nasync function f(id, session) { await session.withTransaction(async () => { const stock = await Stock.findById(id).session(session); stock.count -= 1; await stock.save({ session }); }); }";
         assert_eq!(check("W020", node).len(), 0);
         assert_eq!(check("W020", &node.replace("save({ session })", "save()")).len(), 1);
+        let own = node
+            .replace("session.withTransaction(async () =>", "runInTransaction(async (session) =>");
+        assert_eq!(check("W020", &own).len(), 0);
+        let head = "source a.js\nconst mongoose = require('mongoose');\nconst Stock = mongoose.model('Stock', new mongoose.Schema({}));\n";
+        let given = format!(
+            "{head}async function f(id, session) {{ const stock = await Stock.findById(id).session(session); stock.count -= 1; await stock.save({{ session }}); }}"
+        );
+        assert_eq!(check("W020", &given).len(), 0);
+        assert_eq!(check("W020", &given.replace("(id, session)", "(id, session = null)")).len(), 1);
+        let set = format!(
+            "{head}async function f(id) {{ await conn.startSession().withTransaction(async (session) => {{ const stock = await Stock.findOne({{ id }}, null, {{ session }}); await Stock.findByIdAndUpdate(id, {{ $set: {{ count: stock.count - 1 }} }}, {{ new: true, session }}); }}); }}"
+        );
+        assert_eq!(check("W020", &set).len(), 0);
+        assert_eq!(check("W020", &set.replace("session }", "x }")).len(), 1);
         let python = "source a.py\nfrom django.db import models\nfrom mongoengine import Document\nclass Order(models.Model):\n    pass\ndef f(i):\n    order = Order.objects.get(id=i)\n    order.count += 1\n    order.save()\n";
         assert_eq!(check("W020", python).len(), 0);
         assert_eq!(check("W020", &python.replace("models.Model", "Document")).len(), 1);
