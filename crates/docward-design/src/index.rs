@@ -11,7 +11,7 @@ use crate::aging::{bucket_aging, coming, cooling};
 use crate::collection::{CollectionPlan, Purpose};
 use crate::facts::Kind;
 use crate::layout::{Layout, Origin, Planned, at_path};
-use crate::pattern::{Pattern, Window, date_field};
+use crate::pattern::{Pattern, Window, date_field, newest_date};
 use crate::plan::Decision;
 
 /// An index.
@@ -107,6 +107,7 @@ pub(crate) fn plan(layout: &Layout<'_>, collection: &mut CollectionPlan) {
         Purpose::Entity | Purpose::TimeSeries { .. } | Purpose::Bucket(_) => {
             by_reads(layout, collection, &mut found);
             by_references(layout, collection, |_| true, &mut found);
+            by_parts(layout, collection, &mut found);
             unique(layout, collection, &mut found);
             by_shape(layout, collection, &mut found);
             by_age(layout, collection, &mut found);
@@ -133,6 +134,9 @@ pub(crate) fn plan(layout: &Layout<'_>, collection: &mut CollectionPlan) {
             keys.push(("page".to_owned(), false));
             let pages = format!("pages of `{relationship}` in order, none twice");
             found.push(IndexPlan { unique: true, ..IndexPlan::on(keys, pages) });
+            // What is on pages is asked for like what is in the parent.
+            by_reads(layout, collection, &mut found);
+            by_references(layout, collection, |_| true, &mut found);
             unique_inside(layout, &collection.fields, "", false, &mut found);
         }
         Purpose::Versions => {
@@ -219,7 +223,9 @@ pub(crate) fn entities_in<'m>(
         }
     }
     let mut found = BTreeMap::new();
-    if let Some(own) = layout.model.entity(&collection.entity) {
+    // Pages have elements of a list of their entity, and nothing else of it.
+    let is_page = matches!(collection.purpose, Purpose::Overflow(_));
+    if let Some(own) = layout.model.entity(&collection.entity).filter(|_| !is_page) {
         found.insert(own.name.as_str(), String::new());
     }
     within(layout.model, &collection.fields, "", 0, &mut found);
@@ -393,7 +399,10 @@ pub(crate) fn place_of(
         }
         Some(field) => format!("{path}{}", field.name),
         // The parent a child is embedded in: its own id.
-        None if !path.is_empty() && name == collection.entity => "_id".to_owned(),
+        None if !path.is_empty() && name == collection.entity => match collection.purpose {
+            Purpose::Overflow(_) => layout.naming.id_of(name),
+            _ => "_id".to_owned(),
+        },
         None => {
             // What says which series a reading belongs to is kept together.
             let objects = fields.iter().filter(|field| field.kind == BsonType::Object);
@@ -587,6 +596,19 @@ fn by_references(
     }
 }
 
+/// One that is an object in another document is found by its own id by whoever adds to it.
+fn by_parts(layout: &Layout<'_>, collection: &CollectionPlan, found: &mut Vec<IndexPlan>) {
+    for (entity, path) in entities_in(layout, collection) {
+        let id = format!("{path}_id");
+        let in_list = array_of(&collection.fields, path.trim_end_matches('.')).is_some();
+        if path.is_empty() || in_list || at_path(&collection.fields, &id).is_none() {
+            continue;
+        }
+        let serves = format!("`{entity}` by its id");
+        found.push(IndexPlan::on(vec![(id, false)], serves));
+    }
+}
+
 /// What children of a parent are sorted by where the newest of them are shown, or kept: each order that is
 /// asked for and that no preview answers, that of the preview first.
 pub(crate) fn orders(
@@ -610,7 +632,7 @@ pub(crate) fn orders(
         }
     }
     if found.is_empty() && relationship.keep_newest.is_some() {
-        found.extend(child.and_then(date_field));
+        found.extend(child.and_then(newest_date));
     }
     found
 }

@@ -524,6 +524,26 @@ pub(crate) fn alone(model: &DesignModel, decision: &mut Decision) {
     ));
 }
 
+/// Copies in the parent, or in pairs, that a preview answers every read of are written for nobody (DP-4).
+pub(crate) fn drop_needless_copies(model: &DesignModel, decisions: &mut [Decision]) {
+    let copies = |p: &Pattern| matches!(p, Pattern::ExtendedReference { in_parent: true, .. });
+    for decision in decisions.iter_mut() {
+        if !decision.patterns.iter().any(copies) {
+            continue;
+        }
+        let mut without = decision.clone();
+        without.patterns.retain(|pattern| !copies(pattern));
+        let (parent, child) = (&decision.parent, &decision.child);
+        let reads = model.reads.iter().filter(|read| read.from != *child || parent == child);
+        let mut along = reads
+            .flat_map(|read| &read.with)
+            .filter(|with| with.relationship == decision.relationship);
+        if along.all(|with| without.spares(with, true)) {
+            decision.patterns = without.patterns;
+        }
+    }
+}
+
 /// How often documents of an entity come, change or go, a second.
 pub(crate) fn arrivals(model: &DesignModel, entity: &str) -> f64 {
     derive::total(model.writes.iter().filter(|w| w.touches(entity)))
@@ -546,6 +566,11 @@ pub(crate) fn date_field(entity: &Entity) -> Option<String> {
     let mut dates = entity.fields.iter().filter(|f| f.kind == docward_model::BsonType::Date);
     let first = dates.next()?;
     dates.next().is_none().then(|| first.name.clone())
+}
+
+/// The date by which the newest of an entity are kept: its only one, or the one that says when it came.
+pub(crate) fn newest_date(entity: &Entity) -> Option<String> {
+    date_field(entity).or_else(|| aging::coming(entity).map(str::to_owned))
 }
 
 /// The field that tells the kinds of an entity apart: one that lists them, or `type`.
@@ -588,6 +613,12 @@ pub(crate) fn of_entity(model: &DesignModel, entity: &Entity, bytes: u64) -> Mad
             );
         } else if is_bucket || aging::dated(entity).is_some() {
             made.patterns.push(Pattern::Archive { days: cold as u64 });
+            let guessed = aging::dated(entity).filter(|_| aging::coming(entity).is_none());
+            if let Some(date) = guessed.filter(|_| !is_bucket) {
+                made.remarks.push(format!(
+                    "no date field says when it came (as `createTime` would), so what is cold is told by `{date}`, the first that may say how old it is: declare the right one before it, where it is another"
+                ));
+            }
         }
     }
     if entity.keeps_versions {

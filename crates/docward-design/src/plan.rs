@@ -204,6 +204,8 @@ pub fn design(model: &DesignModel, profile: ProfileName, bounds: &Bounds) -> Des
     deciding.fit();
     // What became smaller may have moved together again.
     deciding.untangle();
+    deciding.unpage();
+    deciding.untangle();
     deciding.settle();
     deciding.untangle();
     deciding.remark_depth();
@@ -214,13 +216,14 @@ pub fn design(model: &DesignModel, profile: ProfileName, bounds: &Bounds) -> Des
         .filter_map(|relationship| deciding.made.remove(&relationship.name))
         .collect();
     one_home(model, &mut decisions);
-    remarks::on_relationships(model, &mut decisions);
     let mut entities: Vec<EntityAdvice> =
         model.entities.iter().map(|entity| advise(model, entity, None)).collect();
     readings(model, &decisions, naming, &mut entities);
     remarks::parts_of_others(model, &decisions, &mut entities);
     written::keep(model, &mut decisions, &entities, naming);
     preview::trim(model, &mut decisions, &entities, naming, bounds);
+    pattern::drop_needless_copies(model, &mut decisions);
+    remarks::on_relationships(model, &mut decisions);
     let layout = Layout { model, decisions: &decisions, advice: &entities, naming };
     let collections = collection::all(&layout);
     let touched: Vec<_> =
@@ -616,6 +619,40 @@ impl<'m> Deciding<'m> {
             );
             found.insert(relationship.name.clone(), (rows, because));
         }
+        if !found.is_empty() {
+            self.vetoed.extend(found);
+            self.all();
+        }
+    }
+
+    /// Whether an entity is an element of a list, or part of one.
+    fn is_in_list(&self, entity: &str, depth: usize) -> bool {
+        depth < self.made.len()
+            && self.made.values().any(|made| {
+                made.choice == Some(Choice::Embed)
+                    && made.child == entity
+                    && (made.facts.children.max > 1 || self.is_in_list(&made.parent, depth + 1))
+            })
+    }
+
+    /// A list in a list has no pages: a page names the document it continues, and no function writes one for
+    /// a part of it (PT-outlier.1).
+    fn unpage(&mut self) {
+        let rows: &[&str] = &["PT-outlier.1", "GC-04"];
+        let is_paged = |pattern: &Pattern| matches!(pattern, Pattern::Outlier { .. });
+        let paged = self.made.values().filter(|made| made.patterns.iter().any(is_paged));
+        let found: Vec<_> = paged
+            .filter(|made| self.is_in_list(&made.parent, 0))
+            .map(|made| {
+                let because = format!(
+                    "up to {} of `{}` need pages, and one of a list of `{}` has none",
+                    text::count(made.facts.children.max),
+                    made.child,
+                    made.parent
+                );
+                (made.relationship.clone(), (rows, because))
+            })
+            .collect();
         if !found.is_empty() {
             self.vetoed.extend(found);
             self.all();

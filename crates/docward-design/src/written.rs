@@ -45,7 +45,7 @@ fn unwritten(layout: &Layout<'_>, decision: &Decision) -> Option<String> {
     let Decision { parent, child, .. } = decision;
     if !has_place(layout, parent, 0) {
         return Some(format!(
-            "`{parent}` is no document of its own, and no filter finds one of a list by its id alone: nothing is kept there of its `{child}`, which is read instead (PT-computed.1)"
+            "`{parent}` is no document of its own but one of a list, for which no functions are written: nothing is kept there of its `{child}`, which is read instead (PT-computed.1)"
         ));
     }
     let single = decision.facts.children.max <= 1;

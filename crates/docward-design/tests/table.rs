@@ -4,6 +4,7 @@
 mod checks;
 mod costs;
 mod ends;
+mod functions;
 mod indexes;
 mod kept;
 mod lifetimes;

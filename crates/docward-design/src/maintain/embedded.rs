@@ -107,6 +107,7 @@ impl<'m> Plans<'m> {
             format!("const one = {};", factory(&told_apart(sample, first))),
         ];
         check.extend(more);
+        let mut check = inside.parent.named_in(check);
         if let Some((versions, held)) = self.versioned(inside.parent.collection, &mut jobs) {
             check.push(format!(
                 "expect(\"changes of parts are versions, too\", at.getCollection({}).countDocuments({}) > 0, true);",
@@ -150,7 +151,7 @@ impl<'m> Plans<'m> {
     fn one_inside(&self, inside: &Inside<'m>) -> (&'static str, Vec<Job>, Vec<String>) {
         let r = inside.relationship;
         let set = doc! { "$set": { &inside.list: inside.pushed() } };
-        let by_id = doc! { "_id": given(&inside.parent_id) };
+        let by_id = inside.parent.by(&inside.parent_id);
         let parents = &inside.parent.collection.name;
         let name = self.name("set", r, false);
         let job = Job {
@@ -200,7 +201,7 @@ impl<'m> Plans<'m> {
         });
         let most = inside.field.items.map_or(999, |items| items.max);
         let summary = self.summary(r, decision, &inside.parent);
-        let mut filter = doc! { "_id": given(&inside.parent_id) };
+        let mut filter = inside.parent.by(&inside.parent_id);
         // The unique index holds between documents; within this one the filter looks.
         let unique: Vec<&str> = self.unique_in(r);
         for field in &unique {
@@ -338,7 +339,8 @@ impl<'m> Plans<'m> {
         let r = inside.relationship;
         let (list, parents) = (&inside.list, &inside.parent.collection.name);
         let id = js::parameter(&self.layout.naming.id_of(r.role()));
-        let filter = doc! { "_id": given(&inside.parent_id), format!("{list}._id"): given(&id) };
+        let mut filter = inside.parent.by(&inside.parent_id);
+        filter.insert(format!("{list}._id"), given(&id));
         let this = doc! { "$eq": ["$$this._id", { "$literal": given(&id) }] };
         let (change, remove) = (self.name("change", r, false), self.name("remove", r, false));
         let input = format!("${list}");

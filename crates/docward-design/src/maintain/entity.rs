@@ -3,7 +3,7 @@
 use bson::{Bson, Document, doc};
 use docward_model::{BsonType, Entity, Relationship, shell::quote};
 
-use super::{Plans, factory, unchanged};
+use super::{Place, Plans, factory, unchanged};
 use crate::collection::{CollectionPlan, Purpose};
 use crate::index::Partial;
 use crate::js::{self, SPREAD, given, member_of};
@@ -396,21 +396,21 @@ impl<'m> Plans<'m> {
         &self,
         relationship: &'m Relationship,
         decision: &Decision,
-        parents: &str,
-        path: &str,
+        parent: &Place<'_>,
         parent_id: &str,
     ) -> Option<(Job, Vec<String>)> {
         let step = decision.patterns.iter().find_map(|pattern| match pattern {
             Pattern::Approximation { step } => Some(*step),
             _ => None,
         })?;
-        let count = format!("{path}{}", self.layout.count(relationship));
+        let count = format!("{}{}", parent.path, self.layout.count(relationship));
+        let parents = parent.collection.name.as_str();
         let name = self.name("count", relationship, false);
         let more = given(format!("by * {step}"));
         let sum = doc! { "$add": [{ "$ifNull": [format!("${count}"), 0] }, more] };
         let update = Statement::update(
             parents,
-            doc! { "_id": given(parent_id) },
+            parent.by(parent_id),
             vec![Bson::from(doc! { "$set": { &count: { "$max": [0, sum] } } })],
         );
         let job = Job {
@@ -464,7 +464,12 @@ impl<'m> Plans<'m> {
     }
 
     /// What must be unique differs from document to document, also in objects inside.
-    fn differing(&self, document: &mut Document, fields: &[Planned], entity: Option<&Entity>) {
+    pub(super) fn differing(
+        &self,
+        document: &mut Document,
+        fields: &[Planned],
+        entity: Option<&Entity>,
+    ) {
         let model = self.layout.model;
         let day = crate::example::day(model);
         for field in fields {
@@ -477,6 +482,9 @@ impl<'m> Plans<'m> {
                 && let Ok(inside) = document.get_document_mut(&field.name)
             {
                 let child = model.relationship(name).and_then(|r| model.entity(&r.child));
+                if inside.contains_key("_id") {
+                    inside.insert("_id", given("new ObjectId()"));
+                }
                 self.differing(inside, &field.fields, child);
             }
         }

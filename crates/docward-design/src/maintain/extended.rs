@@ -26,6 +26,11 @@ pub(super) struct Other<'m> {
     pub(super) summary: Summary<'m>,
     /// Whether there may be none.
     optional: bool,
+    /// The function that counts those that name it, roughly.
+    rough: Option<String>,
+    /// The function that removes one of those that name it, how many of them are kept, and what says which
+    /// are the newest.
+    newest: Option<(String, u64, Document)>,
 }
 
 impl Other<'_> {
@@ -37,7 +42,7 @@ impl Other<'_> {
     /// Finds it for a new document, or refuses.
     pub(super) fn fetch(&self, document: &str) -> Vec<Step> {
         let fields = self.copy.as_ref().map_or(&[][..], |(_, fields)| fields);
-        let by_id = doc! { "_id": given(member_of(document, &self.held)) };
+        let by_id = self.place.by(member_of(document, &self.held));
         let mut find = one(&self.place.collection.name, &by_id, &self.place.path, fields);
         if fields.is_empty() {
             find = Statement::new(
@@ -70,18 +75,52 @@ impl Other<'_> {
         }
     }
 
-    /// The update of what it keeps, when one comes that names it.
-    pub(super) fn arrival(&self, document: &str, id: &str) -> Option<Step> {
-        self.updated(document, self.summary.arrival(document, id))
+    /// What it keeps follows when one comes that names it: figures, a rough count, the newest alone.
+    pub(super) fn arrival(&self, document: &str, id: &str, children: &str) -> Vec<Step> {
+        let named = member_of(document, &self.held);
+        let mut steps: Vec<Step> =
+            self.updated(document, self.summary.arrival(document, id)).into_iter().collect();
+        if let Some(counts) = &self.rough {
+            steps.push(self.where_named(document, &format!("{counts}(db, {named});")));
+        }
+        if let Some((remove, newest, order)) = &self.newest {
+            let older = Statement::new(
+                children,
+                Method::Find,
+                [doc! { &self.held: given(&named) }.into(), doc! { "_id": 1 }.into()],
+            )
+            .then("sort", order.clone())
+            .then("skip", *newest as i32);
+            let cut =
+                format!("for (const one of {}) {remove}(db, {named}, one._id);", older.shell(0));
+            steps.push(self.where_named(document, &cut));
+        }
+        steps
     }
 
     /// The same when one goes.
-    pub(super) fn departure(&self, document: &str, id: &str) -> Option<Step> {
-        self.updated(document, self.summary.departure(document, id))
+    pub(super) fn departure(&self, document: &str, id: &str) -> Vec<Step> {
+        let mut steps: Vec<Step> =
+            self.updated(document, self.summary.departure(document, id)).into_iter().collect();
+        if let Some(counts) = &self.rough {
+            let named = member_of(document, &self.held);
+            let off = format!("{counts}(db, {named}, Math.random(), -1);");
+            steps.push(self.where_named(document, &off));
+        }
+        steps
+    }
+
+    /// Something that is done where one is named.
+    fn where_named(&self, document: &str, code: &str) -> Step {
+        let named = member_of(document, &self.held);
+        Step::Code(match self.optional {
+            true => format!("if (({named} ?? null) !== null) {{\n  {code}\n}}"),
+            false => code.to_owned(),
+        })
     }
 
     fn updated(&self, document: &str, update: bson::Bson) -> Option<Step> {
-        let by_id = doc! { "_id": given(member_of(document, &self.held)) };
+        let by_id = self.place.by(member_of(document, &self.held));
         let update = Statement::update(&self.place.collection.name, by_id, update);
         (!self.summary.is_empty()).then_some(Step::Run(update))
     }
@@ -95,6 +134,15 @@ impl Other<'_> {
                 " `{copy}` is copied from the document that `{held}` names, unless it is given."
             );
         }
+        let calls = self.rough.iter().chain(self.newest.as_ref().map(|(remove, ..)| remove));
+        let calls: Vec<String> = calls.map(|name| format!("`{name}`")).collect();
+        if !calls.is_empty() {
+            said.push_str(&format!(
+                " It calls {} for the `{}` that `{held}` names: load that file, too.",
+                calls.join(" and "),
+                self.entity
+            ));
+        }
         if !self.summary.is_empty() {
             said.push_str(&format!(
                 " What the `{}` that `{held}` names keeps of it follows.",
@@ -107,7 +155,7 @@ impl Other<'_> {
     /// In a check: one that is there, named by the sample, which leaves the copy to the function.
     pub(super) fn prepare(&self, plans: &Plans<'_>, sample: &mut Document) -> Vec<String> {
         let name = self.found();
-        sample.insert(&self.held, given(format!("{name}._id")));
+        sample.insert(&self.held, given(format!("{name}.{}", self.place.key())));
         if let Some((copy, _)) = &self.copy {
             sample.remove(copy);
         }
@@ -176,11 +224,28 @@ impl<'m> Plans<'m> {
             });
             let summary =
                 if in_parent { Summary::nothing() } else { self.summary(r, decision, &place) };
+            let is_rough = |p: &Pattern| matches!(p, Pattern::Approximation { .. });
+            let rough = decision.patterns.iter().any(is_rough) && !in_parent;
+            let rough = rough.then(|| self.name("count", r, false));
+            let newest = r
+                .keep_newest
+                .filter(|_| !in_parent)
+                .map(|newest| (self.name("remove", r, false), newest, self.newest_by(r, decision)));
             let is_known = held == own || found.iter().any(|other| other.held == held);
-            if !is_known && (copied.is_some() || !summary.is_empty()) {
+            let follows = !summary.is_empty() || rough.is_some() || newest.is_some();
+            if !is_known && (copied.is_some() || follows) {
                 let optional =
                     if in_parent { decision.facts.children.p50 < 1 } else { r.parents < 1.0 };
-                found.push(Other { entity: named, place, held, copy: copied, summary, optional });
+                found.push(Other {
+                    entity: named,
+                    place,
+                    held,
+                    copy: copied,
+                    summary,
+                    optional,
+                    rough,
+                    newest,
+                });
             }
         }
         found
@@ -192,15 +257,14 @@ impl<'m> Plans<'m> {
         relationship: &Relationship,
         decision: &Decision,
         fields: &[&str],
-        (parents, children): (&str, &str),
-        path: &str,
+        (parent, children): (&Place<'_>, &str),
     ) -> Job {
         let naming = self.layout.naming;
         let held = naming.parent_field(relationship);
         let id = js::parameter(&held);
         let copy = naming.parent_copy(relationship);
-        let source = one(parents, &doc! { "_id": given(&id) }, path, fields);
-        let set = doc! { copy: given(picked(&at("parent", path), fields)) };
+        let source = one(&parent.collection.name, &parent.by(&id), &parent.path, fields);
+        let set = doc! { copy: given(picked(&at("parent", &parent.path), fields)) };
         let update = Statement::new(
             children,
             Method::UpdateMany,

@@ -360,7 +360,7 @@ impl<'m> Plans<'m> {
     /// The function that works out again what a parent keeps.
     pub(super) fn rebuilding(&self, keeper: &Keeper<'m>, parent_id: &str) -> Job {
         let Keeper { relationship, parent, children, summary, .. } = keeper;
-        let by_parent = doc! { "_id": given(parent_id) };
+        let by_parent = parent.by(parent_id);
         let (mut steps, filter) = match &keeper.members {
             // Pairs that are only counted are not read.
             Members::Paired(pairs, first, _) if !summary.needs_child() => {
@@ -446,7 +446,7 @@ impl Keeper<'_> {
                 (Vec::new(), doc! { field: given(parent_id) })
             }
             Members::Listed(list, key) => {
-                let by_parent = doc! { "_id": given(parent_id) };
+                let by_parent = self.parent.by(parent_id);
                 let find = Statement::new(
                     &self.parent.collection.name,
                     Method::FindOne,
@@ -516,9 +516,7 @@ impl Keeper<'_> {
         let mut steps = Vec::new();
         let mut paired = None;
         let (filter, method) = match &self.members {
-            Members::Holding(held) => {
-                (doc! { "_id": given(member_of("found", held)) }, Method::UpdateOne)
-            }
+            Members::Holding(held) => (self.parent.by(member_of("found", held)), Method::UpdateOne),
             Members::Listing(list) => {
                 let ids = format!("{} ?? []", member_of("found", list));
                 (doc! { "_id": { "$in": given(ids) } }, Method::UpdateMany)
@@ -599,7 +597,11 @@ impl Keeper<'_> {
                 ("keeper._id".to_owned(), ids, doc! { "_id": { "$in": given("ids") } })
             }
         };
-        let by_id = doc! { "_id": given(id) };
+        // Whoever is found by what it holds is known by the document.
+        let by_id = match &self.members {
+            Members::Holding(_) => self.parent.by(id),
+            _ => doc! { "_id": given(id) },
+        };
         let read = Statement::new(parents, Method::FindOne, [by_id.clone().into(), wanted.into()]);
         let kept = maybe("parent", preview);
         let mut same = by_id;

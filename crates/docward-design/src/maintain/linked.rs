@@ -654,13 +654,21 @@ impl<'m> Plans<'m> {
 
     /// A parent called `root` and some children called `others`, in a check.
     fn ends(&self, link: &Link<'m>, number: usize) -> Vec<String> {
+        let mut other = doc! { SPREAD: given(self.made(link.child.collection)) };
+        // Which of those of one moment a preview shows first is not said.
+        let summary = self.summary(link.relationship, link.decision, &link.parent);
+        let by = summary.preview.as_ref().map(|(_, _, by, ..)| *by);
+        let day = crate::example::day(self.layout.model);
+        for field in link.child.fields.iter().filter(|field| by == Some(field.name.as_str())) {
+            if field.origin == Origin::Own && field.values.is_empty() {
+                other.insert(&field.name, given(super::vary(field, false, day)));
+            }
+        }
+        let other = js::object(&other, 0);
         vec![
             format!("const root = {};", self.made(link.parent.collection)),
             format!("at.getCollection({}).insertOne(root);", quote(&link.parent.collection.name)),
-            format!(
-                "const others = Array.from({{ length: {number} }}, () => {});",
-                self.made(link.child.collection)
-            ),
+            format!("const others = Array.from({{ length: {number} }}, (_, i) => ({other}));"),
             format!("at.getCollection({}).insertMany(others);", quote(&link.child.collection.name)),
         ]
     }

@@ -57,6 +57,41 @@ pub(crate) struct Place<'m> {
     pub(crate) fields: &'m [Planned],
 }
 
+impl Place<'_> {
+    /// The path of the id that names one of the entity: its own, also inside of another document; where it has
+    /// none there, that of the document.
+    pub(crate) fn key(&self) -> String {
+        let has_id = self.fields.iter().any(|field| field.origin == Origin::Id);
+        if has_id { format!("{}_id", self.path) } else { "_id".to_owned() }
+    }
+
+    /// A filter for the one of an id.
+    pub(crate) fn by(&self, id: impl Into<String>) -> Document {
+        doc! { self.key(): given(id) }
+    }
+
+    /// Lines of a check that name documents by their `_id`, for functions that are given the id of this part.
+    /// What is looked at are still whole documents.
+    pub(crate) fn named_in(&self, check: Vec<String>) -> Vec<String> {
+        let key = self.key();
+        if key == "_id" {
+            return check;
+        }
+        let of_part = |mut line: String| {
+            for name in ["root", "none", "second", "aged", "empty"] {
+                let (id, whole) = (format!("{name}._id"), format!("{{ _id: {name}._id }}"));
+                let parts: Vec<String> = line
+                    .split(&whole)
+                    .map(|part| part.replace(&id, &format!("{name}.{key}")))
+                    .collect();
+                line = parts.join(&whole);
+            }
+            line
+        };
+        check.into_iter().map(of_part).collect()
+    }
+}
+
 impl<'m> Plans<'m> {
     pub(crate) fn new(model: &'m DesignModel, design: &'m Design, profile: ProfileName) -> Self {
         let layout = Layout {
@@ -175,11 +210,14 @@ impl<'m> Plans<'m> {
         let without: Vec<Planned> =
             fields.iter().filter(|field| field.origin != Origin::Id).cloned().collect();
         let mut made = self.maker(true).object(&without, Some(child), &child.name, 0);
+        self.differing(&mut made, &without, Some(child));
         let day = crate::example::day(self.layout.model);
         for field in &without {
             let unique = child.field(&field.name).is_some_and(|f| f.unique)
                 || self.home(&child.name).is_some_and(|home| is_one_of_each(home, &field.name));
-            if !(unique || varied.contains(&field.name.as_str())) || !field.values.is_empty() {
+            // A list of ids begins empty, and of those there may be many.
+            let is_fixed = field.kind == BsonType::Array || !field.values.is_empty();
+            if is_fixed || !(unique || varied.contains(&field.name.as_str())) {
                 continue;
             }
             made.insert(field.name.clone(), given(vary(field, unique, day)));

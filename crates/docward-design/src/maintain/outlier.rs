@@ -118,7 +118,7 @@ impl Pages<'_, '_> {
     }
 
     fn by_id(&self) -> Document {
-        doc! { "_id": given(&self.inside.parent_id) }
+        self.inside.parent.by(&self.inside.parent_id)
     }
 
     fn of_parent(&self) -> Document {

@@ -55,7 +55,7 @@ impl<'m> Plans<'m> {
             .into_iter()
             .chain(others.iter().flat_map(|other| other.fetch(&node)))
             .chain([Step::Run(Statement::insert(nodes, inserted))])
-            .chain(others.iter().filter_map(|other| other.arrival(&node, "_id")))
+            .chain(others.iter().flat_map(|other| other.arrival(&node, "_id", nodes)))
             .chain([Step::Code("return _id;".to_owned())])
             .collect(),
         };

@@ -1,0 +1,293 @@
+//! Functions and checks that a design comes with: what they send, by which ids, and what else they keep. Their
+//! text, without a server; tests/live.rs runs such functions.
+
+use docward_design::{Verdict, emit};
+use docward_model::ProfileName;
+
+use crate::common::{Case, of};
+
+/// A file of a design, in one line, so that a test does not depend on how it is broken.
+#[track_caller]
+fn file(case: &Case, path: &str) -> String {
+    let files = emit::files(&case.model, &case.design, ProfileName::Neutral);
+    let found = files.iter().find(|(name, _)| name == path);
+    let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
+    let text = &found.unwrap_or_else(|| panic!("no {path} among {names:?}")).1;
+    text.lines().map(|line| line.trim().trim_start_matches("* ")).collect::<Vec<_>>().join(" ")
+}
+
+const LIFE: &str = "lifecycle: {growth: 10k/year, kept: forever}";
+
+#[test]
+fn er_t_3_the_check_sends_a_child_with_a_list_of_ids() {
+    let case = of(&format!(
+        "entities:
+  policy: {{count: 4M, {LIFE}, fields: {{number: string}}}}
+  claim: {{count: 2M, {LIFE}, fields: {{state: string}}}}
+  photo: {{{LIFE}, fields: {{url: string}}}}
+relationships:
+  policy.claims: {{child: claim, children: {{p50: 0, p95: 3, p99: 8, max: 300}}, growth: endless}}
+  claim.photos: {{child: photo, children: 10, growth: bounded}}
+reads:
+  claim: {{from: claim, where: [_id], with: [claim.photos], rate: 30/s}}
+  photo: {{from: photo, where: [_id], rate: 90/s}}
+  policy: {{from: policy, where: [_id], rate: 40/s}}
+writes:
+  open: {{insert: [policy, claim, photo], rate: 1/min}}
+"
+    ));
+    assert_eq!(case.named("claim.photos"), ["child-ids-in-parent"]);
+    let check = file(&case, "check.js");
+    assert!(check.contains("photoIds: []") && !check.contains("photoIds: true"), "{check}");
+}
+
+#[test]
+fn gc_37_the_check_sends_what_is_unique_inside_of_a_child() {
+    let case = of(&format!(
+        "entities:
+  crow: {{count: 1M, {LIFE}, fields: {{name: string}}}}
+  bear: {{count: 9M, {LIFE}, fields: {{num: long}}}}
+  ant: {{count: 9M, {LIFE}, fields: {{code: {{type: string, bytes: 12, unique: true}}}}}}
+relationships:
+  crow.bears: {{child: bear, children: {{p50: 10, p95: 60, p99: 300, max: 900}}, growth: endless}}
+  bear.ant: {{child: ant, children: 1}}
+reads:
+  q: {{from: bear, where: [_id], with: [bear.ant], rate: 5000/s}}
+  r: {{from: crow, where: [_id], rate: 90/s}}
+writes:
+  i: {{insert: [bear, ant], rate: 1/s}}
+  o: {{insert: crow, rate: 1/min}}
+"
+    ));
+    assert_eq!(case.verdict("bear.ant"), Verdict::Embed);
+    let check = file(&case, "check.js");
+    let (_, sent) = check.split_once("const one = (i) =>").unwrap();
+    let (sent, _) = sent.split_once("const ids").unwrap();
+    assert!(sent.contains("ant: { code: \"code \" + String(unique())"), "{sent}");
+}
+
+/// Rooms that keep the newest entries alone.
+fn rooms(dates: &str) -> Case {
+    of(&format!(
+        "entities:
+  room: {{count: 1M, {LIFE}, fields: {{name: string}}}}
+  entry: {{count: 9M, {LIFE}, fields: {{name: string{dates}}}}}
+relationships:
+  room.entries: {{child: entry, children: {{p50: 10, p95: 60, p99: 300, max: 9000}}, growth: bounded, keep-newest: 30}}
+reads:
+  q: {{from: room, where: [_id], count: [room.entries], rate: 5000/s}}
+  r: {{from: entry, where: [name], rate: 90/s}}
+writes:
+  i: {{insert: entry, rate: 1/s}}
+  o: {{insert: room, rate: 1/min}}
+"
+    ))
+}
+
+#[test]
+fn pt_slice_1_the_newest_are_told_by_the_date_that_says_when_they_came() {
+    for (dates, by, listed) in [
+        (", at: date, createTime: date", "createTime", ".reverse().map(String));"),
+        (", begin: date, end: date", "_id", ".reverse().map(String).sort());"),
+        ("", "_id", ".reverse().map(String).sort());"),
+    ] {
+        let case = rooms(dates);
+        let functions = file(&case, "patterns/room-entries-computed.js");
+        assert!(functions.contains(&format!(".sort({{ {by}: -1 }})")), "{functions}");
+        assert!(functions.contains(&format!("newest 30 by `{by}`")), "{functions}");
+        let check = file(&case, "check.js");
+        assert!(check.contains(&format!("ids.slice(-30){listed}")), "{dates}: {check}");
+    }
+    assert!(
+        rooms(", at: date, createTime: date")
+            .indexes("entry")
+            .contains(&"{ roomId: 1, createTime: -1 }".to_owned())
+    );
+}
+
+#[test]
+fn pt_outlier_1_a_list_in_a_list_has_no_pages() {
+    let case = of(&format!(
+        "entities:
+  change: {{count: 6M, {LIFE}, fields: {{title: string}}}}
+  revision: {{{LIFE}, fields: {{sha: {{type: string, bytes: 40}}}}}}
+  file: {{{LIFE}, fields: {{path: {{type: string, bytes: 60}}}}}}
+relationships:
+  change.revisions: {{child: revision, children: {{p50: 2, p95: 12, p99: 30, max: 40}}, growth: bounded}}
+  revision.files: {{child: file, children: {{p50: 4, p95: 40, p99: 300, max: 20k}}, growth: bounded}}
+reads:
+  change: {{from: change, where: [_id], with: {{change.revisions: all, revision.files: all}}, rate: 120/s}}
+writes:
+  push: {{insert: [revision, file], update: change, rate: 30/min, atomic: true}}
+  open: {{insert: [change, revision, file], rate: 6/min, atomic: true}}
+"
+    ));
+    assert_eq!(case.verdict("change.revisions"), Verdict::Embed);
+    let files = case.decision("revision.files");
+    assert_eq!(files.verdict, Verdict::Reference);
+    assert_eq!(files.ruling.decided_by, ["PT-outlier.1", "GC-04"]);
+    // What is in a document of its own names its revision.
+    assert!(case.find("change", "revisions._id").is_some());
+    assert!(case.find("file", "revisionId").is_some());
+    assert_eq!(case.find("change", "revisions.hasOverflow"), None);
+    // The page is read in two steps, and a push writes two documents: neither is hidden.
+    assert_eq!(case.check("CK-9").0, Some(false));
+    assert_eq!(case.check("CK-10").0, Some(false));
+}
+
+#[test]
+fn pt_computed_1_a_part_is_found_by_its_own_id() {
+    let case = of(&format!(
+        "entities:
+  user: {{count: 900k, {LIFE}, fields: {{nick: {{type: string, bytes: 12, unique: true}}}}}}
+  profile: {{{LIFE}, fields: {{bio: {{type: string, bytes: 200}}}}}}
+  post: {{count: 90M, {LIFE}, fields: {{title: string, createTime: date, stars: int}}}}
+relationships:
+  user.profile: {{child: profile, children: 1}}
+  profile.posts: {{child: post, children: {{p50: 10, p95: 90, p99: 4000, max: 30k}}, growth: endless}}
+reads:
+  home: {{from: user, where: [nick], with: {{user.profile: all, profile.posts: {{newest: 5, by: createTime, fields: [title]}}}}, count: [profile.posts], sum: {{profile.posts: stars}}, rate: 900/s}}
+  prof: {{from: profile, where: [_id], with: {{profile.posts: {{newest: 5, by: createTime, fields: [title]}}}}, count: [profile.posts], sum: {{profile.posts: stars}}, rate: 90/s}}
+writes:
+  w: {{insert: post, rate: 1/s}}
+  e: {{update: post, sets: [post.title], rate: 1/s}}
+  x: {{insert: [user, profile], rate: 1/min}}
+"
+    ));
+    assert_eq!(case.verdict("user.profile"), Verdict::Embed);
+    let functions = file(&case, "patterns/profile-posts-subset.js");
+    for by in ["profileId", "found.profileId"] {
+        assert!(functions.contains(&format!("\"profile._id\": {by}")), "{by}: {functions}");
+    }
+    assert!(!functions.contains("_id: profileId"), "{functions}");
+    assert!(case.indexes("user").contains(&"{ profile._id: 1 }".to_owned()));
+    let check = file(&case, "check.js");
+    assert!(check.contains("addPost(at, root.profile._id, one(i))"), "{check}");
+}
+
+#[test]
+fn pt_slice_1_pt_computed_2_the_functions_of_one_parent_keep_what_the_other_has() {
+    let case = of(&format!(
+        "entities:
+  episode: {{count: 40M, {LIFE}, fields: {{title: string}}}}
+  listener: {{count: 20M, {LIFE}, fields: {{mail: {{type: string, bytes: 24, unique: true}}}}}}
+  play: {{count: 2B, {LIFE}, fields: {{startTime: date, position: int}}}}
+relationships:
+  episode.plays: {{child: play, children: {{p50: 3, p95: 300, p99: 20k, max: 9M}}, growth: endless}}
+  listener.plays: {{child: play, children: {{p50: 40, p95: 900, p99: 3k, max: 40k}}, growth: endless, keep-newest: 500}}
+reads:
+  episode: {{from: episode, where: [_id], count: [episode.plays], may-be-stale: true, rate: 1500/s}}
+  listener: {{from: listener, where: [mail], rate: 300/s}}
+  resume: {{from: play, where: [listener], sort: {{startTime: -1}}, limit: 20, rate: 250/s}}
+writes:
+  listen: {{insert: play, rate: 600/s}}
+  publish: {{insert: episode, rate: 20/min}}
+  join: {{insert: listener, rate: 8/min}}
+"
+    ));
+    assert_eq!(case.named("episode.plays"), ["parent-id-in-child", "approximation"]);
+    let of_episode = file(&case, "patterns/episode-plays-approximation.js");
+    assert!(
+        of_episode.contains("removeListenerPlay(db, play.listenerId, one._id)"),
+        "{of_episode}"
+    );
+    let of_listener = file(&case, "patterns/listener-plays-parent-id-in-child.js");
+    assert!(of_listener.contains("countEpisodePlay(db, play.episodeId);"), "{of_listener}");
+    let off = "countEpisodePlay(db, found.episodeId, Math.random(), -1);";
+    assert!(of_listener.contains(off), "{of_listener}");
+}
+
+#[test]
+fn ck_12_pt_outlier_1_pages_are_asked_like_their_parents() {
+    let case = of(&format!(
+        "entities:
+  lot: {{count: 3M, {LIFE}, fields: {{title: string}}}}
+  bid: {{count: 200M, {LIFE}, fields: {{time: date, amount: decimal}}}}
+  bidder: {{count: 2M, {LIFE}, fields: {{paddle: string}}}}
+relationships:
+  lot.bids: {{child: bid, children: {{p50: 20, p95: 150, p99: 600, max: 9k}}, growth: bounded}}
+  bidder.bids: {{child: bid, children: {{p50: 10, p95: 400, p99: 5k, max: 90k}}, growth: endless}}
+reads:
+  lot: {{from: lot, where: [_id], with: {{lot.bids: all}}, rate: 900/s}}
+  bidder: {{from: bidder, where: [_id], rate: 1/s}}
+  my bids: {{from: bid, where: [bidder], rate: 9/s}}
+  of lot: {{from: bid, where: [lot], rate: 9/s}}
+writes:
+  bid: {{insert: bid, rate: 30/s}}
+  consign: {{insert: lot, rate: 2/min}}
+  register: {{insert: bidder, rate: 1/min}}
+"
+    ));
+    assert_eq!(case.named("lot.bids"), ["embedded", "outlier"]);
+    assert!(case.indexes("lot").contains(&"{ bids.bidderId: 1 }".to_owned()));
+    assert_eq!(
+        case.indexes("lot_bid_overflow"),
+        ["{ lotId: 1, page: 1 } unique", "{ bids.bidderId: 1 }"]
+    );
+}
+
+#[test]
+fn dp_4_what_a_preview_answers_is_not_copied_into_pairs() {
+    let text = format!(
+        "entities:
+  user: {{count: 900k, {LIFE}, fields: {{nick: {{type: string, bytes: 12, unique: true}}}}}}
+  group: {{count: 90k, {LIFE}, fields: {{name: string, createTime: date}}}}
+relationships:
+  user.groups: {{child: group, children: {{p50: 10, p95: 90, p99: 400, max: 3k}}, growth: bounded, parents: {{p50: 50, p95: 900, p99: 5k, max: 200k}}}}
+reads:
+  home: {{from: user, where: [nick], with: {{user.groups: {{newest: 5, by: createTime, fields: [name]}}}}, rate: 900/s}}
+  group: {{from: group, where: [_id], rate: 90/s}}
+writes:
+  w: {{insert: group, rate: 1/h}}
+  j: {{update: user, rate: 1/s}}
+  x: {{insert: user, rate: 1/min}}
+"
+    );
+    assert_eq!(of(&text).named("user.groups"), ["junction", "subset"]);
+    let all = "  all: {from: user, where: [_id], with: {user.groups: [name]}, rate: 9/s}\nwrites:";
+    let more = of(&text.replace("writes:", all));
+    assert!(more.named("user.groups").contains(&"extended-reference"));
+}
+
+#[test]
+fn pt_computed_1_nothing_is_said_of_figures_that_are_not_kept() {
+    let case = of(&format!(
+        "entities:
+  title: {{count: 1M, {LIFE}, fields: {{name: string}}}}
+  reader: {{count: 1M, {LIFE}, fields: {{name: string}}}}
+  hold: {{count: 2M, lifecycle: {{growth: 1M/year, kept: 90 days}}, fields: {{createTime: date}}}}
+relationships:
+  reader.holds: {{child: hold, children: {{p50: 1, p95: 4, p99: 8, max: 20}}, growth: bounded}}
+  title.holds: {{child: hold, children: {{p50: 1, p95: 9, p99: 90, max: 900}}, growth: endless}}
+reads:
+  reader: {{from: reader, where: [_id], with: [reader.holds], rate: 900/s}}
+  title: {{from: title, where: [_id], count: [title.holds], rate: 300/s}}
+writes:
+  hold: {{insert: hold, rate: 1/min}}
+  join: {{insert: [reader, title], rate: 1/min}}
+"
+    ));
+    assert_eq!(case.verdict("reader.holds"), Verdict::Embed);
+    let remarks = case.decision("title.holds").remarks.join(" ");
+    assert!(remarks.contains("no document of its own"), "{remarks}");
+    assert!(!remarks.contains("rebuild") && !remarks.contains("goes by itself"), "{remarks}");
+}
+
+#[test]
+fn an_archive_says_by_which_date_where_none_says_when_a_document_came() {
+    let said = |dates: &str| {
+        let case = of(&format!(
+            "entities:
+  trade: {{count: 1M, lifecycle: {{growth: 10k/year, kept: forever, cold-after: 90 days}}, fields: {{{dates}}}}}
+reads:
+  r: {{from: trade, where: [_id], rate: 9/s}}
+writes:
+  w: {{insert: trade, rate: 9/s}}
+"
+        ));
+        case.advice("trade").remarks.join(" ")
+    };
+    let remarks = said("deliverTime: date, tradeTime: date");
+    assert!(remarks.contains("what is cold is told by `deliverTime`"), "{remarks}");
+    assert_eq!(said("deliverTime: date, createTime: date"), "");
+}
