@@ -11,7 +11,7 @@ use crate::facts::Growth;
 use crate::layout::{Layout, Origin, Planned};
 use crate::pattern::Pattern;
 use crate::plan::{Decision, DesignCheck};
-use crate::preview;
+use crate::{derive, preview};
 
 /// The largest document at the 99th percentile that is well under 16 MB (CK-14).
 const SAFE: u64 = 1_677_721;
@@ -97,22 +97,11 @@ fn single_reads(layout: &Layout<'_>) -> DesignCheck {
                 fetched_fresh = true;
                 return false;
             }
-            let covered = decision.patterns.iter().any(|pattern| match pattern {
-                Pattern::Subset { newest, fields, .. } => {
-                    read.from == relationship.parent && preview::answers(*newest, fields, with)
-                }
-                Pattern::ExtendedReference { fields, in_parent, .. } => {
-                    // Copies help whoever comes to the side that has them.
-                    let source =
-                        if *in_parent { &relationship.child } else { &relationship.parent };
-                    let is_there =
-                        read.from != *source || relationship.parent == relationship.child;
-                    is_there
-                        && !with.fields.is_empty()
-                        && with.fields.iter().all(|field| fields.contains(field))
-                }
-                _ => false,
-            });
+            // Copies and previews help whoever comes to the side that has them.
+            let by_parent = derive::comes_by_parent(model, read, relationship);
+            let is_one_kind = relationship.parent == relationship.child;
+            let covered = decision.spares(model, with, by_parent)
+                || is_one_kind && decision.spares(model, with, !by_parent);
             // So many on both sides fit no document: pairs are read, with what was copied into them.
             if covered && decision.patterns.first() == Some(&Pattern::Junction) {
                 in_pairs = true;

@@ -13,7 +13,7 @@ use crate::layout::{Layout, Rank, document_bytes};
 use crate::pattern::Pattern;
 use crate::plan::Decision;
 use crate::predict::{self, Act, Home, Packed, Predictor, ReadPlan};
-use crate::{quantile, readings};
+use crate::{derive, quantile, readings};
 
 /// A way to store a relationship.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -176,13 +176,10 @@ fn alternative(
     for (read, touched) in model.reads.iter().zip(touched) {
         let reached = (touched.contains(parent.as_str()), touched.contains(child.as_str()));
         if reached != (false, false) {
-            let others = read.with.iter().filter(|with| with.relationship != relationship.name);
-            let others = others.filter_map(|with| model.relationship(&with.relationship));
-            let parent_first =
-                others.into_iter().any(|r| r.parent == *parent || r.child == *parent);
+            let by_parent = derive::comes_by_parent(model, read, relationship);
             let plan = way
                 .plan_read(read)
-                .or_else(|| way.plan_from_elsewhere(read, (reached.0, reached.1, parent_first)));
+                .or_else(|| way.plan_from_elsewhere(read, (reached.0, reached.1, by_parent)));
             let targets = plan.as_ref().map_or(read.limit.unwrap_or(1), ReadPlan::targets);
             let targets = targets.saturating_mul(way.per_root(read, plan.as_ref()));
             // A parent that is reached by its child has one.

@@ -8,16 +8,17 @@ mod plans;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use docward_model::{BsonType, DesignModel, DesignRead, Relationship};
+use docward_model::{BsonType, DesignModel, DesignRead, Relationship, With};
 
 use crate::capacity::{KeyPart, index_bytes};
 use crate::compare::Way;
 use crate::decide::Choice;
 use crate::documents::{Documents, Fields};
 use crate::layout::{Figure, Layout, Origin, Planned, Rank, Ranked, document_bytes};
-use crate::pattern::Pattern;
+use crate::pattern::{Pattern, date_field};
 use crate::plan::{Decision, Design};
-use crate::{Naming, quantile, size};
+use crate::preview::Preview;
+use crate::{Naming, derive, quantile, size};
 
 pub use plans::{Act, Fetch, Link, ReadPlan, WritePlan};
 
@@ -53,8 +54,8 @@ pub struct Predictor {
     shared: bool,
     /// The newest children in the parent, each with its id in front.
     pub preview: Option<Planned>,
-    /// Fields of a child that the preview shows; none means all.
-    shows: Vec<String>,
+    /// What the preview shows of the newest, and the one date of a child.
+    shows: Option<Shows>,
     /// What the parent counts and sums.
     pub figures: Vec<(Figure, Planned)>,
     /// The field of a child that says which is newest; the id when there is none.
@@ -73,6 +74,22 @@ pub struct Predictor {
     packed: Option<Packed>,
     /// The documents that parents are part of.
     home: Option<Home>,
+}
+
+/// A preview, apart from its decision.
+#[derive(Clone, Debug, PartialEq)]
+struct Shows {
+    newest: u64,
+    by: String,
+    fields: Vec<String>,
+    dated: Option<String>,
+}
+
+impl Shows {
+    fn answers(&self, with: &With) -> bool {
+        let Self { newest, by, fields, dated } = self;
+        Preview { newest: *newest, by, fields }.answers(with, dated.as_deref())
+    }
 }
 
 /// Children that are readings of a bucket.
@@ -153,7 +170,7 @@ pub(crate) fn all(
     decision: &Decision,
 ) -> Vec<Predictor> {
     let chosen = crate::compare::chosen(decision);
-    let subset = decision.patterns.iter().any(|p| matches!(p, Pattern::Subset { .. }));
+    let subset = Preview::of(decision).is_some();
     let mut ways = vec![Way::Embed, Way::Reference];
     if subset {
         ways.push(Way::Hybrid);
@@ -210,7 +227,7 @@ impl<'a, 'm> Base<'a, 'm> {
         let found_by_child = model.reads.iter().any(|read| {
             let wanted = read.with.iter().any(|with| with.relationship == relationship.name);
             read.from == relationship.parent && names_role(read, relationship.role())
-                || read.from == relationship.child && wanted
+                || wanted && !derive::comes_by_parent(model, read, relationship)
         });
         let link = Link::of(relationship, decision);
         Self {
@@ -231,11 +248,11 @@ impl<'a, 'm> Base<'a, 'm> {
 
     fn predictor(&self, way: Way, link: Link) -> Predictor {
         let Self { layout, relationship, decision, .. } = self;
-        let subset = subset(decision);
+        let subset = Preview::of(decision);
         let entity = layout.model.entity(&relationship.child);
         let children = decision.facts.children;
         let preview = subset.filter(|_| way == Way::Hybrid).zip(entity).map(
-            |((newest, by, fields), child)| {
+            |(Preview { newest, by, fields }, child)| {
                 layout.newest(relationship, child, (newest, by, fields), children)
             },
         );
@@ -334,7 +351,12 @@ impl<'a, 'm> Base<'a, 'm> {
             parents,
             shared: relationship.is_shared(),
             preview,
-            shows: subset.map(|(_, _, fields)| fields.clone()).unwrap_or_default(),
+            shows: subset.filter(|_| way == Way::Hybrid).map(|subset| Shows {
+                newest: subset.newest,
+                by: subset.by.to_owned(),
+                fields: subset.fields.to_vec(),
+                dated: entity.and_then(date_field),
+            }),
             figures,
             newest_by: self.newest_by.clone(),
             looked_up: self.looked_up,
@@ -353,13 +375,6 @@ impl<'a, 'm> Base<'a, 'm> {
             child,
         }
     }
-}
-
-fn subset(decision: &Decision) -> Option<(u64, &String, &Vec<String>)> {
-    decision.patterns.iter().find_map(|pattern| match pattern {
-        Pattern::Subset { newest, by, fields } => Some((*newest, by, fields)),
-        _ => None,
-    })
 }
 
 impl Predictor {
