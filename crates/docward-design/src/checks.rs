@@ -170,6 +170,9 @@ fn atomicity(model: &DesignModel, decisions: &[Decision]) -> DesignCheck {
             homeless.push(&write.name);
         }
     }
+    if model.writes.is_empty() && homeless.is_empty() {
+        return check("CK-10", None, "no write is declared");
+    }
     if homeless.is_empty()
         && let Some(open) = undecided("CK-10", decisions)
     {
@@ -268,6 +271,20 @@ fn aggregates(model: &DesignModel, decisions: &[Decision]) -> DesignCheck {
             }
         }
     }
+    if model.reads.is_empty() {
+        return check("CK-11", None, "no read is declared");
+    }
+    let is_open = |read: &DesignRead| {
+        let mut worked_out = read.counts.iter().chain(read.sums.iter().map(|(of, _)| of));
+        worked_out
+            .any(|name| decisions.iter().any(|d| d.relationship == *name && d.choice.is_none()))
+    };
+    if repeated.is_empty()
+        && model.reads.iter().any(is_open)
+        && let Some(open) = undecided("CK-11", decisions)
+    {
+        return open;
+    }
     if repeated.is_empty() {
         return check("CK-11", Some(true), "every repeated count and sum is stored");
     }
@@ -320,7 +337,15 @@ fn indexes(layout: &Layout<'_>, collections: &[CollectionPlan]) -> DesignCheck {
         );
         return check("CK-12", Some(false), because);
     }
-    if unserved.is_empty() && !crate::index::open(layout, collections).is_empty() {
+    let follows_open = |read: &DesignRead| {
+        read.with.iter().any(|with| {
+            let mut open = layout.decisions.iter().filter(|decision| decision.choice.is_none());
+            open.any(|decision| decision.relationship == with.relationship)
+        })
+    };
+    let is_open =
+        model.reads.iter().any(follows_open) || !crate::index::open(layout, collections).is_empty();
+    if unserved.is_empty() && is_open {
         return undecided("CK-12", layout.decisions)
             .unwrap_or_else(|| check("CK-12", None, "where ids are held is open"));
     }

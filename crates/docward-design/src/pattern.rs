@@ -483,9 +483,14 @@ impl Made {
             if kept && sums.is_empty() {
                 return;
             }
+            let (what, reading) = if counts && !kept {
+                ("count", reading)
+            } else {
+                let summed = repeated.iter().filter(|read| summing(read));
+                ("sum", summed.map(|read| read.per_second).sum())
+            };
             self.remarks.push(format!(
-                "the {} is read {reading:.1} times a second and changes {arriving:.1} times: below {REPEATED}:1 it is not worth keeping (GC-47)",
-                if counts && !kept { "count" } else { "sum" }
+                "the {what} is read {reading:.1} times a second and changes {arriving:.1} times: below {REPEATED}:1 it is not worth keeping (GC-47)"
             ));
             if !sums.is_empty()
                 && repeated.iter().all(|read| read.tolerates_stale || !summing(read))
@@ -712,7 +717,7 @@ const BUCKET_HEAD: u64 = 300;
 
 /// The largest of the usual buckets that stays below 1,000 readings and 100 KB (PT-bucket.2, GC-50).
 pub(crate) fn bucket(series: &docward_model::Series, bytes: u64) -> Bucket {
-    let full = |most: u64| BUCKET_HEAD + size::array(most, bytes);
+    let full = |most: u64| size::array(most, bytes).saturating_add(BUCKET_HEAD);
     let fits = |most: u64| most < BUCKET_MOST && full(most) <= BUCKET_BYTES;
     let in_window = |seconds: f64| (series.per_second * seconds).ceil().max(1.0) as u64;
     let yearly = series.per_second * 365.0 * DAY;

@@ -529,8 +529,8 @@ impl<'m> Deciding<'m> {
         match decision.patterns.first() {
             Some(Pattern::ParentInChild) if r.child == entity => {
                 let copies = copies(&r.parent, false);
-                size::element(&name, 12)
-                    + if copies > 0 { size::element(&r.parent, copies) } else { 0 }
+                let beside = if copies > 0 { size::element(&r.parent, copies) } else { 0 };
+                beside.saturating_add(size::element(&name, 12))
             }
             Some(Pattern::ChildrenInParent) if r.parent == entity => {
                 let children = decision.facts.children;

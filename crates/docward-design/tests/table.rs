@@ -12,4 +12,5 @@ mod previews;
 mod questions;
 mod series;
 mod shards;
+mod sides;
 mod turns;

@@ -14,7 +14,7 @@ use crate::capacity::{KeyPart, index_bytes};
 use crate::compare::Way;
 use crate::decide::Choice;
 use crate::documents::{Documents, Fields};
-use crate::layout::{Figure, Layout, Origin, Planned, Rank, Ranked, document_bytes};
+use crate::layout::{Figure, Layout, Origin, Planned, Rank, Ranked, WAY_DOWN, document_bytes};
 use crate::pattern::{Pattern, date_field};
 use crate::plan::{Decision, Design};
 use crate::preview::Preview;
@@ -114,6 +114,10 @@ pub(crate) struct Home {
     pub(crate) parents: f64,
     /// Entities on the way down to the parent, and how many parents one of each has typically.
     pub(crate) above: Vec<(String, u64)>,
+    /// Whether parents have ids there without the relationship.
+    pub(crate) has_ids: bool,
+    /// Children of a typical parent.
+    pub(crate) children: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -148,7 +152,7 @@ pub fn predictors(
     let layout = Layout { model, decisions: &design.decisions, advice: &design.entities, naming };
     let documents = Documents::new(&layout);
     if !relationship.is_shared() {
-        return all(&documents, relationship, decision);
+        return all(&documents, relationship, decision, true);
     }
     let base = Base::new(&documents, relationship, decision);
     let embeds = decision.choice == Some(Choice::Embed);
@@ -168,6 +172,7 @@ pub(crate) fn all(
     documents: &Documents<'_>,
     relationship: &Relationship,
     decision: &Decision,
+    measured: bool,
 ) -> Vec<Predictor> {
     let chosen = crate::compare::chosen(decision);
     let subset = Preview::of(decision).is_some();
@@ -176,8 +181,7 @@ pub(crate) fn all(
         ways.push(Way::Hybrid);
     }
     ways.sort_by_key(|way| *way != chosen);
-    // Copies that are not looked for have no ids in the design; what is measured changes each by its id.
-    let base = Base { names_copies: false, ..Base::new(documents, relationship, decision) };
+    let base = Base { measured, ..Base::new(documents, relationship, decision) };
     let made = ways.into_iter().map(|way| base.predictor(way, base.link));
     made.map(|made| Predictor { chosen: made.way == chosen, ..made }).collect()
 }
@@ -193,8 +197,9 @@ struct Base<'a, 'm> {
     newest_by: Option<String>,
     looked_up: bool,
     found_by_child: bool,
-    /// Whether copies of a child that several parents share have its id.
-    names_copies: bool,
+    /// Whether it is for a measurement, which finds and changes each embedded child by its id; in a design only
+    /// those have one that are asked for by it.
+    measured: bool,
     roots: Arc<BTreeMap<String, u64>>,
     /// Bytes of a parent, and of a child.
     bytes: (Ranked, Ranked),
@@ -240,7 +245,7 @@ impl<'a, 'm> Base<'a, 'm> {
             newest_by,
             looked_up,
             found_by_child,
-            names_copies: true,
+            measured: true,
             roots: documents.roots(),
             bytes,
         }
@@ -311,8 +316,8 @@ impl<'a, 'm> Base<'a, 'm> {
         };
         // Embedded children that nobody asks for by an id have none.
         let nameless = way == Way::Embed
-            && !(relationship.is_shared() && (self.names_copies || self.found_by_child))
-            && !self.looked_up
+            && !(self.measured && (relationship.is_shared() || self.looked_up))
+            && !(relationship.is_shared() && self.found_by_child)
             && !layout.has_part_id(relationship);
         let (child, child_bytes) = if nameless {
             let rest = self.child.iter().filter(|field| field.origin != Origin::Id);
@@ -325,7 +330,12 @@ impl<'a, 'm> Base<'a, 'm> {
         let sizes = Sizes {
             parent: self.bytes.0,
             child: child_bytes,
-            own_child: self.bytes.1.at(Rank::Mean) + named + copies.as_ref().map_or(0, beside),
+            own_child: self
+                .bytes
+                .1
+                .at(Rank::Mean)
+                .saturating_add(named)
+                .saturating_add(copies.as_ref().map_or(0, beside)),
             preview: preview.as_ref().map(|list| Ranked::of(&list.fields)).unwrap_or_default(),
             held: match held.as_slice() {
                 [list] if list.kind == BsonType::Array => match list.element {
@@ -460,15 +470,20 @@ impl Predictor {
     /// embedded in.
     fn document_bytes(&self, children: u64) -> f64 {
         let parent = self.parent_bytes(children, Rank::Mean) as f64;
-        self.around_parent(parent)
+        let Some(home) = &self.home else { return parent };
+        // Those beside it are as parents are.
+        let typical = self.parent_bytes(home.children, Rank::Mean) as f64;
+        self.around_parent(typical) + parent - typical
     }
 
     /// Bytes of the document around parents of so many bytes.
     pub(crate) fn around_parent(&self, parent: f64) -> f64 {
         let own = self.sizes.parent.at(Rank::Mean) as f64;
-        self.home
-            .as_ref()
-            .map_or(parent, |home| home.bytes.at(Rank::Mean) as f64 + home.parents * (parent - own))
+        let Some(home) = &self.home else { return parent };
+        // Children that name their parent give it an id.
+        let is_named = self.way != Way::Embed && self.link == Link::ParentId && !home.has_ids;
+        let id = if is_named { size::element("_id", 12) as f64 } else { 0.0 };
+        home.bytes.at(Rank::Mean) as f64 + home.parents * (parent - own + id)
     }
 
     /// Parents that are reached by one document that a read begins with.
@@ -493,10 +508,22 @@ impl Predictor {
     }
 
     /// Indexes that an own child has an entry in: the one on `_id`, which a time series does not have, and
-    /// the one on the parent's id unless the parent lists its children.
+    /// the one on the parent's id, or on the list of its own in the parent. A child in a tree has an entry for each
+    /// of those above it.
     fn own_indexes(&self) -> f64 {
         let own = f64::from(!self.packed.is_some_and(|packed| packed.is_native));
-        own + f64::from(self.link != Link::ChildIds)
+        let above = if self.is_tree() { WAY_DOWN.p50 as f64 } else { 0.0 };
+        own + f64::from(self.link != Link::ChildIds || self.indexes_list()) + above
+    }
+
+    /// Whether entities lie above and below each other: each lists all above it.
+    fn is_tree(&self) -> bool {
+        self.names.1 == self.names.2 && !self.shared
+    }
+
+    /// Whether ids that parents list have an index: parents are found by them, or no child is in two.
+    pub fn indexes_list(&self) -> bool {
+        self.found_by_child || !self.shared && self.home.is_none()
     }
 
     /// Children that have an index entry together.
@@ -555,9 +582,10 @@ impl Predictor {
                 let by = by.and_then(|by| self.child.iter().find(|field| field.name == *by));
                 let by = by.map(|by| KeyPart::of(by.kind, by.bytes.0, links));
                 let parts: Vec<KeyPart> = std::iter::once(id(parents)).chain(by).collect();
-                index_bytes(&parts, links)
+                let above = if self.is_tree() { links * WAY_DOWN.p50 as f64 } else { 0.0 };
+                index_bytes(&parts, links) + index_bytes(&[id(parents)], above)
             }
-            (_, Link::ChildIds) if self.found_by_child => index_bytes(&[id(children)], links),
+            (_, Link::ChildIds) if self.indexes_list() => index_bytes(&[id(children)], links),
             (_, Link::ChildIds) => 0.0,
             (_, Link::ParentIds) => index_bytes(&[id(parents)], links),
             // No pair twice, and from the other side.
