@@ -19,7 +19,7 @@ impl Predictor {
             if self.is_shared() && !asked && names_role(read, &self.role) {
                 return Some(ReadPlan::ParentsOf { limit: read.limit });
             }
-            return Some(self.from_parents(read));
+            return Some(self.plan_from_parents(read));
         }
         if read.from != *child {
             return None;
@@ -36,7 +36,7 @@ impl Predictor {
     }
 
     /// How a read that is at parents gets what it wants of their children.
-    fn from_parents(&self, read: &DesignRead) -> ReadPlan {
+    fn plan_from_parents(&self, read: &DesignRead) -> ReadPlan {
         let name = &self.names.0;
         let elsewhere = self.way != Way::Embed;
         let with = read.with.iter().find(|with| with.relationship == *name);
@@ -73,7 +73,7 @@ impl Predictor {
         let roots = self.roots_of(read);
         let with = read.with.iter().find(|with| with.relationship == self.names.0);
         match (parent, child) {
-            (true, _) if by_parent || !child => Some(self.from_parents(read)),
+            (true, _) if by_parent || !child => Some(self.plan_from_parents(read)),
             (parent, true) => {
                 let wanted = with.is_none_or(|with| self.wants_parent(with));
                 Some(ReadPlan::Children { roots, parent: parent && wanted })
