@@ -11,7 +11,7 @@ use crate::facts::Growth;
 use crate::layout::{Layout, Origin, Planned};
 use crate::pattern::Pattern;
 use crate::plan::{Decision, DesignCheck};
-use crate::preview;
+use crate::{derive, preview};
 
 /// The largest document at the 99th percentile that is well under 16 MB (CK-14).
 const SAFE: u64 = 1_677_721;
@@ -97,22 +97,11 @@ fn single_reads(layout: &Layout<'_>) -> DesignCheck {
                 fetched_fresh = true;
                 return false;
             }
-            let covered = decision.patterns.iter().any(|pattern| match pattern {
-                Pattern::Subset { newest, fields, .. } => {
-                    read.from == relationship.parent && preview::answers(*newest, fields, with)
-                }
-                Pattern::ExtendedReference { fields, in_parent, .. } => {
-                    // Copies help whoever comes to the side that has them.
-                    let source =
-                        if *in_parent { &relationship.child } else { &relationship.parent };
-                    let is_there =
-                        read.from != *source || relationship.parent == relationship.child;
-                    is_there
-                        && !with.fields.is_empty()
-                        && with.fields.iter().all(|field| fields.contains(field))
-                }
-                _ => false,
-            });
+            // Copies and previews help whoever comes to the side that has them.
+            let by_parent = derive::comes_by_parent(model, read, relationship);
+            let is_one_kind = relationship.parent == relationship.child;
+            let covered = decision.spares(model, with, by_parent)
+                || is_one_kind && decision.spares(model, with, !by_parent);
             // So many on both sides fit no document: pairs are read, with what was copied into them.
             if covered && decision.patterns.first() == Some(&Pattern::Junction) {
                 in_pairs = true;
@@ -180,6 +169,9 @@ fn atomicity(model: &DesignModel, decisions: &[Decision]) -> DesignCheck {
         if !is_one_document(model, decisions, write) && !homeless.contains(&write.name.as_str()) {
             homeless.push(&write.name);
         }
+    }
+    if model.writes.is_empty() && homeless.is_empty() {
+        return check("CK-10", None, "no write is declared");
     }
     if homeless.is_empty()
         && let Some(open) = undecided("CK-10", decisions)
@@ -279,6 +271,20 @@ fn aggregates(model: &DesignModel, decisions: &[Decision]) -> DesignCheck {
             }
         }
     }
+    if model.reads.is_empty() {
+        return check("CK-11", None, "no read is declared");
+    }
+    let is_open = |read: &DesignRead| {
+        let mut worked_out = read.counts.iter().chain(read.sums.iter().map(|(of, _)| of));
+        worked_out
+            .any(|name| decisions.iter().any(|d| d.relationship == *name && d.choice.is_none()))
+    };
+    if repeated.is_empty()
+        && model.reads.iter().any(is_open)
+        && let Some(open) = undecided("CK-11", decisions)
+    {
+        return open;
+    }
     if repeated.is_empty() {
         return check("CK-11", Some(true), "every repeated count and sum is stored");
     }
@@ -331,7 +337,15 @@ fn indexes(layout: &Layout<'_>, collections: &[CollectionPlan]) -> DesignCheck {
         );
         return check("CK-12", Some(false), because);
     }
-    if unserved.is_empty() && !crate::index::open(layout, collections).is_empty() {
+    let follows_open = |read: &DesignRead| {
+        read.with.iter().any(|with| {
+            let mut open = layout.decisions.iter().filter(|decision| decision.choice.is_none());
+            open.any(|decision| decision.relationship == with.relationship)
+        })
+    };
+    let is_open =
+        model.reads.iter().any(follows_open) || !crate::index::open(layout, collections).is_empty();
+    if unserved.is_empty() && is_open {
         return undecided("CK-12", layout.decisions)
             .unwrap_or_else(|| check("CK-12", None, "where ids are held is open"));
     }

@@ -3,17 +3,17 @@
 
 use std::collections::BTreeSet;
 
-use docward_model::{ChildGrowth, DesignModel, Relationship};
+use docward_model::{ChildGrowth, DesignModel, DesignWrite, Relationship};
 
 use crate::capacity::{Crossing, YEARS, crossings};
 use crate::collection::CollectionPlan;
 use crate::decide::Choice;
 use crate::documents::Documents;
-use crate::layout::{Layout, Rank, document_bytes};
+use crate::layout::{Layout, Rank, document_bytes, has_part_id};
 use crate::pattern::Pattern;
 use crate::plan::Decision;
 use crate::predict::{self, Act, Home, Packed, Predictor, ReadPlan};
-use crate::{quantile, readings};
+use crate::{derive, quantile, readings};
 
 /// A way to store a relationship.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,10 +103,14 @@ pub(crate) fn alternatives(
     let layout = documents.layout();
     let packed = packed(layout, collections, &relationship.child);
     let home = home(documents, relationship);
-    predict::all(documents, relationship, decision)
+    predict::all(documents, relationship, decision, false)
         .into_iter()
         .map(|way| match packed.filter(|_| way.chosen && way.way != Way::Embed) {
             Some(packed) => way.in_buckets(packed),
+            None => way,
+        })
+        .map(|way| match parents_of_one(layout.model, &way, decision) {
+            Some(parents) => way.shared_by(parents),
             None => way,
         })
         .map(|way| match home.clone() {
@@ -137,7 +141,19 @@ fn home(documents: &Documents<'_>, relationship: &Relationship) -> Option<Home> 
     }
     let entity = above.first()?.0.clone();
     let bytes = documents.around(&entity, relationship)?.bytes;
-    Some(Home { entity, bytes, parents: mean, above })
+    let inside = layout
+        .linked()
+        .find(|(r, made)| made.choice == Some(Choice::Embed) && r.child == relationship.parent);
+    // Without the relationship others may refer to the parent, or somebody asks for it by its id.
+    let referred = layout.linked().any(|(r, made)| {
+        r.parent == relationship.parent
+            && r.name != relationship.name
+            && made.patterns.contains(&Pattern::ParentInChild)
+    });
+    let has_ids = inside.is_none_or(|(r, _)| has_part_id(layout.model, r, referred));
+    let children = layout.decisions.iter().find(|d| d.relationship == relationship.name);
+    let children = children.map_or(0, |decision| decision.facts.children.p50);
+    Some(Home { entity, bytes, parents: mean, above, has_ids, children })
 }
 
 /// How readings of an entity are put together, where they are in buckets.
@@ -163,6 +179,42 @@ fn packed(layout: &Layout<'_>, collections: &[CollectionPlan], entity: &str) -> 
     Some(Packed { readings, bytes, is_native: false })
 }
 
+/// What a write costs: one that inserts or updates does each half of the time, as nobody said otherwise.
+fn write_cost(way: &Predictor, write: &DesignWrite, typical: u64) -> OperationCost {
+    let cost = |write: &DesignWrite| {
+        let plan = way.plan_write(write);
+        // What is changed or taken away is there, and what comes with its parent comes.
+        let is_there = matches!(plan.child, Some(Act::Update | Act::Delete)) || plan.whole;
+        way.write(write, &plan, typical.max(u64::from(is_there)))
+    };
+    let without = |names: &[String], others: &[String]| -> Vec<String> {
+        names.iter().filter(|name| !others.contains(name)).cloned().collect()
+    };
+    let (inserts, updates) = (&write.inserts, &write.updates);
+    let updating = DesignWrite { inserts: without(inserts, updates), ..write.clone() };
+    if updating.inserts.len() == inserts.len() {
+        return cost(write);
+    }
+    let inserting = DesignWrite { updates: without(updates, inserts), ..write.clone() };
+    let (a, b) = (cost(&inserting), cost(&updating));
+    OperationCost {
+        documents: (a.documents + b.documents) / 2.0,
+        bytes: (a.bytes + b.bytes) / 2.0,
+        entries: (a.entries + b.entries) / 2.0,
+        transaction: a.transaction || b.transaction,
+        ..a
+    }
+}
+
+/// Parents of a child that several share. Seen from both sides links are the same ones: a few largest parents
+/// weigh much in a mean, so the smaller figure is the nearer one.
+fn parents_of_one(model: &DesignModel, way: &Predictor, decision: &Decision) -> Option<f64> {
+    let count = |name: &str| model.entity(name)?.count.filter(|count| *count > 0.0);
+    let children = count(&decision.child).filter(|_| way.is_shared())?;
+    let links = count(&decision.parent)? * quantile::mean(decision.facts.children);
+    Some(way.parents.min(links / children).max(1.0))
+}
+
 fn alternative(
     model: &DesignModel,
     relationship: &Relationship,
@@ -176,13 +228,10 @@ fn alternative(
     for (read, touched) in model.reads.iter().zip(touched) {
         let reached = (touched.contains(parent.as_str()), touched.contains(child.as_str()));
         if reached != (false, false) {
-            let others = read.with.iter().filter(|with| with.relationship != relationship.name);
-            let others = others.filter_map(|with| model.relationship(&with.relationship));
-            let parent_first =
-                others.into_iter().any(|r| r.parent == *parent || r.child == *parent);
+            let by_parent = derive::comes_by_parent(model, read, relationship);
             let plan = way
                 .plan_read(read)
-                .or_else(|| way.plan_from_elsewhere(read, (reached.0, reached.1, parent_first)));
+                .or_else(|| way.plan_from_elsewhere(read, (reached.0, reached.1, by_parent)));
             let targets = plan.as_ref().map_or(read.limit.unwrap_or(1), ReadPlan::targets);
             let targets = targets.saturating_mul(way.per_root(read, plan.as_ref()));
             // A parent that is reached by its child has one.
@@ -194,9 +243,7 @@ fn alternative(
     }
     for write in &model.writes {
         if write.touches(parent) || write.touches(child) {
-            let plan = way.plan_write(write);
-            let is_there = matches!(plan.child, Some(Act::Update | Act::Delete));
-            operations.push(way.write(write, &plan, spread.p50.max(u64::from(is_there))));
+            operations.push(write_cost(way, write, spread.p50));
         }
     }
     let (typical, p99) = match relationship.growth {

@@ -158,7 +158,7 @@ pub(crate) fn reads<'m>(
     for name in followed(read) {
         let Some(r) = model.relationship(name) else { continue };
         let decision = decisions.iter().find(|decision| decision.relationship == r.name);
-        let (in_parent, in_child) = decision.map_or((false, false), |d| spared(d, r, read));
+        let (in_parent, in_child) = decision.map_or((false, false), |d| spared(model, d, r, read));
         touched.extend((!in_child).then_some(r.parent.as_str()));
         touched.extend((!in_parent).then_some(r.child.as_str()));
     }
@@ -166,7 +166,12 @@ pub(crate) fn reads<'m>(
 }
 
 /// Whether all that a read wants along a relationship is in the parent, or in the child.
-fn spared(decision: &Decision, r: &Relationship, read: &DesignRead) -> (bool, bool) {
+fn spared(
+    model: &DesignModel,
+    decision: &Decision,
+    r: &Relationship,
+    read: &DesignRead,
+) -> (bool, bool) {
     if decision.choice != Some(Choice::Reference) {
         return (false, false);
     }
@@ -174,14 +179,45 @@ fn spared(decision: &Decision, r: &Relationship, read: &DesignRead) -> (bool, bo
     let counts = read.counts.contains(&r.name);
     let sums = read.sums.iter().any(|(of, _)| *of == r.name);
     let is_one_kind = r.parent == r.child;
-    let all_in = |in_parent: bool| fetched().all(|with| decision.spares(with, in_parent));
+    let all_in = |in_parent: bool| fetched().all(|with| decision.spares(model, with, in_parent));
     let listed = decision.patterns.first() == Some(&Pattern::ChildrenInParent);
     let figures = decision.keeps(read) || listed && !sums;
-    let in_parent =
-        (read.from != r.child || is_one_kind) && all_in(true) && (figures || !(counts || sums));
+    let by_parent = comes_by_parent(model, read, r);
+    let in_parent = by_parent && all_in(true) && (figures || !(counts || sums));
     let is_fetched = fetched().next().is_some();
-    let in_child = read.from != r.parent && is_fetched && all_in(false) && !(counts || sums);
+    let in_child = (!by_parent || is_one_kind) && is_fetched && all_in(false) && !(counts || sums);
     (in_parent, in_child)
+}
+
+/// Whether a read comes to a relationship it goes along by the parent, and looks at children; else it comes by a
+/// child. One that begins elsewhere comes by the end that other relationships lead it to.
+pub(crate) fn comes_by_parent(
+    model: &DesignModel,
+    read: &DesignRead,
+    relationship: &Relationship,
+) -> bool {
+    let (parent, child) = (relationship.parent.as_str(), relationship.child.as_str());
+    if read.from == parent || read.from == child {
+        return read.from == parent;
+    }
+    let others: Vec<&Relationship> = followed(read)
+        .filter(|name| *name != relationship.name)
+        .filter_map(|name| model.relationship(name))
+        .collect();
+    let mut reached = BTreeSet::from([read.from.as_str()]);
+    loop {
+        let before = reached.len();
+        for other in &others {
+            let ends = [other.parent.as_str(), other.child.as_str()];
+            if ends.iter().any(|end| reached.contains(end)) {
+                reached.extend(ends);
+            }
+        }
+        if reached.len() == before {
+            break;
+        }
+    }
+    reached.contains(parent) || !reached.contains(child)
 }
 
 /// The relationships a read goes along, to fetch, count or sum.

@@ -13,6 +13,7 @@ use crate::facts::Kind;
 use crate::layout::{Layout, Origin, Planned, at_path};
 use crate::pattern::{Pattern, Window, date_field, newest_date};
 use crate::plan::Decision;
+use crate::{derive, preview};
 
 /// An index.
 #[derive(Clone, Debug, PartialEq)]
@@ -551,10 +552,12 @@ fn by_references(
                     is_role || name == other || relationship.field.as_ref() == Some(name)
                 })
                 // From a child to the parents that list it.
-                || read.from == *other
-                    && other != holder
+                || other != holder
+                    && derive::comes_by_parent(layout.model, read, relationship)
+                        == (*other == relationship.parent)
                     && read.with.iter().any(|with| {
-                        with.relationship == relationship.name && !decision.spares(with, false)
+                        with.relationship == relationship.name
+                            && !decision.spares(layout.model, with, false)
                     })
         });
         let in_parent = decision.patterns.first() == Some(&Pattern::ChildrenInParent);
@@ -626,7 +629,7 @@ pub(crate) fn orders(
         })
         .collect();
     for (_, by) in unanswered(model, relationship, decision) {
-        let by = by.or_else(|| child.and_then(date_field)).unwrap_or_else(|| "_id".to_owned());
+        let by = preview::order(by.as_ref(), child).unwrap_or_else(|| "_id".to_owned());
         if !found.contains(&by) {
             found.push(by);
         }
@@ -643,12 +646,10 @@ fn unanswered<'m>(
     relationship: &Relationship,
     decision: &Decision,
 ) -> Vec<(&'m DesignRead, Option<String>)> {
-    let from_parent = |read: &&DesignRead| {
-        read.from != relationship.child || relationship.parent == relationship.child
-    };
+    let from_parent = |read: &&DesignRead| derive::comes_by_parent(model, read, relationship);
     let wanted = |read: &'m DesignRead| {
         let along = read.with.iter().filter(|with| with.relationship == relationship.name);
-        let fetched = along.filter(|with| !decision.spares(with, true));
+        let fetched = along.filter(|with| !decision.spares(model, with, true));
         let newest = fetched.filter_map(|with| with.newest.as_ref());
         newest.map(move |(_, by)| (read, by.clone())).collect::<Vec<_>>()
     };
@@ -694,7 +695,7 @@ pub(crate) fn unsorted<'m>(
         let Some(held) = held else { continue };
         let child = layout.model.entity(&relationship.child);
         for (read, by) in unanswered(layout.model, relationship, decision) {
-            let by = by.or_else(|| child.and_then(date_field)).unwrap_or_else(|| "_id".to_owned());
+            let by = preview::order(by.as_ref(), child).unwrap_or_else(|| "_id".to_owned());
             let is_sorted = collections.iter().any(|collection| {
                 let here = entities_in(layout, collection);
                 let path = here.get(relationship.child.as_str());

@@ -526,7 +526,7 @@ impl<'m> Layout<'m> {
                 Planned { origin: Origin::Copy(path), ..field.clone() }
             })
             .collect();
-        Some(Planned::object(name, Origin::Copy(of.to_owned()), copied))
+        (!copied.is_empty()).then(|| Planned::object(name, Origin::Copy(of.to_owned()), copied))
     }
 
     /// What a parent holds of its children.

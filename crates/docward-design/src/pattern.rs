@@ -303,8 +303,8 @@ fn holder(
             // Who reads a child with its parent must get from one to the other, which a list in the parent
             // does not say.
             let leads_up = model.reads.iter().any(|read| {
-                read.from == relationship.child
-                    && read.with.iter().any(|with| with.relationship == relationship.name)
+                read.with.iter().any(|with| with.relationship == relationship.name)
+                    && !derive::comes_by_parent(model, read, relationship)
             });
             let by_child = asked_by_parent || leads_up;
             // A list of ids with a cap would refuse the newest; children that name their parent are cut
@@ -339,12 +339,14 @@ impl Made {
         let (reader, source) = if in_parent { (parent, child) } else { (child, parent) };
         let is_current = |field: &String| relationship.must_be_current(field);
         let (mut wanted, mut fresh): (Vec<&String>, Vec<&String>) = (Vec::new(), Vec::new());
-        // Reads that come from the source look the other way; those that come from elsewhere reach the
-        // reader on their way, as a page of an order reaches the product of an item.
+        // Reads that come by the source look the other way. Those that begin elsewhere may come by the reader,
+        // as a page of an order comes to the product of an item.
         let looking = model
             .reads
             .iter()
-            .filter(|read| read.from != *source || source == reader)
+            .filter(|read| {
+                source == reader || derive::comes_by_parent(model, read, relationship) == in_parent
+            })
             .filter(|read| read.with.iter().any(|with| with.relationship == relationship.name));
         for read in looking.clone() {
             for with in read.with.iter().filter(|with| with.relationship == relationship.name) {
@@ -481,9 +483,14 @@ impl Made {
             if kept && sums.is_empty() {
                 return;
             }
+            let (what, reading) = if counts && !kept {
+                ("count", reading)
+            } else {
+                let summed = repeated.iter().filter(|read| summing(read));
+                ("sum", summed.map(|read| read.per_second).sum())
+            };
             self.remarks.push(format!(
-                "the {} is read {reading:.1} times a second and changes {arriving:.1} times: below {REPEATED}:1 it is not worth keeping (GC-47)",
-                if counts && !kept { "count" } else { "sum" }
+                "the {what} is read {reading:.1} times a second and changes {arriving:.1} times: below {REPEATED}:1 it is not worth keeping (GC-47)"
             ));
             if !sums.is_empty()
                 && repeated.iter().all(|read| read.tolerates_stale || !summing(read))
@@ -741,7 +748,7 @@ const BUCKET_HEAD: u64 = 300;
 
 /// The largest of the usual buckets that stays below 1,000 readings and 100 KB (PT-bucket.2, GC-50).
 pub(crate) fn bucket(series: &docward_model::Series, bytes: u64) -> Bucket {
-    let full = |most: u64| BUCKET_HEAD + size::array(most, bytes);
+    let full = |most: u64| size::array(most, bytes).saturating_add(BUCKET_HEAD);
     let fits = |most: u64| most < BUCKET_MOST && full(most) <= BUCKET_BYTES;
     let in_window = |seconds: f64| (series.per_second * seconds).ceil().max(1.0) as u64;
     let yearly = series.per_second * 365.0 * DAY;

@@ -18,8 +18,9 @@ use crate::facts::{Bounds, Facts};
 use crate::layout::{Layout, Rank, declared, document_bytes, has_part_id, own};
 use crate::naming::Naming;
 use crate::pattern::{self, Pattern};
+use crate::preview::{self, Preview};
 use crate::sensitivity::{Around, Turn, turns};
-use crate::{preview, quantile, remarks, size, written};
+use crate::{quantile, remarks, size, written};
 
 /// What was decided about one relationship.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,19 +56,19 @@ pub struct Decision {
 impl Decision {
     /// Whether what a read fetches along the relationship is there already, where it begins: the newest few,
     /// or copies, in the parent or in the child.
-    pub(crate) fn spares(&self, with: &With, in_parent: bool) -> bool {
+    pub(crate) fn spares(&self, model: &DesignModel, with: &With, in_parent: bool) -> bool {
         let all_of = |have: &[String]| {
             !with.fields.is_empty() && with.fields.iter().all(|field| have.contains(field))
         };
-        self.patterns.iter().any(|pattern| match pattern {
-            Pattern::Subset { newest, fields, .. } => {
-                in_parent && preview::answers(*newest, fields, with)
-            }
-            Pattern::ExtendedReference { fields, in_parent: there, .. } => {
-                *there == in_parent && all_of(fields)
-            }
-            _ => false,
-        })
+        let dated = || model.entity(&self.child).and_then(pattern::date_field);
+        let shown = Preview::of(self).filter(|_| in_parent);
+        shown.is_some_and(|preview| preview.answers(with, dated().as_deref()))
+            || self.patterns.iter().any(|pattern| match pattern {
+                Pattern::ExtendedReference { fields, in_parent: there, .. } => {
+                    *there == in_parent && all_of(fields)
+                }
+                _ => false,
+            })
     }
 
     /// Whether the parent has the count and the sums that a read wants of its children. A rough count is no
@@ -531,8 +532,8 @@ impl<'m> Deciding<'m> {
         match decision.patterns.first() {
             Some(Pattern::ParentInChild) if r.child == entity => {
                 let copies = copies(&r.parent, false);
-                size::element(&name, 12)
-                    + if copies > 0 { size::element(&r.parent, copies) } else { 0 }
+                let beside = if copies > 0 { size::element(&r.parent, copies) } else { 0 };
+                beside.saturating_add(size::element(&name, 12))
             }
             Some(Pattern::ChildrenInParent) if r.parent == entity => {
                 let children = decision.facts.children;

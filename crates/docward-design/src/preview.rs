@@ -2,7 +2,7 @@
 
 use docward_model::{DesignModel, Entity, Relationship, With, text};
 
-use crate::derive::Question;
+use crate::derive::{self, Question};
 use crate::facts::{Bounds, Facts};
 use crate::layout::{Layout, Origin, Rank, declared, document_bytes, previewed};
 use crate::naming::Naming;
@@ -16,6 +16,7 @@ const SHARE_OF_A_LIST: u64 = 5;
 const CORE_BYTES: u64 = 1_048_576;
 
 /// What a page shows of the newest children.
+#[derive(Clone)]
 struct Shown {
     newest: u64,
     by: Option<String>,
@@ -28,10 +29,9 @@ impl Shown {
     /// What serves several pages at once.
     fn together(pages: &[Self]) -> Option<Self> {
         let first = pages.first()?;
-        let mut all = Self { newest: 0, by: None, fields: first.fields.clone(), rate: 0.0 };
+        let mut all = Self { newest: 0, rate: 0.0, ..first.clone() };
         for page in pages {
             all.newest = all.newest.max(page.newest);
-            all.by = all.by.take().or_else(|| page.by.clone());
             all.rate += page.rate;
             // Without names a page shows all of them, and so does the preview.
             if page.fields.is_empty() {
@@ -46,12 +46,39 @@ impl Shown {
     }
 }
 
-/// Whether a preview of so many, with these fields (none: all of them), has what a read fetches.
-pub(crate) fn answers(newest: u64, fields: &[String], with: &With) -> bool {
-    let enough = with.newest.as_ref().is_some_and(|(wanted, _)| *wanted <= newest);
-    let has_all =
-        || !with.fields.is_empty() && with.fields.iter().all(|wanted| fields.contains(wanted));
-    enough && (fields.is_empty() || has_all())
+/// What says which children are the newest: what a read names, or the one date that a child has. `None` leaves
+/// it to whoever shows them.
+pub(crate) fn order(by: Option<&String>, child: Option<&Entity>) -> Option<String> {
+    by.cloned().or_else(|| child.and_then(date_field))
+}
+
+/// A preview as a parent has it.
+#[derive(Clone, Copy)]
+pub(crate) struct Preview<'p> {
+    pub(crate) newest: u64,
+    pub(crate) by: &'p str,
+    /// None means all.
+    pub(crate) fields: &'p [String],
+}
+
+impl<'p> Preview<'p> {
+    pub(crate) fn of(decision: &'p Decision) -> Option<Self> {
+        decision.patterns.iter().find_map(|pattern| match pattern {
+            Pattern::Subset { newest, by, fields } => Some(Self { newest: *newest, by, fields }),
+            _ => None,
+        })
+    }
+
+    /// Whether it has what a read fetches of the children: so many, in the same order, with these fields.
+    /// `dated` is the one date of a child, which says what is newest where nothing else does.
+    pub(crate) fn answers(&self, with: &With, dated: Option<&str>) -> bool {
+        let Some((newest, by)) = &with.newest else { return false };
+        let same_order = by.as_deref().or(dated).is_none_or(|by| by == self.by);
+        let has_all = || {
+            !with.fields.is_empty() && with.fields.iter().all(|wanted| self.fields.contains(wanted))
+        };
+        *newest <= self.newest && same_order && (self.fields.is_empty() || has_all())
+    }
 }
 
 /// Whether a read shows something that must be current, which is read where it is.
@@ -67,7 +94,7 @@ pub(crate) fn shows_current(relationship: &Relationship, with: &With) -> bool {
 fn fresh(relationship: &Relationship, child: Option<&Entity>, with: &With) -> Vec<String> {
     let all = || child.map(declared).unwrap_or_default().into_iter().map(|field| field.name);
     let wanted = if with.fields.is_empty() { all().collect() } else { with.fields.clone() };
-    let by = with.newest.as_ref().and_then(|(_, by)| by.clone());
+    let by = with.newest.as_ref().and_then(|(_, by)| order(by.as_ref(), child));
     let mut names: Vec<String> = wanted.into_iter().chain(by).collect();
     names.retain(|name| relationship.must_be_current(name));
     names.dedup();
@@ -85,30 +112,52 @@ impl Made {
     ) {
         let child = model.entity(&relationship.child);
         let mut pages = self.shown(model, relationship, child);
-        let Some(all) = Shown::together(&pages) else { return };
-        let Some(by) = all.by.or_else(|| date_field(child?)) else {
+        // Pages that do not say what is newest take the order of the others.
+        let named = pages.iter().find_map(|page| page.by.clone());
+        for page in &mut pages {
+            page.by = page.by.take().or_else(|| named.clone());
+        }
+        if let Some(page) = pages.first()
+            && page.by.is_none()
+        {
             self.questions.push(Question {
                 about: relationship.name.clone(),
                 ask: format!("by which field are the newest `{}` found?", relationship.role()),
                 write: "add `by: createTime` beside `newest`".to_owned(),
             });
             return;
-        };
-        if relationship.must_be_current(&by) {
-            self.say_current(relationship, &[by]);
-            return;
         }
         // One that is too short for a page does not spare it the second read.
-        let most = (bounds.many / SHARE_OF_A_LIST).min(fitting(child, &all.fields, &by, facts));
-        pages.retain(|page| page.newest <= most);
-        if all.newest > most {
+        let most = |page: &Shown| {
+            let by = page.by.as_deref().unwrap_or_default();
+            (bounds.many / SHARE_OF_A_LIST).min(fitting(child, &page.fields, by, facts))
+        };
+        let too_long = pages.iter().filter(|page| page.newest > most(page));
+        if let Some(page) = too_long.max_by_key(|page| page.newest) {
             self.remarks.push(format!(
                 "the newest {} are more than a preview may hold, which is {}: whoever wants so many reads `{}` (GC-06, DM-08.1)",
-                text::count(all.newest),
-                match most {
+                text::count(page.newest),
+                match most(page) {
                     0 => "none, as one alone makes the parent too large".to_owned(),
                     most => text::count(most),
                 },
+                relationship.child
+            ));
+        }
+        pages.retain(|page| page.newest <= most(page));
+        let Some(by) = busiest_order(&pages) else { return };
+        let (mut pages, others): (Vec<Shown>, Vec<Shown>) =
+            pages.into_iter().partition(|page| page.by.as_ref() == Some(&by));
+        // Fields of one page may leave no room for as many as another shows: the one that is read least goes.
+        while let Some(all) = Shown::together(&pages)
+            && all.newest > most(&all)
+            && let Some(least) =
+                (0..pages.len()).min_by(|a, b| pages[*a].rate.total_cmp(&pages[*b].rate))
+        {
+            let page = pages.remove(least);
+            self.remarks.push(format!(
+                "what pages show together is more than a preview may hold: the one of the newest {} reads `{}` (GC-06, DM-08.1)",
+                text::count(page.newest),
                 relationship.child
             ));
         }
@@ -119,6 +168,12 @@ impl Made {
                 "the newest {newest} are shown {rate:.1} times a second and change {arriving:.1} times: a preview would be written more often than read"
             ));
             return;
+        }
+        if let Some(other) = others.iter().find_map(|page| page.by.as_ref()) {
+            self.remarks.push(format!(
+                "a preview has one order, which is that of `{by}`: pages in the order of `{other}` read `{}` (PT-subset.1)",
+                relationship.child
+            ));
         }
         self.patterns.push(Pattern::Subset { newest, by, fields });
     }
@@ -132,7 +187,10 @@ impl Made {
     ) -> Vec<Shown> {
         let mut shown = Vec::new();
         let mut current: Vec<String> = Vec::new();
-        for read in model.reads.iter().filter(|read| read.from == relationship.parent) {
+        for read in &model.reads {
+            if !derive::comes_by_parent(model, read, relationship) {
+                continue;
+            }
             for with in read.with.iter().filter(|with| with.relationship == relationship.name) {
                 let Some((newest, by)) = &with.newest else { continue };
                 let fresh = fresh(relationship, child, with);
@@ -142,7 +200,7 @@ impl Made {
                 }
                 shown.push(Shown {
                     newest: *newest,
-                    by: by.clone(),
+                    by: order(by.as_ref(), child),
                     fields: with.fields.clone(),
                     rate: read.per_second,
                 });
@@ -166,6 +224,16 @@ impl Made {
             relationship.child
         ));
     }
+}
+
+/// The order in which most of what pages show is read.
+fn busiest_order(pages: &[Shown]) -> Option<String> {
+    let rate = |by: &String| -> f64 {
+        let same = pages.iter().filter(|page| page.by.as_ref() == Some(by));
+        same.map(|page| page.rate).sum()
+    };
+    let orders = pages.iter().filter_map(|page| page.by.as_ref());
+    orders.reduce(|a, b| if rate(b) > rate(a) { b } else { a }).cloned()
 }
 
 /// How many of the newest fit beside what the parent has, at the 99th percentile.
@@ -218,12 +286,14 @@ pub(crate) fn trim(
     }
 }
 
-/// The longest preview that a page of the parent shows, of those that fit.
+/// The longest list of those that a preview is for, of those that fit.
 fn longest(model: &DesignModel, decision: &Decision, room: u64) -> u64 {
-    let of_parent = model.reads.iter().filter(|read| read.from == decision.parent);
-    let shown = of_parent
-        .flat_map(|read| &read.with)
-        .filter(|with| with.relationship == decision.relationship)
+    let Some(preview) = Preview::of(decision) else { return 0 };
+    let dated = model.entity(&decision.child).and_then(date_field);
+    let answers = |with: &With| preview.answers(with, dated.as_deref());
+    let along = model.reads.iter().flat_map(|read| &read.with);
+    let shown = along
+        .filter(|with| with.relationship == decision.relationship && answers(with))
         .filter_map(|with| with.newest.as_ref().map(|(newest, _)| *newest));
     shown.filter(|newest| *newest <= room).max().unwrap_or(0)
 }

@@ -239,14 +239,15 @@ fn fetched(layout: &Layout<'_>, collection: &CollectionPlan) -> Vec<(f64, Found)
         }
         for read in &layout.model.reads {
             let mut along = read.with.iter().filter(|with| with.relationship == r.name);
-            // Between two of an entity, reads look from the parent to its children.
-            let is_from_parent = read.from != r.child || r.parent == r.child;
-            if r.child == collection.entity && is_from_parent {
+            let by_parent = crate::derive::comes_by_parent(layout.model, read, r);
+            if r.child == collection.entity && by_parent {
                 let summed = read.sums.iter().any(|(of, _)| *of == r.name);
                 let counted = read.counts.contains(&r.name)
                     && !matches!(held, Pattern::ChildrenInParent | Pattern::Junction);
                 let worked_out = (summed || counted) && !decision.keeps(read);
-                if worked_out || along.clone().any(|with| !decision.spares(with, true)) {
+                if worked_out
+                    || along.clone().any(|with| !decision.spares(layout.model, with, true))
+                {
                     let by = match held {
                         Pattern::ParentInChild | Pattern::Tree => Found::Holder(r.parent.clone()),
                         Pattern::ChildrenInParent | Pattern::Junction => Found::Id,
@@ -255,8 +256,8 @@ fn fetched(layout: &Layout<'_>, collection: &CollectionPlan) -> Vec<(f64, Found)
                     found.push((read.per_second, by));
                 }
             } else if r.parent == collection.entity
-                && read.from == r.child
-                && along.any(|with| !decision.spares(with, false))
+                && !by_parent
+                && along.any(|with| !decision.spares(layout.model, with, false))
             {
                 let by = match held {
                     Pattern::ChildrenInParent => Found::Listed,

@@ -213,7 +213,8 @@ fn field_line(profile: &Profile, field: &Field, unique: bool, depth: usize) -> S
             more.push(format!("fields: {{{}}}", inside.join(", ")));
         }
     }
-    if field.presence() < 0.999 {
+    // What some documents lack, or have as null, no document must have.
+    if field.presence() < 1.0 || field.types.of(BsonType::Null) > 0 {
         more.push("required: false".to_owned());
     }
     if unique {

@@ -129,12 +129,18 @@ impl Writer<'_> {
         if field.name == "v" && field.origin == Origin::Pattern("attribute") {
             return made;
         }
-        made.insert("bsonType", types(accepted(field.kind)));
+        // What a document may lack it may have as null: applications write either.
+        let may_be_null = field.origin == Origin::Own && !field.required && field.kinds.is_none();
+        let mut kinds = accepted(field.kind).to_vec();
+        kinds.extend(may_be_null.then_some("null"));
+        made.insert("bsonType", types(&kinds));
         if let Some(note) = field.origin.note() {
             made.insert("description", note);
         }
-        let listed: Vec<Bson> = field.values.iter().filter_map(|v| listed(field.kind, v)).collect();
+        let mut listed: Vec<Bson> =
+            field.values.iter().filter_map(|v| listed(field.kind, v)).collect();
         if !listed.is_empty() && field.kind != BsonType::Array {
+            listed.extend(may_be_null.then_some(Bson::Null));
             made.insert("enum", listed);
         }
         if is_count(field) {

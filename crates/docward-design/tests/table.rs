@@ -13,4 +13,5 @@ mod previews;
 mod questions;
 mod series;
 mod shards;
+mod sides;
 mod turns;

@@ -8,16 +8,17 @@ mod plans;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use docward_model::{BsonType, DesignModel, DesignRead, Relationship};
+use docward_model::{BsonType, DesignModel, DesignRead, Relationship, With};
 
 use crate::capacity::{KeyPart, index_bytes};
 use crate::compare::Way;
 use crate::decide::Choice;
 use crate::documents::{Documents, Fields};
-use crate::layout::{Figure, Layout, Origin, Planned, Rank, Ranked, document_bytes};
-use crate::pattern::Pattern;
+use crate::layout::{Figure, Layout, Origin, Planned, Rank, Ranked, WAY_DOWN, document_bytes};
+use crate::pattern::{Pattern, date_field};
 use crate::plan::{Decision, Design};
-use crate::{Naming, quantile, size};
+use crate::preview::Preview;
+use crate::{Naming, derive, quantile, size};
 
 pub use plans::{Act, Fetch, Link, ReadPlan, WritePlan};
 
@@ -53,8 +54,8 @@ pub struct Predictor {
     shared: bool,
     /// The newest children in the parent, each with its id in front.
     pub preview: Option<Planned>,
-    /// Fields of a child that the preview shows; none means all.
-    shows: Vec<String>,
+    /// What the preview shows of the newest, and the one date of a child.
+    shows: Option<Shows>,
     /// What the parent counts and sums.
     pub figures: Vec<(Figure, Planned)>,
     /// The field of a child that says which is newest; the id when there is none.
@@ -73,6 +74,22 @@ pub struct Predictor {
     packed: Option<Packed>,
     /// The documents that parents are part of.
     home: Option<Home>,
+}
+
+/// A preview, apart from its decision.
+#[derive(Clone, Debug, PartialEq)]
+struct Shows {
+    newest: u64,
+    by: String,
+    fields: Vec<String>,
+    dated: Option<String>,
+}
+
+impl Shows {
+    fn answers(&self, with: &With) -> bool {
+        let Self { newest, by, fields, dated } = self;
+        Preview { newest: *newest, by, fields }.answers(with, dated.as_deref())
+    }
 }
 
 /// Children that are readings of a bucket.
@@ -97,6 +114,10 @@ pub(crate) struct Home {
     pub(crate) parents: f64,
     /// Entities on the way down to the parent, and how many parents one of each has typically.
     pub(crate) above: Vec<(String, u64)>,
+    /// Whether parents have ids there without the relationship.
+    pub(crate) has_ids: bool,
+    /// Children of a typical parent.
+    pub(crate) children: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,7 +152,7 @@ pub fn predictors(
     let layout = Layout { model, decisions: &design.decisions, advice: &design.entities, naming };
     let documents = Documents::new(&layout);
     if !relationship.is_shared() {
-        return all(&documents, relationship, decision);
+        return all(&documents, relationship, decision, true);
     }
     let base = Base::new(&documents, relationship, decision);
     let embeds = decision.choice == Some(Choice::Embed);
@@ -151,16 +172,16 @@ pub(crate) fn all(
     documents: &Documents<'_>,
     relationship: &Relationship,
     decision: &Decision,
+    measured: bool,
 ) -> Vec<Predictor> {
     let chosen = crate::compare::chosen(decision);
-    let subset = decision.patterns.iter().any(|p| matches!(p, Pattern::Subset { .. }));
+    let subset = Preview::of(decision).is_some();
     let mut ways = vec![Way::Embed, Way::Reference];
     if subset {
         ways.push(Way::Hybrid);
     }
     ways.sort_by_key(|way| *way != chosen);
-    // Copies that are not looked for have no ids in the design; what is measured changes each by its id.
-    let base = Base { names_copies: false, ..Base::new(documents, relationship, decision) };
+    let base = Base { measured, ..Base::new(documents, relationship, decision) };
     let made = ways.into_iter().map(|way| base.predictor(way, base.link));
     made.map(|made| Predictor { chosen: made.way == chosen, ..made }).collect()
 }
@@ -176,8 +197,9 @@ struct Base<'a, 'm> {
     newest_by: Option<String>,
     looked_up: bool,
     found_by_child: bool,
-    /// Whether copies of a child that several parents share have its id.
-    names_copies: bool,
+    /// Whether it is for a measurement, which finds and changes each embedded child by its id; in a design only
+    /// those have one that are asked for by it.
+    measured: bool,
     roots: Arc<BTreeMap<String, u64>>,
     /// Bytes of a parent, and of a child.
     bytes: (Ranked, Ranked),
@@ -210,7 +232,7 @@ impl<'a, 'm> Base<'a, 'm> {
         let found_by_child = model.reads.iter().any(|read| {
             let wanted = read.with.iter().any(|with| with.relationship == relationship.name);
             read.from == relationship.parent && names_role(read, relationship.role())
-                || read.from == relationship.child && wanted
+                || wanted && !derive::comes_by_parent(model, read, relationship)
         });
         let link = Link::of(relationship, decision);
         Self {
@@ -223,7 +245,7 @@ impl<'a, 'm> Base<'a, 'm> {
             newest_by,
             looked_up,
             found_by_child,
-            names_copies: true,
+            measured: true,
             roots: documents.roots(),
             bytes,
         }
@@ -231,11 +253,11 @@ impl<'a, 'm> Base<'a, 'm> {
 
     fn predictor(&self, way: Way, link: Link) -> Predictor {
         let Self { layout, relationship, decision, .. } = self;
-        let subset = subset(decision);
+        let subset = Preview::of(decision);
         let entity = layout.model.entity(&relationship.child);
         let children = decision.facts.children;
         let preview = subset.filter(|_| way == Way::Hybrid).zip(entity).map(
-            |((newest, by, fields), child)| {
+            |(Preview { newest, by, fields }, child)| {
                 layout.newest(relationship, child, (newest, by, fields), children)
             },
         );
@@ -294,8 +316,8 @@ impl<'a, 'm> Base<'a, 'm> {
         };
         // Embedded children that nobody asks for by an id have none.
         let nameless = way == Way::Embed
-            && !(relationship.is_shared() && (self.names_copies || self.found_by_child))
-            && !self.looked_up
+            && !(self.measured && (relationship.is_shared() || self.looked_up))
+            && !(relationship.is_shared() && self.found_by_child)
             && !layout.has_part_id(relationship);
         let (child, child_bytes) = if nameless {
             let rest = self.child.iter().filter(|field| field.origin != Origin::Id);
@@ -308,7 +330,12 @@ impl<'a, 'm> Base<'a, 'm> {
         let sizes = Sizes {
             parent: self.bytes.0,
             child: child_bytes,
-            own_child: self.bytes.1.at(Rank::Mean) + named + copies.as_ref().map_or(0, beside),
+            own_child: self
+                .bytes
+                .1
+                .at(Rank::Mean)
+                .saturating_add(named)
+                .saturating_add(copies.as_ref().map_or(0, beside)),
             preview: preview.as_ref().map(|list| Ranked::of(&list.fields)).unwrap_or_default(),
             held: match held.as_slice() {
                 [list] if list.kind == BsonType::Array => match list.element {
@@ -334,7 +361,12 @@ impl<'a, 'm> Base<'a, 'm> {
             parents,
             shared: relationship.is_shared(),
             preview,
-            shows: subset.map(|(_, _, fields)| fields.clone()).unwrap_or_default(),
+            shows: subset.filter(|_| way == Way::Hybrid).map(|subset| Shows {
+                newest: subset.newest,
+                by: subset.by.to_owned(),
+                fields: subset.fields.to_vec(),
+                dated: entity.and_then(date_field),
+            }),
             figures,
             newest_by: self.newest_by.clone(),
             looked_up: self.looked_up,
@@ -353,13 +385,6 @@ impl<'a, 'm> Base<'a, 'm> {
             child,
         }
     }
-}
-
-fn subset(decision: &Decision) -> Option<(u64, &String, &Vec<String>)> {
-    decision.patterns.iter().find_map(|pattern| match pattern {
-        Pattern::Subset { newest, by, fields } => Some((*newest, by, fields)),
-        _ => None,
-    })
 }
 
 impl Predictor {
@@ -445,15 +470,20 @@ impl Predictor {
     /// embedded in.
     fn document_bytes(&self, children: u64) -> f64 {
         let parent = self.parent_bytes(children, Rank::Mean) as f64;
-        self.around_parent(parent)
+        let Some(home) = &self.home else { return parent };
+        // Those beside it are as parents are.
+        let typical = self.parent_bytes(home.children, Rank::Mean) as f64;
+        self.around_parent(typical) + parent - typical
     }
 
     /// Bytes of the document around parents of so many bytes.
     pub(crate) fn around_parent(&self, parent: f64) -> f64 {
         let own = self.sizes.parent.at(Rank::Mean) as f64;
-        self.home
-            .as_ref()
-            .map_or(parent, |home| home.bytes.at(Rank::Mean) as f64 + home.parents * (parent - own))
+        let Some(home) = &self.home else { return parent };
+        // Children that name their parent give it an id.
+        let is_named = self.way != Way::Embed && self.link == Link::ParentId && !home.has_ids;
+        let id = if is_named { size::element("_id", 12) as f64 } else { 0.0 };
+        home.bytes.at(Rank::Mean) as f64 + home.parents * (parent - own + id)
     }
 
     /// Parents that are reached by one document that a read begins with.
@@ -478,10 +508,22 @@ impl Predictor {
     }
 
     /// Indexes that an own child has an entry in: the one on `_id`, which a time series does not have, and
-    /// the one on the parent's id unless the parent lists its children.
+    /// the one on the parent's id, or on the list of its own in the parent. A child in a tree has an entry for each
+    /// of those above it.
     fn own_indexes(&self) -> f64 {
         let own = f64::from(!self.packed.is_some_and(|packed| packed.is_native));
-        own + f64::from(self.link != Link::ChildIds)
+        let above = if self.is_tree() { WAY_DOWN.p50 as f64 } else { 0.0 };
+        own + f64::from(self.link != Link::ChildIds || self.indexes_list()) + above
+    }
+
+    /// Whether entities lie above and below each other: each lists all above it.
+    fn is_tree(&self) -> bool {
+        self.names.1 == self.names.2 && !self.shared
+    }
+
+    /// Whether ids that parents list have an index: parents are found by them, or no child is in two.
+    pub fn indexes_list(&self) -> bool {
+        self.found_by_child || !self.shared && self.home.is_none()
     }
 
     /// Children that have an index entry together.
@@ -540,9 +582,10 @@ impl Predictor {
                 let by = by.and_then(|by| self.child.iter().find(|field| field.name == *by));
                 let by = by.map(|by| KeyPart::of(by.kind, by.bytes.0, links));
                 let parts: Vec<KeyPart> = std::iter::once(id(parents)).chain(by).collect();
-                index_bytes(&parts, links)
+                let above = if self.is_tree() { links * WAY_DOWN.p50 as f64 } else { 0.0 };
+                index_bytes(&parts, links) + index_bytes(&[id(parents)], above)
             }
-            (_, Link::ChildIds) if self.found_by_child => index_bytes(&[id(children)], links),
+            (_, Link::ChildIds) if self.indexes_list() => index_bytes(&[id(children)], links),
             (_, Link::ChildIds) => 0.0,
             (_, Link::ParentIds) => index_bytes(&[id(parents)], links),
             // No pair twice, and from the other side.

@@ -5,7 +5,6 @@ use docward_model::{DesignRead, DesignWrite, With};
 use super::{Act, Fetch, Link, Predictor, ReadPlan, WritePlan, is_by, names_role};
 use crate::compare::{OperationCost, Way};
 use crate::layout::{Figure, Planned};
-use crate::preview::answers;
 
 impl Predictor {
     /// How a read is done; `None` when it reaches the two from elsewhere.
@@ -20,19 +19,7 @@ impl Predictor {
             if self.is_shared() && !asked && names_role(read, &self.role) {
                 return Some(ReadPlan::ParentsOf { limit: read.limit });
             }
-            let elsewhere = self.way != Way::Embed;
-            let fetch = match with {
-                Some(with) if elsewhere => self.fetch(with),
-                _ => Fetch::Nothing,
-            };
-            let listed = self.link == Link::ChildIds;
-            let count = elsewhere && !listed && !self.counts() && read.counts.contains(name);
-            let summed = read.sums.iter().find(|(of, field)| {
-                let kept = |(figure, _): &(Figure, Planned)| matches!(figure, Figure::Sum(of) if of == field);
-                of == name && elsewhere && !self.figures.iter().any(kept)
-            });
-            let sums = summed.map(|(_, field)| field.clone());
-            return Some(ReadPlan::Parents { roots, fetch, count, sums });
+            return Some(self.plan_from_parents(read));
         }
         if read.from != *child {
             return None;
@@ -48,6 +35,26 @@ impl Predictor {
         })
     }
 
+    /// How a read that is at parents gets what it wants of their children.
+    fn plan_from_parents(&self, read: &DesignRead) -> ReadPlan {
+        let name = &self.names.0;
+        let elsewhere = self.way != Way::Embed;
+        let with = read.with.iter().find(|with| with.relationship == *name);
+        let fetch = match with {
+            Some(with) if elsewhere => self.fetch(with),
+            _ => Fetch::Nothing,
+        };
+        let listed = self.link == Link::ChildIds;
+        let count = elsewhere && !listed && !self.counts() && read.counts.contains(name);
+        let summed = read.sums.iter().find(|(of, field)| {
+            let kept =
+                |(figure, _): &(Figure, Planned)| matches!(figure, Figure::Sum(of) if of == field);
+            of == name && elsewhere && !self.figures.iter().any(kept)
+        });
+        let sums = summed.map(|(_, field)| field.clone());
+        ReadPlan::Parents { roots: self.roots_of(read), fetch, count, sums }
+    }
+
     /// Whether a child does not have all that is wanted of its parent.
     fn wants_parent(&self, with: &With) -> bool {
         let copied = |field: &String| {
@@ -57,22 +64,16 @@ impl Predictor {
     }
 
     /// How a read that begins with neither of the two gets at them by other relationships; whether it
-    /// reaches the parent, the child, and the parent without this relationship.
+    /// reaches the parent, the child, and comes by the parent.
     pub(crate) fn plan_from_elsewhere(
         &self,
         read: &DesignRead,
-        (parent, child, parent_first): (bool, bool, bool),
+        (parent, child, by_parent): (bool, bool, bool),
     ) -> Option<ReadPlan> {
         let roots = self.roots_of(read);
         let with = read.with.iter().find(|with| with.relationship == self.names.0);
-        let fetch = match with {
-            Some(with) if self.way != Way::Embed && child => self.fetch(with),
-            _ => Fetch::Nothing,
-        };
         match (parent, child) {
-            (true, _) if parent_first || !child => {
-                Some(ReadPlan::Parents { roots, fetch, count: false, sums: None })
-            }
+            (true, _) if by_parent || !child => Some(self.plan_from_parents(read)),
             (parent, true) => {
                 let wanted = with.is_none_or(|with| self.wants_parent(with));
                 Some(ReadPlan::Children { roots, parent: parent && wanted })
@@ -94,7 +95,7 @@ impl Predictor {
         match &with.newest {
             _ if covered && self.link == Link::ChildIds => Fetch::Nothing,
             _ if covered && self.link == Link::Pairs => Fetch::Pairs,
-            Some(_) if self.preview.is_some() && answers(self.shown(), &self.shows, with) => {
+            Some(_) if self.shows.as_ref().is_some_and(|shows| shows.answers(with)) => {
                 Fetch::Nothing
             }
             Some((newest, _)) => Fetch::Newest(*newest),

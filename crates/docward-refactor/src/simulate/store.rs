@@ -117,7 +117,7 @@ impl<'p> Store<'p> {
         }
         database.create_collection(self.children.name()).await?;
         if self.way.link == Link::ChildIds {
-            if self.way.found_by_child {
+            if self.way.indexes_list() {
                 self.parents.create_index(index(doc! { self.maker.listed_path(): 1 })).await?;
             }
             return Ok(());

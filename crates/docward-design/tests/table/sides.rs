@@ -1,0 +1,175 @@
+//! From which side reads come to a relationship, and what that costs them (CK-9, PT-extref.1, PT-subset.1).
+
+use docward_design::{OperationCost, Pattern, Way};
+
+use crate::common::{Case, of};
+
+const LIFE: &str = "lifecycle: {growth: 1k/year, kept: forever}";
+
+#[track_caller]
+fn read<'c>(case: &'c Case, relationship: &str, way: Way, name: &str) -> &'c OperationCost {
+    let ways = &case.decision(relationship).alternatives;
+    let way = ways.iter().find(|one| one.way == way).unwrap();
+    way.operations.iter().find(|cost| cost.name == name).unwrap()
+}
+
+fn reviews(text: &str, page: &str, best: &str) -> Case {
+    of(&format!(
+        "entities:
+  product: {{count: 90k, {LIFE}, fields: {{name: {{type: string, bytes: 30}}}}}}
+  review: {{count: 50M, {LIFE}, fields: {{createTime: date, helpful: int, text: {{type: string, bytes: {text}}}}}}}
+relationships:
+  product.reviews: {{child: review, children: {{p50: 400, p95: 900, p99: 5k, max: 90k}}, growth: endless}}
+reads:
+  page: {{from: product, where: [_id], with: {{product.reviews: {{{page}}}}}, rate: 900/s}}
+  best: {{from: product, where: [_id], with: {{product.reviews: {{{best}}}}}, rate: 800/s}}
+writes:
+  w: {{insert: review, rate: 1/s}}
+  x: {{insert: product, rate: 1/h}}
+"
+    ))
+}
+
+#[test]
+fn pt_subset_1_ck_9_ck_12_a_preview_answers_pages_of_its_order_alone() {
+    let case = reviews("200", "newest: 5, by: createTime", "newest: 5, by: helpful");
+    assert!(
+        matches!(&case.patterns("product.reviews")[1], Pattern::Subset { by, .. } if by == "createTime")
+    );
+    assert_eq!(read(&case, "product.reviews", Way::Hybrid, "page").documents, 1.0);
+    assert_eq!(read(&case, "product.reviews", Way::Hybrid, "best").documents, 6.0);
+    assert_eq!(case.check("CK-9"), (Some(false), "more than one document: `best`"));
+    let indexes = case.indexes("review");
+    assert!(indexes.contains(&"{ productId: 1, helpful: -1 }".to_owned()), "{indexes:?}");
+    assert_eq!(case.check("CK-12").0, Some(true));
+}
+
+#[test]
+fn pt_subset_1_large_fields_of_one_page_leave_the_preview_of_another() {
+    let page = "newest: 12, by: createTime, fields: [helpful]";
+    let case = reviews("100 KB", page, "newest: 50, by: createTime, fields: [text]");
+    assert!(matches!(&case.patterns("product.reviews")[1], Pattern::Subset { newest: 12, .. }));
+    assert_eq!(read(&case, "product.reviews", Way::Hybrid, "page").documents, 1.0);
+    assert!(case.find("product", "recentReviews.text").is_none());
+}
+
+#[test]
+fn pt_extref_1_ck_9_fields_of_children_are_not_copied_into_them() {
+    let case = of(&format!(
+        "entities:
+  board: {{count: 30k, {LIFE}, fields: {{slug: {{type: string, bytes: 20, unique: true}}}}}}
+  column: {{{LIFE}, fields: {{heading: {{type: string, bytes: 40}}}}}}
+  card: {{count: 24M, {LIFE}, fields: {{title: {{type: string, bytes: 40}}, html: {{type: string, bytes: 300}}}}}}
+relationships:
+  board.columns: {{child: column, children: 8, growth: bounded}}
+  column.cards: {{child: card, children: {{p50: 100, p95: 200, p99: 2000, max: 9k}}, growth: endless}}
+reads:
+  board: {{from: board, where: [slug], with: {{board.columns: all, column.cards: [title]}}, rate: 500/s}}
+  card: {{from: card, where: [_id], rate: 9/s}}
+writes:
+  author: {{insert: [board, column], rate: 30/h}}
+  add: {{insert: card, rate: 30/h}}
+"
+    ));
+    assert_eq!(case.named("column.cards"), ["parent-id-in-child"]);
+    assert!(case.find("card", "column").is_none());
+    assert_eq!(case.check("CK-9"), (Some(false), "more than one document: `board`"));
+}
+
+#[test]
+fn er_x_1_sums_that_are_worked_out_are_read_also_from_elsewhere() {
+    let case = of(&format!(
+        "entities:
+  poll: {{count: 10k, {LIFE}, fields: {{title: {{type: string, bytes: 40}}}}}}
+  option: {{{LIFE}, fields: {{text: {{type: string, bytes: 30}}}}}}
+  vote: {{count: 4M, {LIFE}, fields: {{weight: int}}}}
+relationships:
+  poll.options: {{child: option, children: 4, growth: bounded}}
+  option.votes: {{child: vote, children: {{p50: 100, p95: 1k, p99: 9k, max: 90k}}, growth: endless}}
+reads:
+  poll: {{from: poll, where: [_id], with: [poll.options], sum: {{option.votes: weight}}, rate: 5000/s}}
+writes:
+  author: {{insert: [poll, option], rate: 30/h}}
+  vote: {{insert: vote, rate: 900/s}}
+"
+    ));
+    let poll = read(&case, "option.votes", Way::Reference, "poll");
+    assert_eq!(poll.documents, 401.0);
+    // One document has one size, whichever table tells it.
+    let (here, there) = (
+        poll.bytes - read(&case, "option.votes", Way::Reference, "vote").bytes * 400.0,
+        read(&case, "poll.options", Way::Embed, "poll").bytes,
+    );
+    assert!((here - there).abs() < 10.0, "{here} {there}");
+}
+
+#[test]
+fn er_x_1_insert_or_update_is_each_half_of_the_time() {
+    let placed = |write: &str| {
+        let case = of(&format!(
+            "entities:
+  order: {{count: 10k, {LIFE}, fields: {{no: int}}}}
+  item: {{count: 200k, {LIFE}, fields: {{sku: int}}}}
+relationships:
+  order.items: {{child: item, children: 20, growth: bounded}}
+reads:
+  order: {{from: order, where: [_id], with: [order.items], rate: 9/s}}
+writes:
+  place: {{{write}, rate: 3/s}}
+"
+        ));
+        let cost = read(&case, "order.items", Way::Reference, "place");
+        (cost.documents, cost.entries)
+    };
+    let (documents, entries) = placed("insert: [order, item]");
+    assert_eq!(documents, 21.0);
+    assert_eq!(placed("update: [order, item]"), (2.0, 0.0));
+    assert_eq!(placed("insert: [order, item], update: [order, item]"), (11.5, entries / 2.0));
+}
+
+#[test]
+fn er_x_1_what_is_inserted_with_its_parent_is_there() {
+    let case = of(&format!(
+        "entities:
+  cook: {{count: 10k, {LIFE}, fields: {{name: string}}}}
+  recipe: {{count: 3k, {LIFE}, fields: {{text: {{type: string, bytes: 4 KB}}}}}}
+relationships:
+  cook.recipes: {{child: recipe, children: {{p50: 0, p95: 3, p99: 20, max: 900}}, growth: endless}}
+reads:
+  recipe: {{from: recipe, where: [_id], rate: 9/s}}
+  cook: {{from: cook, where: [_id], rate: 9/s}}
+writes:
+  w: {{insert: [cook, recipe], rate: 1/min}}
+"
+    ));
+    let written = read(&case, "cook.recipes", Way::Reference, "w");
+    assert_eq!(written.documents, 2.0);
+    assert!(written.bytes > 4096.0, "{}", written.bytes);
+}
+
+#[test]
+fn ck_10_ck_11_ck_12_nothing_declared_is_not_known() {
+    let case = of("entities: {a: {fields: {x: int}}}");
+    for id in ["CK-10", "CK-11", "CK-12"] {
+        assert_eq!(case.check(id).0, None, "{id}");
+    }
+}
+
+#[test]
+fn dm_05_4_sizes_have_an_upper_end() {
+    let text = "entities: {a: {fields: {x: {type: string, bytes: 18446744073709551614}}}}";
+    let faults = docward_design::read("m.yaml", text).unwrap_err();
+    assert!(faults[0].to_string().contains("no more than 1024 GB"), "{}", faults[0]);
+}
+
+#[test]
+fn dm_09_6_what_may_be_missing_may_be_null() {
+    let case =
+        of("entities: {a: {fields: {x: {type: string, required: false, values: [p, q]}, y: int}}}");
+    let made = docward_design::validator::validator(&case.model, case.collection("a")).unwrap();
+    let fields = made.get_document("$jsonSchema").unwrap().get_document("properties").unwrap();
+    let x = fields.get_document("x").unwrap();
+    assert_eq!(x.get_array("bsonType").unwrap().len(), 2, "{x}");
+    assert_eq!(x.get_array("enum").unwrap().last(), Some(&bson::Bson::Null), "{x}");
+    assert!(!fields.get_document("y").unwrap().to_string().contains("null"));
+}
