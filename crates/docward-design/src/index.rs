@@ -11,7 +11,7 @@ use crate::aging::{bucket_aging, coming, cooling};
 use crate::collection::{CollectionPlan, Purpose};
 use crate::facts::Kind;
 use crate::layout::{Layout, Origin, Planned, at_path};
-use crate::pattern::{Pattern, Window, date_field, newest_date};
+use crate::pattern::{Pattern, Window, newest_date};
 use crate::plan::Decision;
 use crate::{derive, preview};
 

@@ -540,12 +540,15 @@ pub(crate) fn drop_needless_copies(model: &DesignModel, decisions: &mut [Decisio
         }
         let mut without = decision.clone();
         without.patterns.retain(|pattern| !copies(pattern));
-        let (parent, child) = (&decision.parent, &decision.child);
-        let reads = model.reads.iter().filter(|read| read.from != *child || parent == child);
-        let mut along = reads
+        let Some(relationship) = model.relationship(&decision.relationship) else { continue };
+        let by_parent = |read: &&DesignRead| derive::comes_by_parent(model, read, relationship);
+        let mut along = model
+            .reads
+            .iter()
+            .filter(by_parent)
             .flat_map(|read| &read.with)
             .filter(|with| with.relationship == decision.relationship);
-        if along.all(|with| without.spares(with, true)) {
+        if along.all(|with| without.spares(model, with, true)) {
             decision.patterns = without.patterns;
         }
     }
