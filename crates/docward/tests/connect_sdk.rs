@@ -377,7 +377,7 @@ fn sdk_all_3_sdk_all_4_rust() {
             "--ignored",
             "--exact",
             "--nocapture",
-            "rust_stream",
+            "connect_sdk::rust_stream",
             "--test-threads=1",
             "--",
         ]);

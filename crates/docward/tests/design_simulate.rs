@@ -234,9 +234,9 @@ fn gc_07_a_parent_that_lists_its_children_grows_by_their_ids() {
     assert_eq!(relationship["verdict"], "reference");
     let way = &relationship["ways"][0];
     assert_eq!(way["way"], "reference");
-    // An id of the list takes 12 bytes and its place; no index is needed to find what is listed.
+    // An id of the list takes 12 bytes and its place; the index sees to it that nothing is listed twice.
     assert!(way["parentBytes"]["p50"]["measured"].as_f64().unwrap() > 300.0, "{way:#}");
-    assert_eq!(way["indexBytes"]["measured"], 0.0);
+    assert!(way["indexBytes"]["measured"].as_f64().unwrap() > 0.0, "{way:#}");
     assert_predicted(&report);
 }
 
