@@ -12,6 +12,7 @@ mod clash;
 mod collection;
 mod compare;
 mod decide;
+mod deciding;
 mod derive;
 mod documents;
 pub mod emit;

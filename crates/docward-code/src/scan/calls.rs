@@ -11,6 +11,7 @@ use docward_model::code::{
 use super::{
     Scan, handlers,
     ir::{Call, Entry, Expr, Key, Kind, ScopeId, StatementKind},
+    loaded::mentions_path,
 };
 
 const WRITES: [&str; 29] = [
@@ -457,7 +458,7 @@ impl<'u, 't> Scan<'u, 't> {
             let Some(call) = expr.call() else { return };
             let is_given = call.args.iter().any(|arg| {
                 let is_named = variable.is_some_and(|variable| {
-                    self.outer_function(at) == function && mentions_name(&arg.value, variable)
+                    self.outer_function(at) == function && mentions_path(&arg.value, variable)
                 });
                 is_within(&arg.value) || is_named
             });
@@ -529,12 +530,6 @@ fn base_name<'t>(expr: &Expr<'t>) -> Option<&'t str> {
         Kind::Call(call) => base_name(call.receiver()?),
         _ => None,
     }
-}
-
-fn mentions_name(expr: &Expr<'_>, name: &str) -> bool {
-    let mut found = false;
-    expr.visit(&mut |inner| found |= matches!(inner.kind, Kind::Name(other) if other == name));
-    found
 }
 
 /// Whether an expression is a whole amount, by what makes it: `price * 100`, `toCents(price)`, `parseInt(price)`.

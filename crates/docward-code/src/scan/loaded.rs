@@ -408,9 +408,7 @@ impl<'u, 't> Scan<'u, 't> {
         for (scope, at, root, path, change) in found {
             let text = self.function_text(self.outer_function(scope));
             let has_session = text.contains("session }") || text.contains(".session(session)");
-            if self.is_counted_by_server(&path, scope)
-                || (has_session && self.is_of_transaction(text))
-            {
+            if self.is_counted_by_server(&path, scope) || (has_session && is_of_transaction(text)) {
                 continue;
             }
             if let Some(collection) = self.loaded_from(&root, at, scope) {
@@ -723,17 +721,7 @@ impl Scan<'_, '_> {
             Kind::Name(name) => matches!(*name, "session" | "opts"),
             _ => false,
         });
-        has_session && self.is_of_transaction(self.function_text(function))
-    }
-
-    /// Whether a function begins a transaction (`runInTransaction(…)` of the project's own, too), or reads with the
-    /// session it has to be given. One that may be left out proves nothing.
-    fn is_of_transaction(&self, text: &str) -> bool {
-        let begins = text.to_ascii_lowercase().contains("transaction(");
-        let may_lack = ["session = null", "session = undefined", "session = None", "session?:"]
-            .iter()
-            .any(|word| text.contains(word));
-        begins || (text.contains(".session(session)") && !may_lack)
+        has_session && is_of_transaction(self.function_text(function))
     }
 
     /// Whether `User.objects` are rows of a relational database: its class is one of Django's own models, or the
@@ -874,6 +862,19 @@ fn takes_one_out(arguments: &str) -> bool {
     arguments
         .rsplit_once(',')
         .is_some_and(|(first, count)| first.trim() != "0" && count.trim() == "1")
+}
+
+/// Whether a function begins a transaction (`runInTransaction(…)` of the project's own, too; `new Transaction(…)` is a
+/// document), or reads with the session it has to be given. One that may be left out proves nothing.
+fn is_of_transaction(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase().replace('_', "");
+    let begins = ["with", "start", "begin", "in", "run", "use"]
+        .iter()
+        .any(|verb| lower.contains(&format!("{verb}transaction(")));
+    let may_lack = ["session = null", "session = undefined", "session = None", "session?:"]
+        .iter()
+        .any(|word| text.contains(word));
+    begins || (text.contains(".session(session)") && !may_lack)
 }
 
 pub(super) fn mentions_path(expr: &Expr<'_>, path: &str) -> bool {

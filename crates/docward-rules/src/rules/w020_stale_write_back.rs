@@ -355,6 +355,10 @@ mod tests {
         );
         assert_eq!(check("W020", &given).len(), 0);
         assert_eq!(check("W020", &given.replace("(id, session)", "(id, session = null)")).len(), 1);
+        let optional = given.replace("(id, session)", "(id, session = null)");
+        let entry = optional
+            .replace("count -= 1;", "count -= 1; await new Transaction({ id }).save({ session });");
+        assert_eq!(check("W020", &entry).len(), 1, "a document of that name begins nothing");
         let set = format!(
             "{head}async function f(id) {{ await conn.startSession().withTransaction(async (session) => {{ const stock = await Stock.findOne({{ id }}, null, {{ session }}); await Stock.findByIdAndUpdate(id, {{ $set: {{ count: stock.count - 1 }} }}, {{ new: true, session }}); }}); }}"
         );
