@@ -104,22 +104,19 @@ impl Entry {
 
     fn questions(&self, asked: Asked) -> Vec<Question> {
         let Namespace { database, collection } = &self.namespace;
-        let aggregate = |stage: Document| {
-            let rest = doc! { "aggregate": collection, "pipeline": [stage], "cursor": {} };
-            (database.clone(), Read::Aggregate, rest)
-        };
+        let about = |stage: Document| about(&self.namespace, stage);
         let mut questions = Vec::new();
         if asked.indexes {
             let rest = doc! { "listIndexes": collection };
             questions.push((database.clone(), Read::ListIndexes, rest));
         }
         if asked.statistics {
-            questions.push(aggregate(doc! { "$collStats": { "storageStats": {}, "count": {} } }));
+            questions.push(about(doc! { "$collStats": { "storageStats": {}, "count": {} } }));
         } else {
-            questions.push(aggregate(doc! { "$collStats": { "count": {} } }));
+            questions.push(about(doc! { "$collStats": { "count": {} } }));
         }
         if asked.usage {
-            questions.push(index_stats(&self.namespace));
+            questions.push(about(index_stats()));
         }
         questions
     }
@@ -202,7 +199,8 @@ impl Reader<'_, '_, '_> {
                 if self.is_stopped() || deployment.down.contains(&member) {
                     break;
                 }
-                let questions = some.iter().map(|one| index_stats(&one.namespace)).collect();
+                let questions =
+                    some.iter().map(|one| about(&one.namespace, index_stats())).collect();
                 let answers = match deployment.session.list_many_of(&member, questions) {
                     Ok(answers) => answers,
                     Err(error) => {
@@ -522,10 +520,14 @@ fn sum(shards: &[Document]) -> CollectionStats {
     all
 }
 
-fn index_stats(namespace: &Namespace) -> Question {
-    let pipeline = vec![doc! { "$indexStats": {} }];
-    let rest = doc! { "aggregate": &namespace.collection, "pipeline": pipeline, "cursor": {} };
+/// A question about a collection that one stage answers.
+fn about(namespace: &Namespace, stage: Document) -> Question {
+    let rest = doc! { "aggregate": &namespace.collection, "pipeline": [stage], "cursor": {} };
     (namespace.database.clone(), Read::Aggregate, rest)
+}
+
+fn index_stats() -> Document {
+    doc! { "$indexStats": {} }
 }
 
 /// What one server, or all shards, count of the use of an index.

@@ -181,8 +181,8 @@ impl Reader<'_, '_, '_> {
     ) -> Option<Vec<Vec<u8>>> {
         let average = to.stats.map_or(0, |stats| stats.average_bytes).max(1);
         let ids_only = average > LARGE as u64;
-        let at_once = if ids_only { AT_ONCE } else { (ANSWER / average).clamp(1, AT_ONCE) };
-        let at_once = at_once as usize;
+        let room = if ids_only { AT_ONCE } else { ANSWER / average };
+        let at_once = room.clamp(1, AT_ONCE) as usize;
         let mut found = Vec::new();
         for some in values.chunks(at_once) {
             *questions += 1;
