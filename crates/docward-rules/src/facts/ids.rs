@@ -16,6 +16,8 @@ pub const DIGIT_SHARE: f64 = 0.99;
 pub const DIGIT_VALUES: u64 = 20;
 /// Share of rising neighbours from which ids count as increasing (DM-10.2).
 pub const RISING_SHARE: f64 = 0.95;
+/// Rank correlation with the order of storage from which ids rise, whatever single neighbours do.
+const RISING_IN_THE_LARGE: f64 = 0.95;
 /// Neighbours to compare before the order says anything.
 pub const ORDER_PAIRS: u64 = 100;
 /// Documents a collection must have before the order of its ids matters.
@@ -163,9 +165,12 @@ pub fn judge(profile: &Profile, rising_share: f64, min_pairs: u64) -> Option<Id<
     let field = profile.field("_id")?;
     let pairs = profile.id_order.pairs;
     let rising = if pairs == 0 { 0.0 } else { profile.id_order.rising as f64 / pairs as f64 };
+    // Members of a set that copy many inserts at a time store them in runs, and programs that insert
+    // side by side overtake each other: neighbours fall there, while ids rise in the large.
+    let in_the_large = field.natural_order.is_some_and(|order| order >= RISING_IN_THE_LARGE);
     let order = if pairs < min_pairs.max(1) {
         Order::Unknown
-    } else if rising >= rising_share {
+    } else if rising >= rising_share || in_the_large {
         Order::Rising
     } else if rising <= 1.0 - rising_share {
         Order::Falling

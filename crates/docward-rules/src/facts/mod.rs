@@ -31,6 +31,7 @@ pub mod rising;
 pub mod schema;
 pub mod series;
 pub mod server;
+pub mod settling;
 pub mod sharding;
 pub mod shell;
 pub mod sizes;

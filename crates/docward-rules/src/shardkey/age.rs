@@ -174,7 +174,7 @@ impl Judge<'_> {
             }
             (Clock::Nothing, None) => {
                 let came = if self.profile.shuffled {
-                    "documents were drawn at random (--full reads them as they lie)"
+                    "documents came in another order than they were stored in"
                 } else {
                     "documents lie in the order of their random ids"
                 };

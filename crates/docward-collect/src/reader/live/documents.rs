@@ -313,8 +313,10 @@ impl Reader<'_, '_, '_> {
             self.table.entry(slot).whole = is_whole;
             break;
         }
+        // A router hands on what comes first from any of the shards.
+        let is_shuffled = matches!(way, Way::Random(_)) || ranges.is_some() || deployment.is_routed;
         let entry = self.table.entry(slot);
-        entry.shuffled |= matches!(way, Way::Random(_)) || ranges.is_some();
+        entry.shuffled |= is_shuffled;
         entry.left = ranges.unwrap_or_default();
         if self.request.resumable && !entry.left.is_empty() {
             self.engine.keep_state(slot);

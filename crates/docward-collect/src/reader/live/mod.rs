@@ -59,6 +59,8 @@ struct Deployment {
     down: Vec<String>,
     /// The version of the server that answers.
     version: Option<(u32, u32)>,
+    /// Whether a router answers, and not a member.
+    is_routed: bool,
     /// Whether the facts about servers are those of this deployment, not of an earlier source.
     is_told: bool,
 }
@@ -101,6 +103,7 @@ impl Reader<'_, '_, '_> {
             members: Vec::new(),
             down: Vec::new(),
             version: None,
+            is_routed: false,
             is_told,
         };
         let id = self.read_server(&mut deployment);

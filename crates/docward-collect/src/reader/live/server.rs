@@ -67,7 +67,9 @@ impl Reader<'_, '_, '_> {
         if let Some(hello) = self.fact(deployment, Read::Hello, "hello", Document::new()) {
             primary = hello.get_str("primary").ok().map(str::to_owned);
             server.host = hello.get_str("me").ok().map(str::to_owned);
-            server.topology = Some(topology(&hello));
+            let topology = topology(&hello);
+            deployment.is_routed = topology == Topology::Sharded;
+            server.topology = Some(topology);
         }
         if let Some(build) = self.fact(deployment, Read::BuildInfo, "buildInfo", Document::new()) {
             server.version = build.get_str("version").ok().map(str::to_owned);

@@ -1,0 +1,260 @@
+//! The type that a field of several types should have, what becomes of its other values, and the command
+//! that converts them.
+
+use docward_model::{BsonType, Collection, Field, Profile, Safety, TextClass};
+
+use super::classes::{self, Class};
+use super::{amounts, names, statements};
+
+/// What becomes of the values outside the main class.
+#[derive(Default)]
+pub struct Outcome {
+    pub converts: u64,
+    pub empty: u64,
+    /// Those that would lose their leading zeros.
+    pub padded: u64,
+    pub stuck: u64,
+}
+
+/// The class to settle on: what most values are, unless the strings are numbers or dates and such
+/// values exist.
+pub fn main_class(field: &Field, found: &[(Class, u64)]) -> Class {
+    // A single value becomes a list of one; a list does not become a single value.
+    if found.len() == 2 && found.iter().any(|(c, _)| *c == Class::Array) {
+        return Class::Array;
+    }
+    // Rare types (regular expressions, code) are never what a field is meant to hold.
+    let usual = found.iter().map(|(class, _)| *class).find(|c| *c != Class::Other);
+    let first = usual.unwrap_or(Class::Other);
+    if first != Class::Text {
+        // An object around a number is the odd one, however frequent.
+        if first == Class::Object
+            && found.iter().any(|(c, _)| *c == Class::Number)
+            && found.len() > 2
+        {
+            return Class::Number;
+        }
+        return first;
+    }
+    let Some(strings) = &field.text else { return first };
+    let some = (strings.total() - strings.of(TextClass::Empty)) as f64;
+    for (class, converts) in [
+        (Class::Number, strings.of(TextClass::Integer) + strings.of(TextClass::Decimal)),
+        (Class::Date, strings.count(TextClass::is_date)),
+        (Class::ObjectId, strings.of(TextClass::ObjectIdHex)),
+        (Class::Bool, strings.of(TextClass::Boolean)),
+    ] {
+        if found.iter().any(|(c, _)| *c == class) && converts as f64 >= 0.9 * some {
+            return class;
+        }
+    }
+    first
+}
+
+/// The type to convert to, as `$convert` names it.
+pub fn target_type(profile: &Profile, field: &Field, main: Class) -> &'static str {
+    match main {
+        Class::Number if amounts::is_money_field(profile, field) => "decimal",
+        Class::Number => {
+            let fractions = field.text.as_ref().is_some_and(|t| t.of(TextClass::Decimal) > 0);
+            let number = field
+                .types
+                .values()
+                .into_iter()
+                .map(|(kind, _)| kind)
+                .find(|k| k.is_number())
+                .unwrap_or(BsonType::Double);
+            if fractions && matches!(number, BsonType::Int | BsonType::Long) {
+                "double"
+            } else {
+                number.name()
+            }
+        }
+        Class::Text => "string",
+        Class::Object => "object",
+        Class::Array => "array",
+        Class::Bool => "bool",
+        Class::Date => "date",
+        Class::ObjectId => "objectId",
+        Class::Binary => "binData",
+        Class::Other => "one type",
+    }
+}
+
+/// Counts what becomes of `n` values of an odd class.
+pub fn settle(
+    profile: &Profile,
+    field: &Field,
+    main: Class,
+    class: Class,
+    n: u64,
+    out: &mut Outcome,
+) {
+    let Some(strings) = field.text.as_ref().filter(|_| class == Class::Text) else {
+        let converts = match (main, class) {
+            // Anything can be wrapped in an array; scalars have a text.
+            (Class::Array, _) => true,
+            // Servers before 8.0 do not make text of binaries.
+            (Class::Text, c) => {
+                !matches!(c, Class::Object | Class::Array | Class::Binary | Class::Other)
+            }
+            (Class::Number, Class::Bool) => true,
+            (Class::Number, Class::Object) => wrapped_number(profile, field).is_some(),
+            (Class::Bool, Class::Number) => {
+                field.number.is_some_and(|x| x.min >= 0.0 && x.max <= 1.0)
+            }
+            (Class::Date, Class::Number) => field.number.is_some_and(|x| is_epoch(x.min, x.max)),
+            _ => false,
+        };
+        *(if converts { &mut out.converts } else { &mut out.stuck }) += n;
+        return;
+    };
+    if main == Class::Array {
+        out.converts += n;
+        return;
+    }
+    let empty = strings.of(TextClass::Empty);
+    let (converts, padded) = match main {
+        Class::Number => (
+            strings.of(TextClass::Integer)
+                + strings.of(TextClass::Decimal)
+                + strings.of(TextClass::HugeInteger),
+            strings.of(TextClass::LeadingZero),
+        ),
+        Class::Date => (strings.count(|c| c.is_date() && c != TextClass::DateAmbiguous), 0),
+        Class::Bool => (strings.of(TextClass::Boolean), 0),
+        Class::ObjectId => (strings.of(TextClass::ObjectIdHex), 0),
+        _ => (0, 0),
+    };
+    out.empty += empty;
+    out.converts += converts;
+    out.padded += padded;
+    out.stuck += n.saturating_sub(empty + converts + padded);
+}
+
+/// `{value: 99}`: the number in objects that hold nothing else, where a path can reach it.
+fn wrapped_number<'a>(profile: &'a Profile, field: &'a Field) -> Option<&'a Field> {
+    let inside: Vec<&Field> = profile.children(field).collect();
+    let [only] = inside[..] else { return None };
+    let named = matches!(
+        names::normalised(&only.name).as_str(),
+        "value" | "amount" | "val" | "numberdecimal" | "numberint" | "numberlong" | "numberdouble"
+    ) && !only.name.contains(['.', '$']);
+    let number = classes::is_only(only, Class::Number)
+        || only.text.as_ref().is_some_and(|t| {
+            t.total() == only.types.non_null()
+                && t.total() > 0
+                && t.count(|c| c.is_number()) == t.total()
+        });
+    // An object without it would become nothing at all.
+    let always = only.types.non_null() == field.types.of(BsonType::Object);
+    (named && number && always).then_some(only)
+}
+
+/// Seconds or milliseconds since 1970 between 1990 and 2100.
+fn is_epoch(min: f64, max: f64) -> bool {
+    is_epoch_seconds(min, max) || (min >= 631_152_000_000.0 && max <= 4_102_444_800_000.0)
+}
+
+fn is_epoch_seconds(min: f64, max: f64) -> bool {
+    min >= 631_152_000.0 && max <= 4_102_444_800.0
+}
+
+/// The command that converts what can be converted; `None` where none does it in place.
+pub fn fix(
+    collection: &Collection,
+    profile: &Profile,
+    field: &Field,
+    main: Class,
+    target: &str,
+    only_empty: bool,
+) -> Option<(Safety, String)> {
+    if field.path.as_str() == "_id" {
+        return None;
+    }
+    let ns = &collection.namespace;
+    if only_empty {
+        if field.path.in_array()
+            || statements::convert(ns, profile, field, &[], &|v| v.to_owned()).is_none()
+        {
+            return None;
+        }
+        let path = statements::quoted(&field.path.dotted());
+        return Some((
+            Safety::Guarded,
+            format!(
+                "{}.updateMany({{{path}: \"\"}}, {{$unset: {{{path}: 1}}}})",
+                statements::collection(ns)
+            ),
+        ));
+    }
+    if !matches!(main, Class::Number | Class::Text | Class::Bool | Class::Date | Class::ObjectId) {
+        return None;
+    }
+    let odd: Vec<BsonType> = field
+        .types
+        .values()
+        .into_iter()
+        .map(|(kind, _)| kind)
+        .filter(|k| Class::of(*k).is_some_and(|c| c != main))
+        .filter(|k| match k {
+            BsonType::Object => main == Class::Number && wrapped_number(profile, field).is_some(),
+            BsonType::Array => false,
+            k if main == Class::Date && k.is_number() => {
+                field.number.is_some_and(|n| is_epoch(n.min, n.max))
+            }
+            _ => true,
+        })
+        .collect();
+    if odd.is_empty() {
+        return None;
+    }
+    let expression = |v: &str| conversion(profile, field, main, target, &odd, v);
+    let command = statements::convert(ns, profile, field, &odd, &expression)?;
+    Some((Safety::Guarded, command))
+}
+
+/// The new value of `v`, an expression with its quotes. What does not convert stays as it is.
+fn conversion(
+    profile: &Profile,
+    field: &Field,
+    main: Class,
+    target: &str,
+    odd: &[BsonType],
+    v: &str,
+) -> String {
+    let empty = field.text.as_ref().is_some_and(|t| t.of(TextClass::Empty) > 0);
+    let rest =
+        if empty { format!("{{$cond: [{{$eq: [{v}, \"\"]}}, null, {v}]}}") } else { v.to_owned() };
+    let is = |kind: &str| format!("{{$eq: [{{$type: {v}}}, \"{kind}\"]}}");
+    let inner = wrapped_number(profile, field).filter(|_| odd.contains(&BsonType::Object));
+    let input = match inner {
+        Some(inner) => {
+            let inside = format!("{}.{}\"", v.trim_end_matches('"'), inner.name);
+            format!("{{$cond: [{}, {inside}, {v}]}}", is("object"))
+        }
+        // Dates are made of milliseconds, and of longs.
+        None if main == Class::Date && odd.iter().any(|k| k.is_number()) => {
+            let seconds = field.number.is_some_and(|n| is_epoch_seconds(n.min, n.max));
+            let factor = if seconds { 1000 } else { 1 };
+            format!(
+                "{{$cond: [{{$isNumber: {v}}}, {{$toLong: {{$multiply: [{v}, {factor}]}}}}, {v}]}}"
+            )
+        }
+        None => v.to_owned(),
+    };
+    let convert = format!("{{$convert: {{input: {input}, to: \"{target}\", onError: {rest}}}}}");
+    if main == Class::Bool && odd.contains(&BsonType::String) {
+        // `$convert` makes true of every text, "false" included.
+        let case = |word: &str| {
+            format!("{{case: {{$eq: [{{$toLower: {v}}}, \"{word}\"]}}, then: {word}}}")
+        };
+        return format!(
+            "{{$cond: [{}, {{$switch: {{branches: [{}, {}], default: {rest}}}}}, {convert}]}}",
+            is("string"),
+            case("true"),
+            case("false")
+        );
+    }
+    convert
+}
