@@ -738,7 +738,7 @@ impl Finisher {
                             .iter()
                             .filter_map(|&(n, hash)| {
                                 let at = *self.index.get(&self.profiler.tree.resolve(n))?;
-                                Some((self.paths[at].clone(), hash))
+                                Some((at as u32, hash))
                             })
                             .collect();
                         (value, siblings)

@@ -89,8 +89,8 @@ pub(crate) struct RefField {
     pub(crate) top_share: f64,
     /// Sampled distinct values and how often they came.
     pub(crate) values: Vec<(u64, u32)>,
-    /// Sampled values with what stands beside them.
-    pub(crate) beside: Vec<(u64, Vec<(FieldPath, u64)>)>,
+    /// Sampled values with what stands beside them, by its place among [`Links::paths`].
+    pub(crate) beside: Vec<(u64, Vec<(u32, u64)>)>,
 }
 
 /// A unique code of a collection other than `_id`, with a sample of its values.
@@ -144,7 +144,7 @@ pub struct Links {
     pub(crate) refs: Vec<RefField>,
     /// Sampled documents: hash of `_id`, then fields and their hashes.
     pub(crate) rows: BTreeMap<u64, Vec<(u32, u64)>>,
-    /// Paths that `rows` speaks of.
+    /// Paths that `rows` and what stands beside references speak of.
     pub(crate) paths: Vec<FieldPath>,
 }
 
@@ -265,10 +265,10 @@ pub fn relate(
                 .max_by(|a, b| a.0.total_cmp(&b.0).then_with(|| b.1.to.cmp(&a.1.to)));
             let Some((_, reference)) = best else { continue };
             if let Some((lookup, some)) = asked.iter().find(|(l, _)| l.to == reference.to) {
-                copies.extend(copied(from, some, &reference, &lookup.found));
+                copies.extend(copied(from, &lookup.referring, some, &reference, &lookup.found));
             } else if let Some((_, target)) = collections.iter().find(|(ns, _)| *ns == reference.to)
             {
-                copies.extend(copied(from, field, &reference, target));
+                copies.extend(copied(from, links, field, &reference, target));
             }
             references.push(reference);
         }
@@ -463,6 +463,7 @@ fn same_word(a: &str, b: &str) -> bool {
 /// Fields beside a reference that repeat fields of the collection referred to.
 fn copied(
     from: &Namespace,
+    own: &Links,
     field: &RefField,
     reference: &Reference,
     target: &Links,
@@ -475,6 +476,7 @@ fn copied(
     for (value, siblings) in &field.beside {
         let Some(row) = target.rows.get(value) else { continue };
         for (here, here_hash) in siblings {
+            let here = &own.paths[*here as usize];
             for &(there, there_hash) in row {
                 if target.paths[there as usize].as_str() == "_id" {
                     continue;

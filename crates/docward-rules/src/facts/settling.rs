@@ -9,10 +9,13 @@ use super::{amounts, names, statements};
 /// What becomes of the values outside the main class.
 #[derive(Default)]
 pub struct Outcome {
+    /// Those that convert.
     pub converts: u64,
+    /// Empty strings, which become null.
     pub empty: u64,
     /// Those that would lose their leading zeros.
     pub padded: u64,
+    /// Those that need a decision.
     pub stuck: u64,
 }
 

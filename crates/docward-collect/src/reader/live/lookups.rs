@@ -4,16 +4,21 @@
 //! the other. A few documents of each collection are kept as they come, and the `_id`s they may name are asked
 //! for in the collections that were not read whole: by index, some hundred documents at most for each pair.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, rc::Rc};
 
+use docward_model::FieldPath;
 use docward_profile::{Links, Lookup, MANY, Profiler};
-use mongodb::bson::{Bson, RawBsonRef, RawDocument, RawDocumentBuf, oid::ObjectId};
+use mongodb::{
+    bson::{Bson, RawBsonRef, RawDocument, RawDocumentBuf, oid::ObjectId},
+    error::Error,
+};
 
 use super::{
     super::Reader,
     Deployment,
     catalogue::Listed,
     documents::GLANCE,
+    session::Asked,
     trouble::{LiveTrouble, words},
 };
 use crate::{engine::Slot, trouble::Trouble};
@@ -33,6 +38,8 @@ const AT_ONCE: u64 = 128;
 const LARGE: usize = 64 * 1024;
 /// Bytes of a field that is kept of it.
 const SMALL_FIELD: usize = 1024;
+/// Questions that are handed to the driver together.
+const TOGETHER: usize = 32;
 /// Questions to one deployment.
 const QUESTIONS: usize = 5_000;
 
@@ -122,98 +129,46 @@ impl Reader<'_, '_, '_> {
             .iter()
             .map(|(slot, some)| (*slot, links_of(some.documents.iter().map(Vec::as_slice))))
             .collect();
+        let pairs = pairs(collections, &targets, &kept, &links);
         let mut questions = 0;
-        // What is named after a collection is asked first: there may be too much to ask.
-        let passes: &[bool] = if collections.len() > MANY { &[true] } else { &[true, false] };
-        for &named in passes {
-            for from in collections {
-                let (Some(some), Some(referring)) =
-                    (kept.collections.get(&from.slot), links.get(&from.slot))
-                else {
-                    continue;
-                };
-                for to in &targets {
-                    let Some(target) = links.get(&to.slot) else { continue };
-                    let (here, there) = (&from.namespace, &to.namespace);
-                    let by_name = referring.may_refer(here, there, target, true);
-                    let paths = match named {
-                        true => by_name,
-                        false => {
-                            let mut others = referring.may_refer(here, there, target, false);
-                            others.retain(|path| !by_name.contains(path));
-                            others
-                        }
-                    };
-                    for path in paths {
-                        let (documents, values) = values_at(&some.documents, &path.dotted());
-                        let asked = self.found(deployment, to, &values, &mut questions);
-                        let Some(found) = asked else { return };
-                        // What nothing was found of is no reference, or one of which everything is gone.
-                        if found.is_empty() {
-                            continue;
-                        }
-                        let all = documents == some.documents.len();
-                        self.table.lookups.push(Lookup {
-                            from: here.clone(),
-                            path: path.clone(),
-                            referring: match all {
-                                true => referring.clone(),
-                                false => {
-                                    links_of(some.documents[..documents].iter().map(Vec::as_slice))
-                                }
-                            },
-                            to: there.clone(),
-                            found: links_of(found.iter().map(Vec::as_slice)),
-                        });
-                    }
+        // Most fields refer to none of the collections that are asked: the first question tells, and many of
+        // them are on their way together.
+        for some in pairs.chunks(TOGETHER) {
+            let first = some.iter().map(|pair| pair.chunks().next().unwrap_or_default());
+            let first: Vec<Asked> = some.iter().zip(first).map(|(p, ids)| p.asked(ids)).collect();
+            questions += first.len();
+            let Some(answers) = self.ask(deployment, first, questions) else { return };
+            for (pair, answer) in some.iter().zip(answers) {
+                let found = self.whole(deployment, pair, answer, &mut questions);
+                let Some(found) = found else { return };
+                // What nothing was found of is no reference, or one of which everything is gone.
+                if !found.is_empty() {
+                    self.table.lookups.push(pair.lookup(&kept, &links, &found));
                 }
             }
         }
     }
 
-    /// The documents with these `_id`s; `None` when nothing more may be asked.
-    fn found(
+    /// The documents that a pair refers to, of which some have been found or not; `None` when nothing more may
+    /// be asked.
+    fn whole(
         &mut self,
         deployment: &Deployment,
-        to: &Listed,
-        values: &[Bson],
+        pair: &Pair<'_>,
+        first: Answer,
         questions: &mut usize,
-    ) -> Option<Vec<Vec<u8>>> {
-        let average = to.stats.map_or(0, |stats| stats.average_bytes).max(1);
-        let ids_only = average > LARGE as u64;
-        let room = if ids_only { AT_ONCE } else { ANSWER / average };
-        let at_once = room.clamp(1, AT_ONCE) as usize;
+    ) -> Option<Vec<RawDocumentBuf>> {
         let mut found = Vec::new();
-        for some in values.chunks(at_once) {
-            *questions += 1;
-            if *questions > QUESTIONS {
-                self.progress.note(&format!(
-                    "{}: not all that collections may refer to was looked up; --full finds what is missing",
-                    deployment.session.name
-                ));
-                return None;
-            }
-            let ids = some.iter().flat_map(|id| [Some(id.clone()), spelled(id)]).flatten();
-            let asked = deployment.session.by_ids(&to.namespace, ids.collect(), ids_only);
-            let mut asked = std::pin::pin!(asked);
-            let answer = loop {
-                if self.is_stopped() {
-                    return None;
-                }
-                let glance = async { tokio::time::timeout(GLANCE, &mut asked).await };
-                if let Ok(answer) = deployment.session.wait(glance) {
-                    break answer;
-                }
-            };
+        let mut rest = pair.chunks().skip(1);
+        let mut answer = first;
+        loop {
             match answer {
                 // The first few tell whether the field refers to this collection at all.
-                Ok(documents) if documents.is_empty() && found.is_empty() => break,
-                Ok(documents) => {
-                    found.extend(documents.into_iter().map(|document| document.into_bytes()));
-                }
+                Ok(documents) if documents.is_empty() && found.is_empty() => return Some(found),
+                Ok(documents) => found.extend(documents),
                 Err(error) => {
                     let trouble = LiveTrouble::Failed {
-                        what: format!("looking up what others refer to in {}", to.namespace),
+                        what: format!("looking up what others refer to in {}", pair.to.namespace),
                         why: words(&error),
                         rest: "references to it may be missing",
                     };
@@ -221,9 +176,144 @@ impl Reader<'_, '_, '_> {
                     return Some(Vec::new());
                 }
             }
+            let Some(ids) = rest.next() else { return Some(found) };
+            *questions += 1;
+            let answers = self.ask(deployment, vec![pair.asked(ids)], *questions)?;
+            answer = answers.into_iter().next()?;
         }
-        Some(found)
     }
+
+    /// Asks for documents by their ids; `None` when nothing more may be asked.
+    fn ask(
+        &mut self,
+        deployment: &Deployment,
+        asked: Vec<Asked>,
+        questions: usize,
+    ) -> Option<Vec<Answer>> {
+        if questions > QUESTIONS {
+            self.progress.note(&format!(
+                "{}: not all that collections may refer to was looked up; --full finds what is missing",
+                deployment.session.name
+            ));
+            return None;
+        }
+        let mut answers = std::pin::pin!(deployment.session.by_ids_of_many(asked));
+        loop {
+            if self.is_stopped() {
+                return None;
+            }
+            let glance = async { tokio::time::timeout(GLANCE, &mut answers).await };
+            if let Ok(answers) = deployment.session.wait(glance) {
+                return Some(answers);
+            }
+        }
+    }
+}
+
+type Answer = Result<Vec<RawDocumentBuf>, Error>;
+
+/// What the first documents that were kept hold in a field: every value of theirs.
+struct Values {
+    documents: usize,
+    values: Vec<Bson>,
+}
+
+/// A field of a collection, and another collection that it may refer to.
+struct Pair<'a> {
+    from: &'a Listed,
+    path: &'a FieldPath,
+    to: &'a Listed,
+    values: Rc<Values>,
+}
+
+impl Pair<'_> {
+    /// Whether documents are so large that only their ids are asked for.
+    fn ids_only(&self) -> bool {
+        self.average() > LARGE as u64
+    }
+
+    fn average(&self) -> u64 {
+        self.to.stats.map_or(0, |stats| stats.average_bytes).max(1)
+    }
+
+    /// The values in portions whose answers are not too large.
+    fn chunks(&self) -> std::slice::Chunks<'_, Bson> {
+        let room = if self.ids_only() { AT_ONCE } else { ANSWER / self.average() };
+        self.values.values.chunks(room.clamp(1, AT_ONCE) as usize)
+    }
+
+    fn asked(&self, ids: &[Bson]) -> Asked {
+        let ids = ids.iter().flat_map(|id| [Some(id.clone()), spelled(id)]).flatten();
+        (self.to.namespace.clone(), ids.collect(), self.ids_only())
+    }
+
+    fn lookup(
+        &self,
+        kept: &Kept,
+        links: &BTreeMap<Slot, Links>,
+        found: &[RawDocumentBuf],
+    ) -> Lookup {
+        let documents = self.values.documents;
+        let some = &kept.collections[&self.from.slot].documents;
+        Lookup {
+            from: self.from.namespace.clone(),
+            path: self.path.clone(),
+            referring: match documents == some.len() {
+                true => links[&self.from.slot].clone(),
+                false => links_of(some[..documents].iter().map(Vec::as_slice)),
+            },
+            to: self.to.namespace.clone(),
+            found: links_of(found.iter().map(|document| document.as_bytes())),
+        }
+    }
+}
+
+/// What is to be looked up where; what is named after a collection first, since there may be too much to ask.
+fn pairs<'a>(
+    collections: &'a [Listed],
+    targets: &[&'a Listed],
+    kept: &Kept,
+    links: &'a BTreeMap<Slot, Links>,
+) -> Vec<Pair<'a>> {
+    let mut known: BTreeMap<(Slot, &FieldPath), Rc<Values>> = BTreeMap::new();
+    let mut pairs = Vec::new();
+    let passes: &[bool] = if collections.len() > MANY { &[true] } else { &[true, false] };
+    for &named in passes {
+        for from in collections {
+            let (Some(some), Some(referring)) =
+                (kept.collections.get(&from.slot), links.get(&from.slot))
+            else {
+                continue;
+            };
+            for &to in targets {
+                let Some(target) = links.get(&to.slot) else { continue };
+                let (here, there) = (&from.namespace, &to.namespace);
+                let by_name = referring.may_refer(here, there, target, true);
+                let paths = match named {
+                    true => by_name,
+                    false => {
+                        let mut others = referring.may_refer(here, there, target, false);
+                        others.retain(|path| !by_name.contains(path));
+                        others
+                    }
+                };
+                for path in paths {
+                    let values = known.entry((from.slot, path)).or_insert_with(|| {
+                        let (documents, values) = values_at(&some.documents, &path.dotted());
+                        Rc::new(Values { documents, values })
+                    });
+                    if !values.values.is_empty() {
+                        pairs.push(Pair { from, path, to, values: Rc::clone(values) });
+                    }
+                    // More than may be asked is not gathered.
+                    if pairs.len() > QUESTIONS {
+                        return pairs;
+                    }
+                }
+            }
+        }
+    }
+    pairs
 }
 
 /// What a large document has of small fields: its `_id`, and most ids of others.

@@ -79,6 +79,9 @@ impl Read {
 /// A database, a command, and the rest of it.
 pub(super) type Question = (String, Read, Document);
 
+/// A collection, `_id`s of it, and whether only those are wanted that are there.
+pub(super) type Asked = (Namespace, Vec<Bson>, bool);
+
 /// Which documents of a collection are read.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Way {
@@ -447,6 +450,17 @@ impl Session {
             let cursor = collection.find(wanted).with_options(options).await?;
             cursor.try_collect().await
         }
+    }
+
+    /// Documents by their `_id`s out of several collections, in the order of the questions and as many at a
+    /// time as there are connections.
+    pub(super) fn by_ids_of_many(
+        &self,
+        asked: Vec<Asked>,
+    ) -> impl Future<Output = Vec<Result<Vec<RawDocumentBuf>, Error>>> + use<> {
+        let ask = |(namespace, ids, ids_only): Asked| self.by_ids(&namespace, ids, ids_only);
+        let questions: Vec<_> = asked.into_iter().map(ask).collect();
+        stream::iter(questions).buffered(POOL as usize).collect()
     }
 
     /// Waits for the driver.
