@@ -214,7 +214,11 @@ writes:
 fn ck_13_a_key_is_open_while_a_relationship_is() {
     let shards = |growth: &str| {
         let figures = format!("children: {{p50: 20, p99: 3000, max: 9000}}{growth}");
-        let reads = ["from: child, where: [a], rate: 9/s", "from: child, where: [b], rate: 9/s"];
+        let reads = [
+            "from: parent, where: [_id], rate: 1/s",
+            "from: child, where: [a], rate: 9/s",
+            "from: child, where: [b], rate: 9/s",
+        ];
         let text = pair(&figures, &reads, WRITTEN)
             .replace("{server: \"6.0\"}", "{server: \"6.0\", shards: 8}")
             .replace("count: 5000", "count: 900M");

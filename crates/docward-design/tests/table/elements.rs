@@ -75,7 +75,7 @@ fn pt_extref_2_copies_in_elements_are_refreshed_and_found_by_an_index() {
     );
     assert!(!refresh.does.contains("reads all"), "{}", refresh.does);
     // On pages, too.
-    let both = job(&case, "refreshCopiesInBids");
+    let both = job(&case, "refreshCopiesInBidderBids");
     let collections: Vec<&str> = both.statements().iter().map(|s| s.collection.as_str()).collect();
     assert_eq!(collections, ["bidder", "lot", "lot_bid_overflow"]);
 }
