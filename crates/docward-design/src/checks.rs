@@ -6,9 +6,10 @@ use docward_model::{BsonType, DesignModel, DesignRead, DesignWrite, text};
 
 use crate::capacity::{self, Capacity};
 use crate::collection::{CollectionPlan, Purpose};
+use crate::compare::way_up;
 use crate::decide::Choice;
 use crate::facts::Growth;
-use crate::layout::{Layout, Origin, Planned, way_up};
+use crate::layout::{Layout, Origin, Planned};
 use crate::pattern::Pattern;
 use crate::plan::{Decision, DesignCheck};
 use crate::{derive, preview};

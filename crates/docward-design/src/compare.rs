@@ -9,7 +9,7 @@ use crate::capacity::{Crossing, YEARS, crossings};
 use crate::collection::CollectionPlan;
 use crate::decide::Choice;
 use crate::documents::Documents;
-use crate::layout::{Layout, Rank, document_bytes, has_part_id, way_up};
+use crate::layout::{Layout, Rank, document_bytes, has_part_id};
 use crate::pattern::Pattern;
 use crate::plan::Decision;
 use crate::predict::{self, Act, Home, Packed, Predictor, ReadPlan, WritePlan};
@@ -119,6 +119,29 @@ pub(crate) fn alternatives(
         })
         .map(|way| alternative(layout.model, relationship, decision, touched, &way))
         .collect()
+}
+
+/// What embeds an entity, from the document right around it to the outermost one; one relationship may be left
+/// out.
+pub(crate) fn way_up<'d>(
+    decisions: &'d [Decision],
+    entity: &'d str,
+    without: Option<&str>,
+) -> Vec<&'d Decision> {
+    let mut way: Vec<&Decision> = Vec::new();
+    let mut at = entity;
+    let is_above = |at: &str, d: &Decision| {
+        d.choice == Some(Choice::Embed) && d.child == at && Some(d.relationship.as_str()) != without
+    };
+    while let Some(up) = decisions.iter().find(|decision| is_above(at, decision)) {
+        // What embeds itself has no outermost document.
+        if up.parent == entity || way.iter().any(|below| below.parent == up.parent) {
+            break;
+        }
+        at = &up.parent;
+        way.push(up);
+    }
+    way
 }
 
 /// The documents that parents of a relationship are embedded in.

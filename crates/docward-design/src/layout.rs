@@ -987,26 +987,3 @@ pub(crate) fn is_embedded(layout: &Layout<'_>, entity: &str) -> bool {
     };
     of_it().any(|decision| decision.choice == Some(Choice::Embed)) && !of_it().any(pointed_at)
 }
-
-/// What embeds an entity, from the document right around it to the outermost one; one relationship may be left
-/// out.
-pub(crate) fn way_up<'d>(
-    decisions: &'d [Decision],
-    entity: &'d str,
-    without: Option<&str>,
-) -> Vec<&'d Decision> {
-    let mut way: Vec<&Decision> = Vec::new();
-    let mut at = entity;
-    let is_above = |at: &str, d: &Decision| {
-        d.choice == Some(Choice::Embed) && d.child == at && Some(d.relationship.as_str()) != without
-    };
-    while let Some(up) = decisions.iter().find(|decision| is_above(at, decision)) {
-        // What embeds itself has no outermost document.
-        if up.parent == entity || way.iter().any(|below| below.parent == up.parent) {
-            break;
-        }
-        at = &up.parent;
-        way.push(up);
-    }
-    way
-}
