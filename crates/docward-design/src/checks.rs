@@ -6,6 +6,7 @@ use docward_model::{BsonType, DesignModel, DesignRead, DesignWrite, text};
 
 use crate::capacity::{self, Capacity};
 use crate::collection::{CollectionPlan, Purpose};
+use crate::compare::way_up;
 use crate::decide::Choice;
 use crate::facts::Growth;
 use crate::layout::{Layout, Origin, Planned};
@@ -32,7 +33,7 @@ pub(crate) fn all(
         atomicity(model, decisions),
         aggregates(model, decisions),
         indexes(layout, collections),
-        shard_keys(model, collections),
+        shard_keys(layout, collections),
         sizes(collections, capacity),
     ]
 }
@@ -196,16 +197,7 @@ fn atomicity(model: &DesignModel, decisions: &[Decision]) -> DesignCheck {
 
 /// The entity whose documents an entity is part of: itself, unless it is embedded.
 pub(crate) fn home<'d>(decisions: &'d [Decision], entity: &'d str) -> &'d str {
-    let mut at = entity;
-    for _ in 0..decisions.len() {
-        let is_above =
-            |d: &&Decision| d.choice == Some(Choice::Embed) && d.child == at && d.parent != at;
-        match decisions.iter().find(is_above) {
-            Some(decision) => at = &decision.parent,
-            None => break,
-        }
-    }
-    at
+    way_up(decisions, entity, None).last().map_or(entity, |up| &up.parent)
 }
 
 /// Whether what a write changes all or nothing is one document, as far as no relationship between two of the
@@ -364,15 +356,27 @@ fn is_handful(collection: &CollectionPlan) -> bool {
     capacity::in_the_end(collection).is_some_and(|documents| documents < MANY as f64)
 }
 
-fn shard_keys(model: &DesignModel, collections: &[CollectionPlan]) -> DesignCheck {
+fn shard_keys(layout: &Layout<'_>, collections: &[CollectionPlan]) -> DesignCheck {
+    let model = layout.model;
     if model.deployment.shards < 2 {
         return check("CK-13", None, "not sharded");
     }
-    let unsound: Vec<&str> = collections
+    // What a document holds of others, and how it is asked for, may be open.
+    let is_undecided = |c: &CollectionPlan| {
+        let mut open = layout.decisions.iter().filter(|decision| decision.choice.is_none());
+        open.any(|decision| [&decision.parent, &decision.child].contains(&&c.entity))
+    };
+    let (undecided, unsound): (Vec<&CollectionPlan>, Vec<&CollectionPlan>) = collections
         .iter()
         .filter(|c| c.shard.as_ref().is_some_and(|shard| !shard.key.is_sound()))
-        .map(|c| c.name.as_str())
-        .collect();
+        .partition(|c| is_undecided(c));
+    let names =
+        |of: &[&CollectionPlan]| -> Vec<String> { of.iter().map(|c| c.name.clone()).collect() };
+    let (undecided, unsound) = (names(&undecided), names(&unsound));
+    if unsound.is_empty() && !undecided.is_empty() {
+        let because = format!("relationships are undecided of: {}", text::list(&undecided, 5));
+        return check("CK-13", None, because);
+    }
     let is_open = |c: &&CollectionPlan| {
         let key = c.shard.as_ref().map(|shard| &shard.key);
         key.is_some_and(|key| key.checks.iter().any(|(_, holds, _)| holds.is_none()))

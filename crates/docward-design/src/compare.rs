@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use docward_model::{ChildGrowth, DesignModel, DesignWrite, Relationship};
+use docward_model::{ChildGrowth, DesignModel, DesignWrite, Relationship, Spread};
 
 use crate::capacity::{Crossing, YEARS, crossings};
 use crate::collection::CollectionPlan;
@@ -12,7 +12,7 @@ use crate::documents::Documents;
 use crate::layout::{Layout, Rank, document_bytes, has_part_id};
 use crate::pattern::Pattern;
 use crate::plan::Decision;
-use crate::predict::{self, Act, Home, Packed, Predictor, ReadPlan};
+use crate::predict::{self, Act, Home, Packed, Predictor, ReadPlan, WritePlan};
 use crate::{derive, quantile, readings};
 
 /// A way to store a relationship.
@@ -121,36 +121,50 @@ pub(crate) fn alternatives(
         .collect()
 }
 
+/// What embeds an entity, from the document right around it to the outermost one; one relationship may be left
+/// out.
+pub(crate) fn way_up<'d>(
+    decisions: &'d [Decision],
+    entity: &'d str,
+    without: Option<&str>,
+) -> Vec<&'d Decision> {
+    let mut way: Vec<&Decision> = Vec::new();
+    let mut at = entity;
+    let is_above = |at: &str, d: &Decision| {
+        d.choice == Some(Choice::Embed) && d.child == at && Some(d.relationship.as_str()) != without
+    };
+    while let Some(up) = decisions.iter().find(|decision| is_above(at, decision)) {
+        // What embeds itself has no outermost document.
+        if up.parent == entity || way.iter().any(|below| below.parent == up.parent) {
+            break;
+        }
+        at = &up.parent;
+        way.push(up);
+    }
+    way
+}
+
 /// The documents that parents of a relationship are embedded in.
 fn home(documents: &Documents<'_>, relationship: &Relationship) -> Option<Home> {
     let layout = documents.layout();
-    let mut at = relationship.parent.as_str();
+    let ways = way_up(layout.decisions, &relationship.parent, Some(&relationship.name));
     let (mut typical, mut mean) = (1_u64, 1.0_f64);
     let mut above: Vec<(String, u64)> = Vec::new();
-    while let Some((up, made)) = layout.linked().find(|(r, made)| {
-        made.choice == Some(Choice::Embed) && r.child == at && r.name != relationship.name
-    }) {
-        // What embeds itself has no outermost document.
-        if up.parent == relationship.parent || above.iter().any(|(name, _)| *name == up.parent) {
-            return None;
-        }
-        at = up.parent.as_str();
-        typical = typical.saturating_mul(made.facts.children.p50.max(1));
-        mean *= quantile::mean(made.facts.children);
-        above.insert(0, (at.to_owned(), typical));
+    for up in &ways {
+        typical = typical.saturating_mul(up.facts.children.p50.max(1));
+        mean *= quantile::mean(up.facts.children);
+        above.insert(0, (up.parent.clone(), typical));
     }
     let entity = above.first()?.0.clone();
     let bytes = documents.around(&entity, relationship)?.bytes;
-    let inside = layout
-        .linked()
-        .find(|(r, made)| made.choice == Some(Choice::Embed) && r.child == relationship.parent);
+    let inside = ways.first().and_then(|up| layout.model.relationship(&up.relationship));
     // Without the relationship others may refer to the parent, or somebody asks for it by its id.
     let referred = layout.linked().any(|(r, made)| {
         r.parent == relationship.parent
             && r.name != relationship.name
             && made.patterns.contains(&Pattern::ParentInChild)
     });
-    let has_ids = inside.is_none_or(|(r, _)| has_part_id(layout.model, r, referred));
+    let has_ids = inside.is_none_or(|r| has_part_id(layout.model, r, referred));
     let children = layout.decisions.iter().find(|d| d.relationship == relationship.name);
     let children = children.map_or(0, |decision| decision.facts.children.p50);
     Some(Home { entity, bytes, parents: mean, above, has_ids, children })
@@ -181,38 +195,41 @@ fn packed(layout: &Layout<'_>, collections: &[CollectionPlan], entity: &str) -> 
 
 /// What a write costs: one that inserts or updates does each half of the time, as nobody said otherwise.
 fn write_cost(way: &Predictor, write: &DesignWrite, typical: u64) -> OperationCost {
-    let cost = |write: &DesignWrite| {
-        let plan = way.plan_write(write);
+    let cost = |(write, plan): &(DesignWrite, WritePlan)| {
         // What is changed or taken away is there, and what comes with its parent comes.
         let is_there = matches!(plan.child, Some(Act::Update | Act::Delete)) || plan.whole;
-        way.write(write, &plan, typical.max(u64::from(is_there)))
+        way.write(write, plan, typical.max(u64::from(is_there)))
     };
-    let without = |names: &[String], others: &[String]| -> Vec<String> {
-        names.iter().filter(|name| !others.contains(name)).cloned().collect()
-    };
-    let (inserts, updates) = (&write.inserts, &write.updates);
-    let updating = DesignWrite { inserts: without(inserts, updates), ..write.clone() };
-    if updating.inserts.len() == inserts.len() {
-        return cost(write);
-    }
-    let inserting = DesignWrite { updates: without(updates, inserts), ..write.clone() };
-    let (a, b) = (cost(&inserting), cost(&updating));
+    let all: Vec<OperationCost> = way.plan_writes(write).iter().map(cost).collect();
+    let mean = |of: fn(&OperationCost) -> f64| all.iter().map(of).sum::<f64>() / all.len() as f64;
     OperationCost {
-        documents: (a.documents + b.documents) / 2.0,
-        bytes: (a.bytes + b.bytes) / 2.0,
-        entries: (a.entries + b.entries) / 2.0,
-        transaction: a.transaction || b.transaction,
-        ..a
+        name: write.name.clone(),
+        writes: true,
+        per_second: write.per_second,
+        documents: mean(|cost| cost.documents),
+        bytes: mean(|cost| cost.bytes),
+        entries: mean(|cost| cost.entries),
+        transaction: all.iter().any(|cost| cost.transaction),
     }
 }
 
-/// Parents of a child that several share. Seen from both sides links are the same ones: a few largest parents
+/// Links between so many parents and children. Seen from both sides they are the same ones: a few largest parents
 /// weigh much in a mean, so the smaller figure is the nearer one.
+fn links(parents: Option<f64>, children: Option<f64>, each: (Spread, f64)) -> Option<f64> {
+    let of_parents = parents.map(|parents| parents * quantile::mean(each.0));
+    let of_children = children.map(|children| children * each.1);
+    match (of_parents, of_children) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    }
+}
+
+/// Parents of a child that several share.
 fn parents_of_one(model: &DesignModel, way: &Predictor, decision: &Decision) -> Option<f64> {
     let count = |name: &str| model.entity(name)?.count.filter(|count| *count > 0.0);
     let children = count(&decision.child).filter(|_| way.is_shared())?;
-    let links = count(&decision.parent)? * quantile::mean(decision.facts.children);
-    Some(way.parents.min(links / children).max(1.0))
+    let each = (decision.facts.children, way.parents);
+    Some((links(count(&decision.parent), Some(children), each)? / children).max(1.0))
 }
 
 fn alternative(
@@ -281,16 +298,7 @@ fn alternative(
     // Links are as many as children, unless several parents share them.
     let links = match declared {
         Some(count) if !way.is_shared() => Some(count),
-        // Seen from both sides they are the same ones: a few largest parents weigh much in a mean, so the
-        // smaller figure is the nearer one.
-        _ => {
-            let of_parents = parents.map(|parents| parents * quantile::mean(spread));
-            let of_children = declared.filter(|_| way.is_shared()).map(|count| count * way.parents);
-            match (of_parents, of_children) {
-                (Some(a), Some(b)) => Some(a.min(b)),
-                (a, b) => a.or(b),
-            }
-        }
+        _ => links(parents, declared.filter(|_| way.is_shared()), (spread, way.parents)),
     };
     let children = declared.or(links);
     let storage = parents.zip(links).zip(children).and_then(|((parents, links), children)| {

@@ -572,17 +572,22 @@ fn by_references(
             let filled = if is_list { format!("{key}.0") } else { key.clone() };
             let serves = format!("no `{}` of two `{}`", relationship.child, relationship.parent);
             // Beside one for the way back it runs the other way: two of the same keys have the same name.
-            let apart = asked && filled != key;
+            let apart = (asked || decision.refreshes_copies()) && filled != key;
             found.push(IndexPlan {
                 unique: true,
                 only: Some(Partial::Present(filled)),
                 ..IndexPlan::on(vec![(key, apart)], serves)
             });
         }
-        if in_parent && !asked {
+        // Copies that follow a declared write are found by the id beside them.
+        let refreshed = in_parent && decision.refreshes_copies();
+        if in_parent && !asked && !refreshed {
             continue;
         }
-        let serves = format!("`{}`", relationship.name);
+        let mut serves = format!("`{}`", relationship.name);
+        if refreshed {
+            serves.push_str(&format!(", where copies of `{other}` are refreshed"));
+        }
         let mut sorted = orders(layout.model, relationship, decision)
             .into_iter()
             .filter(|_| !in_parent)
@@ -599,12 +604,16 @@ fn by_references(
     }
 }
 
-/// One that is an object in another document is found by its own id by whoever adds to it.
+/// One that is part of another document is found by its own id by whoever adds to it. What is in a list is
+/// found like that where children hold the id.
 fn by_parts(layout: &Layout<'_>, collection: &CollectionPlan, found: &mut Vec<IndexPlan>) {
     for (entity, path) in entities_in(layout, collection) {
         let id = format!("{path}_id");
         let in_list = array_of(&collection.fields, path.trim_end_matches('.')).is_some();
-        if path.is_empty() || in_list || at_path(&collection.fields, &id).is_none() {
+        if path.is_empty() || at_path(&collection.fields, &id).is_none() {
+            continue;
+        }
+        if in_list && !layout.is_named(entity) {
             continue;
         }
         let serves = format!("`{entity}` by its id");
@@ -897,6 +906,36 @@ fn merged(found: Vec<IndexPlan>) -> Vec<IndexPlan> {
         let mut index = index;
         index.serves.extend(shorter.into_iter().flat_map(|have| have.serves));
         kept.push(index);
+    }
+    without_known(kept)
+}
+
+/// Whoever gives a value that no two documents share finds one document by it, whatever else is asked of it.
+fn without_known(found: Vec<IndexPlan>) -> Vec<IndexPlan> {
+    let one_of = |index: &IndexPlan| match (index.keys.as_slice(), &index.only) {
+        ([(key, _)], None) if index.unique => Some(key.clone()),
+        ([(key, _)], Some(Partial::Present(path))) if index.unique && path == key => {
+            Some(key.clone())
+        }
+        _ => None,
+    };
+    let known: Vec<String> = found.iter().filter_map(one_of).collect();
+    let is_known = |index: &IndexPlan| {
+        let given = index.keys.iter().take(index.compared).map(|(key, _)| key);
+        let plain = index.only.is_none() && !index.unique && index.expire_after.is_none();
+        let mut given = given.filter(|_| plain && index.keys.len() > 1);
+        given.find(|key| known.contains(key)).cloned()
+    };
+    let (mut kept, mut served): (Vec<IndexPlan>, Vec<(String, Vec<String>)>) = Default::default();
+    for index in found {
+        match is_known(&index) {
+            Some(key) => served.push((key, index.serves)),
+            None => kept.push(index),
+        }
+    }
+    for (key, serves) in served {
+        let unique = kept.iter_mut().find(|index| one_of(index).as_ref() == Some(&key));
+        unique.into_iter().for_each(|index| index.serves.extend(serves.iter().cloned()));
     }
     kept
 }

@@ -143,11 +143,11 @@ const WORDS: &[&str] = &[
 /// such a name would hide behind it, or hide it.
 const OWN: &[&str] = &[
     "_id", "above", "added", "after", "all", "archived", "attempt", "before", "changes", "counted",
-    "current", "deepest", "document", "done", "element", "error", "found", "from", "gone", "has",
-    "ids", "ignored", "keeper", "label", "last", "levels", "marked", "moved", "name", "next",
-    "number", "old", "older", "one", "open", "own", "page", "pages", "pairs", "parent", "pick",
-    "placed", "rest", "result", "session", "set", "shown", "some", "start", "text", "update",
-    "upgraded", "value", "was",
+    "current", "deepest", "document", "done", "edge", "element", "error", "found", "from", "gone",
+    "has", "ids", "ignored", "keeper", "label", "last", "levels", "marked", "moved", "name",
+    "next", "number", "old", "older", "one", "open", "own", "page", "pages", "pairs", "parent",
+    "pick", "placed", "rest", "result", "session", "set", "shown", "some", "start", "text",
+    "update", "upgraded", "value", "was", "whole",
 ];
 
 /// What names begin with that functions make of names of the model: `ofCustomerId`, `inBookReader`.

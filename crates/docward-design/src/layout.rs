@@ -33,6 +33,8 @@ pub struct Planned {
     pub items: Option<Spread>,
     /// Whether every document has it.
     pub required: bool,
+    /// Whether it may be null.
+    pub nullable: bool,
     /// The values of an enumeration.
     pub values: Vec<String>,
     /// The kinds of its entity that have it; `None` when all do.
@@ -95,13 +97,28 @@ pub enum Rank {
     Max,
 }
 
+impl Rank {
+    /// How far from the mean so large a sum of many is, of values that deviate by so much.
+    fn far(self, deviation: f64) -> u64 {
+        // Normal sums: one in a hundred, and one in thirty thousand.
+        let times = match self {
+            Self::Typical | Self::Mean => 0.0,
+            Self::P99 => 2.33,
+            Self::Max => 4.0,
+        };
+        (times * deviation).round() as u64
+    }
+}
+
 /// Bytes of documents at each rank.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Ranked {
     typical: u64,
     mean: u64,
     p99: u64,
     max: u64,
+    /// How far kinds are from their mean.
+    deviation: f64,
 }
 
 impl Ranked {
@@ -113,6 +130,7 @@ impl Ranked {
             mean: of(Rank::Mean),
             p99: of(Rank::P99),
             max: of(Rank::Max),
+            deviation: deviation(fields),
         }
     }
 
@@ -128,15 +146,22 @@ impl Ranked {
     /// Bytes of an array of so many.
     pub(crate) fn array(self, rank: Rank, count: u64) -> u64 {
         match rank {
-            Rank::P99 | Rank::Max => size::large_array(count, self.mean, self.at(rank)),
+            Rank::P99 | Rank::Max => {
+                size::mixed_array(count, self.mean, self.at(rank), rank.far(self.deviation))
+            }
             rank => size::array(count, self.at(rank)),
         }
     }
 
     /// All of them so much larger or smaller.
     pub(crate) fn map(self, change: impl Fn(u64) -> u64) -> Self {
-        let Self { typical, mean, p99, max } = self;
-        Self { typical: change(typical), mean: change(mean), p99: change(p99), max: change(max) }
+        Self {
+            typical: change(self.typical),
+            mean: change(self.mean),
+            p99: change(self.p99),
+            max: change(self.max),
+            deviation: self.deviation,
+        }
     }
 }
 
@@ -151,6 +176,7 @@ impl Planned {
             element: None,
             items: None,
             required: true,
+            nullable: false,
             values: Vec::new(),
             kinds: None,
         }
@@ -210,7 +236,8 @@ impl Planned {
                     Some(kind) => scalar_bytes(kind, self.own_bytes(rank)),
                     None => document_bytes(&self.fields, rank),
                 };
-                let large = |count| size::large_array(count, of_one(Rank::Mean), of_one(rank));
+                let far = rank.far(deviation(&self.fields));
+                let large = |count| size::mixed_array(count, of_one(Rank::Mean), of_one(rank), far);
                 match rank {
                     Rank::Typical => size::array(items.p50, of_one(rank)),
                     Rank::Mean => size::mean_array(quantile::mean(items), of_one(rank)) as u64,
@@ -258,17 +285,30 @@ pub fn document_bytes(fields: &[Planned], rank: Rank) -> u64 {
             let shares = of_kinds().map(|(field, _)| field.share() * bytes(field) as f64);
             shares.sum::<f64>().round() as u64
         }
-        Rank::P99 | Rank::Max => {
-            let mut each = vec![0_u64; all];
-            for (field, kinds) in of_kinds() {
-                let bytes = bytes(field);
-                for kind in &kinds.of {
-                    each[*kind] = each[*kind].saturating_add(bytes);
-                }
-            }
-            each.into_iter().max().unwrap_or(0)
-        }
+        Rank::P99 | Rank::Max => by_kind(fields, all, rank).into_iter().max().unwrap_or(0),
     })
+}
+
+/// Bytes that each of so many kinds adds to a document.
+fn by_kind(fields: &[Planned], all: usize, rank: Rank) -> Vec<u64> {
+    let mut each = vec![0_u64; all];
+    for field in fields {
+        let bytes = size::element(&field.name, field.value_bytes(rank));
+        for kind in field.kinds.iter().flat_map(|kinds| &kinds.of) {
+            each[*kind] = each[*kind].saturating_add(bytes);
+        }
+    }
+    each
+}
+
+/// How much documents of several kinds differ in size from their mean, as a standard deviation.
+fn deviation(fields: &[Planned]) -> f64 {
+    let all = fields.iter().filter_map(|field| Some(field.kinds.as_ref()?.all)).max();
+    let Some(all) = all else { return 0.0 };
+    let each = by_kind(fields, all, Rank::Mean);
+    let mean = each.iter().map(|bytes| *bytes as f64).sum::<f64>() / all.max(1) as f64;
+    let squares = each.iter().map(|bytes| (*bytes as f64 - mean).powi(2)).sum::<f64>();
+    (squares / all.max(1) as f64).sqrt()
 }
 
 /// Levels above an entity of a tree; nobody declares them.
@@ -295,6 +335,7 @@ pub(crate) fn own(field: &EntityField) -> Planned {
         },
         items: field.items,
         required: field.required,
+        nullable: field.nullable,
         values: field.values.clone(),
         ..Planned::new(field.name.clone(), field.kind, Origin::Own)
     }
@@ -755,11 +796,13 @@ impl<'m> Layout<'m> {
 
     /// Whether embedded children have an id.
     pub(crate) fn has_part_id(&self, relationship: &Relationship) -> bool {
-        let child = &relationship.child;
-        let referred = self
-            .linked()
-            .any(|(r, made)| r.parent == *child && made.patterns.contains(&Pattern::ParentInChild));
-        has_part_id(self.model, relationship, referred)
+        has_part_id(self.model, relationship, self.is_named(&relationship.child))
+    }
+
+    /// Whether children hold the id of an entity.
+    pub(crate) fn is_named(&self, entity: &str) -> bool {
+        self.linked()
+            .any(|(r, made)| r.parent == entity && made.patterns.contains(&Pattern::ParentInChild))
     }
 
     /// `schemaVersion`.
@@ -808,7 +851,8 @@ impl<'m> Layout<'m> {
             self.naming.field(&parts)
         };
         let child = self.model.entity(&relationship.child);
-        let optional = child.and_then(|child| child.field(field)).is_some_and(|f| !f.required);
+        let summed = child.and_then(|child| child.field(field));
+        let optional = summed.is_some_and(|f| !f.required || f.nullable);
         Summed {
             sum: name(&["sum"]),
             average: name(&["average"]),
@@ -847,7 +891,7 @@ impl<'m> Layout<'m> {
         let statistics: Vec<Planned> = inside
             .iter()
             // Of a field that readings may lack, sum and count would not give the mean.
-            .filter(|field| is_number(field.kind) && field.required)
+            .filter(|field| is_number(field.kind) && field.required && !field.nullable)
             .flat_map(|field| {
                 ["min", "max", "sum"].map(|word| {
                     let name = self.naming.field(&[&field.name, word]);

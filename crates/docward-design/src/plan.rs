@@ -8,7 +8,7 @@ use docward_model::{
 
 use crate::capacity::{self, Capacity};
 use crate::collection::{self, CollectionPlan};
-use crate::compare::{self, Alternative};
+use crate::compare::{self, Alternative, Way};
 use crate::decide::{Choice, Ruling};
 use crate::deciding::settled;
 use crate::derive::{self, Question};
@@ -68,6 +68,13 @@ impl Decision {
                 }
                 _ => false,
             })
+    }
+
+    /// Whether declared writes change what is copied into the parent or its list of ids.
+    pub(crate) fn refreshes_copies(&self) -> bool {
+        self.patterns.iter().any(|pattern| {
+            matches!(pattern, Pattern::ExtendedReference { in_parent: true, changing, .. } if !changing.is_empty())
+        })
     }
 
     /// Whether the parent has the count and the sums that a read wants of its children. A rough count is no
@@ -207,6 +214,7 @@ pub fn design(model: &DesignModel, profile: ProfileName, bounds: &Bounds) -> Des
     let elsewhere = remarks::living_elsewhere(&decisions);
     for (decision, (alternatives, split)) in decisions.iter_mut().zip(compared) {
         decision.alternatives = alternatives;
+        say_size_of_table(decision);
         decision.needs_transaction = split;
         if let Some(around) =
             around.get(&decision.relationship).filter(|_| decision.choice.is_some())
@@ -230,6 +238,21 @@ pub fn design(model: &DesignModel, profile: ProfileName, bounds: &Bounds) -> Des
         collections,
         capacity,
         checks,
+    }
+}
+
+/// A row was judged by what was known of the parent then. What was decided afterwards may make it larger or
+/// smaller, as the table has it: both figures are said.
+fn say_size_of_table(decision: &mut Decision) {
+    let judged = text::bytes(decision.facts.projected());
+    let embedded = decision.alternatives.iter().find(|way| way.way == Way::Embed);
+    let Some((_, _, p99, _)) = embedded.and_then(|way| way.parent.first()) else { return };
+    let shown = text::bytes(*p99);
+    let row = decision.ruling.rows.iter_mut().find(|row| {
+        row.rows.contains(&"ER-M.6") && row.because == format!("{judged} projected at p99")
+    });
+    if let Some(row) = row.filter(|_| shown != judged) {
+        row.because.push_str(&format!(", and {shown} with everything that was decided after it"));
     }
 }
 

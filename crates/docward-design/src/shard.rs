@@ -6,7 +6,7 @@ use docward_model::{BsonType, DesignRead, Matching, text};
 use crate::capacity;
 use crate::collection::{CollectionPlan, Purpose};
 use crate::decide::Choice;
-use crate::index::place_of;
+use crate::index::{IndexPlan, Partial, place_of};
 use crate::layout::{Layout, Origin, Planned, Rank, document_bytes};
 use crate::pattern::Pattern;
 
@@ -119,6 +119,11 @@ pub(crate) fn plan(layout: &Layout<'_>, collection: &CollectionPlan) -> Option<S
         if deployment.server >= (4, 4) && judge.is_coarse(field) {
             candidates.push(vec![(field.clone(), false), ("_id".to_owned(), true)]);
         }
+    }
+    // Few values of each part are many series.
+    let series = judge.series();
+    if series.len() > 1 {
+        candidates.push(series.iter().map(|name| ((*name).to_owned(), false)).collect());
     }
     if let Purpose::TimeSeries { meta, .. } = &collection.purpose {
         // The key of a time series begins with its meta field.
@@ -283,6 +288,27 @@ impl Judge<'_, '_> {
             }
         }
         found
+    }
+
+    /// The fields that say which series a bucket is of, as the append asks for them.
+    fn series(&self) -> Vec<&str> {
+        let fields = || self.collection.fields.iter();
+        let is_series =
+            |name: &str| fields().any(|f| f.name == name && f.origin != Origin::Pattern("bucket"));
+        let is_open = |index: &&IndexPlan| matches!(index.only, Some(Partial::Below(..)));
+        let open = self.collection.indexes.iter().filter(|index| index.unique).find(is_open);
+        let keys = open.into_iter().flat_map(|index| &index.keys);
+        keys.map(|(name, _)| name.as_str()).take_while(|name| is_series(name)).collect()
+    }
+
+    /// How many series there are, where a key names all that they are told apart by.
+    fn series_of(&self, names: &[&str]) -> Option<f64> {
+        let declared = self.layout.model.entity(&self.collection.entity)?.series.as_ref()?;
+        // What belongs to an entity about which nothing is decided yet is not here.
+        let series = self.series();
+        let all = series.len() == declared.id.len() && !series.is_empty();
+        let named = all && series.iter().all(|part| names.contains(part));
+        declared.series.filter(|series| named && *series >= 1.0)
     }
 
     fn is_plain(&self, name: &str) -> bool {
@@ -478,7 +504,8 @@ impl Judge<'_, '_> {
             );
         }
         let known: Vec<Option<f64>> = names.iter().map(|name| self.distinct(name)).collect();
-        let most = known.iter().flatten().copied().fold(0.0, f64::max);
+        let series = self.series_of(names);
+        let most = known.iter().flatten().copied().chain(series).fold(0.0, f64::max);
         // Times have nearly as many values as there are documents.
         let times = names.iter().find(|name| self.is_time(name));
         if let Some(time) = times.filter(|_| most < self.least) {
@@ -506,6 +533,11 @@ impl Judge<'_, '_> {
         // A second field that is different in every document splits any value of the first.
         let split = names.iter().any(|name| self.is_own(name));
         let first = names.first().copied().unwrap_or("_id");
+        // Each series brings as much as another.
+        if let Some(series) = self.series_of(names).filter(|_| names.len() > 1 && !split) {
+            let why = format!("a series has {} of the documents", text::percent(1.0 / series));
+            return ("SK-2", Some(1.0 / series <= TOP_FAIL), why);
+        }
         match (self.top_share(first), split) {
             (_, true) => ("SK-2", Some(true), "no value is in two documents".to_owned()),
             (Some(share), false) => {

@@ -25,6 +25,15 @@ pub fn large_array(count: u64, mean: u64, large: u64) -> u64 {
     array(count, mean).saturating_add(above.ceil() as u64)
 }
 
+/// The same for values of several kinds, whose sizes deviate by so much from their mean: a few of the largest
+/// kind come together often.
+pub fn mixed_array(count: u64, mean: u64, large: u64, deviation: u64) -> u64 {
+    let all_large = count.saturating_mul(large.saturating_sub(mean));
+    let above = (deviation as f64 * (count as f64).sqrt()).ceil() as u64;
+    let mixed = array(count, mean).saturating_add(above.min(all_large));
+    mixed.max(large_array(count, mean, large))
+}
+
 /// Bytes of an element: its type, its name, a zero and the value.
 pub fn element(name: &str, value: u64) -> u64 {
     value.saturating_add(2 + name.len() as u64)
@@ -78,6 +87,15 @@ mod tests {
         assert!((1..2000).all(|count| list(count) < list(count + 1)));
         // Of very many the mean counts.
         assert!(list(10_000) < array(10_000, 440));
+    }
+
+    #[test]
+    fn alg_2_pt_poly_1_a_few_may_all_be_of_the_largest_kind() {
+        // Two kinds of 0 and 500 bytes: of five all are large in one list of 32, of a thousand in none.
+        let deviation = (250.0 * 2.33) as u64;
+        assert_eq!(mixed_array(5, 250, 500, deviation), array(5, 500));
+        assert!(mixed_array(1000, 250, 500, deviation) < array(1000, 275));
+        assert_eq!(mixed_array(7, 250, 500, 0), large_array(7, 250, 500));
     }
 
     #[test]

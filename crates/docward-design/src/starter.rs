@@ -213,11 +213,15 @@ fn field_line(profile: &Profile, field: &Field, unique: bool, depth: usize) -> S
             more.push(format!("fields: {{{}}}", inside.join(", ")));
         }
     }
-    // What some documents lack, or have as null, no document must have.
-    if field.presence() < 1.0 || field.types.of(BsonType::Null) > 0 {
+    if field.presence() < 1.0 {
         more.push("required: false".to_owned());
     }
-    if unique {
+    let is_null = field.types.of(BsonType::Null) > 0;
+    if is_null {
+        more.push("nullable: true".to_owned());
+    }
+    // Of what is null twice the index leaves out some.
+    if unique && !is_null {
         more.push("unique: true".to_owned());
     }
     let name = scalar(&field.name);

@@ -129,10 +129,8 @@ impl Writer<'_> {
         if field.name == "v" && field.origin == Origin::Pattern("attribute") {
             return made;
         }
-        // What a document may lack it may have as null: applications write either.
-        let may_be_null = field.origin == Origin::Own && !field.required && field.kinds.is_none();
         let mut kinds = accepted(field.kind).to_vec();
-        kinds.extend(may_be_null.then_some("null"));
+        kinds.extend(field.nullable.then_some("null"));
         made.insert("bsonType", types(&kinds));
         if let Some(note) = field.origin.note() {
             made.insert("description", note);
@@ -140,7 +138,7 @@ impl Writer<'_> {
         let mut listed: Vec<Bson> =
             field.values.iter().filter_map(|v| listed(field.kind, v)).collect();
         if !listed.is_empty() && field.kind != BsonType::Array {
-            listed.extend(may_be_null.then_some(Bson::Null));
+            listed.extend(field.nullable.then_some(Bson::Null));
             made.insert("enum", listed);
         }
         if is_count(field) {
@@ -233,8 +231,9 @@ fn is_attributes(field: &Planned) -> bool {
 fn attribute_types(entity: &Entity, beside: &[Planned]) -> Vec<&'static str> {
     let mut found: Vec<&'static str> = Vec::new();
     let listed = entity.attributes.iter().filter(|name| beside.iter().all(|f| f.name != **name));
-    for kind in listed.filter_map(|name| entity.field(name)).map(|field| field.kind) {
-        for name in accepted(kind) {
+    for field in listed.filter_map(|name| entity.field(name)) {
+        let null = field.nullable.then_some(&"null");
+        for name in accepted(field.kind).iter().chain(null) {
             if !found.contains(name) {
                 found.push(name);
             }

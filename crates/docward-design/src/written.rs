@@ -9,6 +9,9 @@ use crate::naming::Naming;
 use crate::pattern::Pattern;
 use crate::plan::{Decision, EntityAdvice, Verdict};
 
+/// Which patterns are taken away.
+type IsLost = fn(&Pattern) -> bool;
+
 /// Takes away what no function would write.
 pub(crate) fn keep(
     model: &DesignModel,
@@ -17,11 +20,11 @@ pub(crate) fn keep(
     naming: Naming,
 ) {
     let layout = Layout { model, decisions, advice, naming };
-    let lost: Vec<Option<String>> =
+    let lost: Vec<Option<(IsLost, String)>> =
         layout.linked().map(|(_, decision)| unwritten(&layout, decision)).collect();
-    for (decision, because) in decisions.iter_mut().zip(lost) {
-        let Some(because) = because else { continue };
-        decision.patterns.retain(|pattern| !is_kept(pattern));
+    for (decision, lost) in decisions.iter_mut().zip(lost) {
+        let Some((is_lost, because)) = lost else { continue };
+        decision.patterns.retain(|pattern| !is_lost(pattern));
         if decision.verdict == Verdict::Hybrid {
             decision.verdict = Verdict::Reference;
         }
@@ -37,17 +40,56 @@ fn is_kept(pattern: &Pattern) -> bool {
     )
 }
 
-/// Why no function writes what a parent would keep; `None` where one does, or nothing is kept.
-fn unwritten(layout: &Layout<'_>, decision: &Decision) -> Option<String> {
+/// Whether a pattern adds more than counts and sums.
+fn is_more_than_figures(pattern: &Pattern) -> bool {
+    is_kept(pattern) && !matches!(pattern, Pattern::Computed { .. })
+}
+
+/// What no function writes of what a parent would keep, and why; `None` where one does, or nothing is kept.
+fn unwritten(layout: &Layout<'_>, decision: &Decision) -> Option<(IsLost, String)> {
     if !decision.patterns.iter().any(is_kept) {
         return None;
     }
     let Decision { parent, child, .. } = decision;
-    if !has_place(layout, parent, 0) {
-        return Some(format!(
-            "`{parent}` is no document of its own but one of a list, for which no functions are written: nothing is kept there of its `{child}`, which is read instead (PT-computed.1)"
-        ));
+    if is_element(layout, decision) {
+        let because = format!(
+            "`{parent}` is no document of its own but one of a list, where counts and sums of its `{child}` are kept and nothing else: what a page shows of them is read (PT-computed.1)"
+        );
+        let more = decision.patterns.iter().any(is_more_than_figures);
+        return more.then_some((is_more_than_figures as IsLost, because));
     }
+    let because = if has_place(layout, parent, 0) {
+        unfollowed(layout, decision)?
+    } else {
+        format!(
+            "`{parent}` is no document of its own but one of a list, for which no functions are written: nothing is kept there of its `{child}`, which is read instead (PT-computed.1)"
+        )
+    };
+    Some((is_kept as IsLost, because))
+}
+
+/// Whether children name a parent that one filter finds in a list by its id: an element of a list that is
+/// whole, in a document of its own.
+fn is_element(layout: &Layout<'_>, decision: &Decision) -> bool {
+    let embeds = |d: &&Decision| d.choice == Some(Choice::Embed) && d.child == decision.parent;
+    let mut homes = layout.decisions.iter().filter(embeds);
+    let Some(home) = homes.next().filter(|_| homes.next().is_none()) else { return false };
+    let relationship = layout.model.relationship(&home.relationship);
+    let has_pages = home.patterns.iter().any(|p| matches!(p, Pattern::Outlier { .. }));
+    decision.choice == Some(Choice::Reference)
+        && decision.patterns.first() == Some(&Pattern::ParentInChild)
+        && is_embedded(layout, &decision.parent)
+        && home.facts.children.max > 1
+        && !has_pages
+        && relationship.is_some_and(|r| layout.has_part_id(r))
+        && [&home.parent, &decision.child]
+            .into_iter()
+            .all(|entity| !is_embedded(layout, entity) && !is_series(layout, entity))
+}
+
+/// Why nothing that a document would keep of its children follows them.
+fn unfollowed(layout: &Layout<'_>, decision: &Decision) -> Option<String> {
+    let Decision { parent, child, .. } = decision;
     let single = decision.facts.children.max <= 1;
     match decision.choice {
         Some(Choice::Embed) if single => {

@@ -152,7 +152,7 @@ fn sn_05_gc_36_one_update_pushes_sorts_cuts_and_counts() {
     let update = statements.iter().find(|s| s.collection == "t_post").unwrap();
     let change = update.update_part().unwrap().as_document().unwrap();
     let push = change.get_document("$push").unwrap().get_document("recentComments").unwrap();
-    assert_eq!(push.get_document("$sort").unwrap(), &doc! { "createTime": -1 });
+    assert_eq!(push.get_document("$sort").unwrap(), &doc! { "createTime": -1, "commentId": -1 });
     assert_eq!(push.get_i32("$slice").unwrap(), 3);
     assert!(push.to_string().contains("createTime"), "elements carry what they are sorted by");
     assert_eq!(change.get_document("$inc").unwrap(), &doc! { "commentCount": 1 });

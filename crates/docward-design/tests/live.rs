@@ -17,6 +17,7 @@ const MORE: &str = include_str!("models/more.yaml");
 const REFERENCED: &str = include_str!("models/referenced.yaml");
 const LISTS: &str = include_str!("models/lists.yaml");
 const KEPT: &str = include_str!("models/kept.yaml");
+const ELEMENTS: &str = include_str!("models/elements.yaml");
 
 /// The shell, or nothing where it cannot be had.
 fn mongosh() -> Option<PathBuf> {
@@ -211,6 +212,54 @@ fn pt_subset_1_pt_poly_1_gc_37_pt_outlier_1_what_parents_keep_is_whole() {
     }
     let indexes = std::fs::read_to_string(folder.join("02-indexes.js")).unwrap();
     assert!(indexes.contains("scanId"), "{indexes}");
+}
+
+/// What elements of a list keep of their children (PT-computed.1, GC-35), copies in elements and on pages
+/// (PT-extref.2), elements that are asked for by a field of their own (PT-outlier.1, CK-12), and parents inside of
+/// another document, with ids and pairs (GC-07).
+#[test]
+fn pt_computed_1_gc_35_pt_extref_2_pt_outlier_1_gc_07_elements_of_lists_follow() {
+    let Some(shell) = mongosh() else { return };
+    for version in ["6.0.5", "4.4.2"] {
+        let servers = Launch::replica_set(1).version(version).start();
+        let text = ELEMENTS.replace("server: 6.0", &format!("server: {}", &version[..3]));
+        let (model, design) = of(&text);
+        let folder = servers.directory().join("elements");
+        write(&folder, &model, &design);
+        holds(run(&shell, &servers, &[&folder.join("check.js")]));
+        let check = std::fs::read_to_string(folder.join("check.js")).unwrap();
+        for said in [
+            "changeOptionVote(at, root.options[0]._id, some._id, changes(302 + i))",
+            "and leaves the rest",
+            "found in the parent and on its page (PT-outlier.1)",
+            "linkGroup(at, root.profile._id, other._id)",
+        ] {
+            assert!(check.contains(said), "the check does not say: {said}");
+        }
+        // A check that could not fail would show nothing.
+        for (file, part, wrong, said) in [
+            (
+                "option-votes-computed.js",
+                "[\"$$part._id\", { $literal: optionId }]",
+                "[1, 1]",
+                "rest",
+            ),
+            (
+                "line-dish-extended-reference.js",
+                "\"part1.dishId\": dishId",
+                "\"part1.dishId\": { $exists: true }",
+                "leaves the rest",
+            ),
+        ] {
+            let path = folder.join("patterns").join(file);
+            let right = std::fs::read_to_string(&path).unwrap();
+            assert!(right.contains(part), "{part} in {right}");
+            std::fs::write(&path, right.replace(part, wrong)).unwrap();
+            let (printed, fine) = run(&shell, &servers, &[&folder.join("check.js")]);
+            std::fs::write(&path, right).unwrap();
+            assert!(!fine && printed.contains(said), "{part}: {printed}");
+        }
+    }
 }
 
 /// Pages with counts, sums and unique values: what is refused leaves nothing, elements are changed and removed

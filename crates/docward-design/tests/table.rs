@@ -3,6 +3,7 @@
 
 mod checks;
 mod costs;
+mod elements;
 mod ends;
 mod functions;
 mod indexes;

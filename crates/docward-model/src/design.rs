@@ -132,6 +132,8 @@ pub struct EntityField {
     pub rising: Option<bool>,
     /// Whether every document has it.
     pub required: bool,
+    /// Whether it may be null.
+    pub nullable: bool,
     /// Whether no two documents share a value.
     pub unique: bool,
     /// Fields of an object, or of the elements of an array.

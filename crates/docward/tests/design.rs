@@ -203,6 +203,33 @@ fn dp_2_a_model_from_data_asks_what_data_cannot_say_and_agrees_with_the_data() {
 }
 
 #[test]
+fn dm_09_6_a_model_from_data_says_where_null_was_seen_and_nowhere_else() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("t_lesson.json");
+    let lines = "{\"no\": \"A\", \"opt\": null, \"few\": \"x\"}\n{\"no\": \"A\", \"opt\": \"v\"}\n";
+    fs::write(&data, lines.repeat(30)).unwrap();
+    let (data, file) = (data.display().to_string(), directory.path().join("m.yaml"));
+    let file = file.display().to_string();
+    let made = docward(&["design", "init", "--from", &data, "--output", &file]);
+    assert_eq!(code(&made), 0, "{}", stderr(&made));
+    let text = fs::read_to_string(&file).unwrap();
+    assert!(text.contains("opt: {type: string, bytes: 1 B, nullable: true}"), "{text}");
+    assert!(text.contains("few: {type: string, bytes: 1 B, required: false}"), "{text}");
+    let checked = docward(&["design", "check", &file, &data, "--format", "json"]);
+    let report: Value = serde_json::from_slice(&checked.stdout).unwrap();
+    assert_eq!(report["findings"].as_array().unwrap().len(), 0, "{}", report["findings"]);
+    // What is required and may be null is there, and null.
+    let out = directory.path().join("out").display().to_string();
+    docward(&["design", &file, "--fail-on", "never", "--emit", &out]);
+    let schema = fs::read_to_string(directory.path().join("out/validators/t_lesson.json")).unwrap();
+    let schema: Value = serde_json::from_str(&schema).unwrap();
+    let schema = &schema["$jsonSchema"];
+    assert_eq!(schema["properties"]["opt"]["bsonType"], serde_json::json!(["string", "null"]));
+    assert_eq!(schema["properties"]["few"]["bsonType"], "string");
+    assert_eq!(schema["required"], serde_json::json!(["_id", "no", "opt"]));
+}
+
+#[test]
 fn dp_2_ids_of_elements_are_the_designs_business() {
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path().join("t_order.json");

@@ -107,7 +107,6 @@ impl<'m> Plans<'m> {
             format!("const one = {};", factory(&told_apart(sample, first))),
         ];
         check.extend(more);
-        let mut check = inside.parent.named_in(check);
         if let Some((versions, held)) = self.versioned(inside.parent.collection, &mut jobs) {
             check.push(format!(
                 "expect(\"changes of parts are versions, too\", at.getCollection({}).countDocuments({}) > 0, true);",
@@ -149,6 +148,7 @@ impl<'m> Plans<'m> {
     }
 
     fn one_inside(&self, inside: &Inside<'m>) -> (&'static str, Vec<Job>, Vec<String>) {
+        let root_id = inside.parent.id_in("root");
         let r = inside.relationship;
         let set = doc! { "$set": { &inside.list: inside.pushed() } };
         let by_id = inside.parent.by(&inside.parent_id);
@@ -175,7 +175,7 @@ impl<'m> Plans<'m> {
                 .collect(),
         };
         let check = vec![
-            format!("{name}(at, root._id, one(1));"),
+            format!("{name}(at, {root_id}, one(1));"),
             format!(
                 "refused(\"no parent, nothing set\", null, () => {name}(at, new ObjectId(), one(1)));"
             ),
@@ -193,6 +193,8 @@ impl<'m> Plans<'m> {
         inside: &Inside<'m>,
         decision: &'m Decision,
     ) -> (&'static str, Vec<Job>, Vec<String>) {
+        let second_id = inside.parent.id_in("second");
+        let root_id = inside.parent.id_in("root");
         let r = inside.relationship;
         let (list, parents) = (&inside.list, &inside.parent.collection.name);
         let capped = decision.patterns.iter().find_map(|pattern| match pattern {
@@ -283,7 +285,7 @@ impl<'m> Plans<'m> {
         };
         check.push("const sent = [];".to_owned());
         check.push(format!(
-            "for (let i = 0; i < {many}; i++) {{\n  sent.push({});\n  {add}(at, root._id, sent[i]);\n}}",
+            "for (let i = 0; i < {many}; i++) {{\n  sent.push({});\n  {add}(at, {root_id}, sent[i]);\n}}",
             inside.sent()
         ));
         check.push(now(parents));
@@ -296,17 +298,17 @@ impl<'m> Plans<'m> {
                 check.push(format!("expect(\"all are there, in order\", plain({}), plain(sent));", read(list)));
                 if most <= 20 {
                     check.push(format!(
-                        "refused(\"the list has a bound (DM-08.2)\", null, () => {add}(at, root._id, one({most})));"
+                        "refused(\"the list has a bound (DM-08.2)\", null, () => {add}(at, {root_id}, one({most})));"
                     ));
                 }
             }
         }
         if !unique.is_empty() {
-            let again = format!("{add}(at, root._id, sent[sent.length - 1])");
+            let again = format!("{add}(at, {root_id}, sent[sent.length - 1])");
             check.push(format!("refused(\"not twice in one document\", null, () => {again});"));
             check.push(format!("const second = {};", self.made(inside.parent.collection)));
             check.push(format!("at.getCollection({}).insertOne(second);", quote(parents)));
-            let elsewhere = format!("{add}(at, second._id, sent[sent.length - 1])");
+            let elsewhere = format!("{add}(at, {second_id}, sent[sent.length - 1])");
             // Of what is shared every parent has a copy.
             if !r.is_shared() {
                 check.push(format!("refused(\"nor in two\", 11000, () => {elsewhere});"));
@@ -336,6 +338,7 @@ impl<'m> Plans<'m> {
     /// Changes and removes one element by its id; what the parent keeps is worked out again in the same
     /// statement.
     fn one_by_one(&self, inside: &Inside<'m>, summary: &Summary<'m>) -> (Vec<Job>, Vec<String>) {
+        let root_id = inside.parent.id_in("root");
         let r = inside.relationship;
         let (list, parents) = (&inside.list, &inside.parent.collection.name);
         let id = js::parameter(&self.layout.naming.id_of(r.role()));
@@ -412,7 +415,7 @@ impl<'m> Plans<'m> {
         if let Some((name, value)) = changed {
             let changes = js::object(&doc! { name: given(value) }, 2);
             check.push(format!(
-                "{{\n  const i = 3;\n  const changes = {changes};\n  expect(\"it is changed\", {change}(at, root._id, last._id, changes), true);\n  Object.assign(last, changes);\n}}"
+                "{{\n  const i = 3;\n  const changes = {changes};\n  expect(\"it is changed\", {change}(at, {root_id}, last._id, changes), true);\n  Object.assign(last, changes);\n}}"
             ));
         }
         let again = |check: &mut Vec<String>, list: &str| {
@@ -422,8 +425,8 @@ impl<'m> Plans<'m> {
             }
         };
         again(&mut check, "kept");
-        check.push(format!("expect(\"it is removed\", {remove}(at, root._id, last._id), true);"));
-        check.push(format!("expect(\"and not twice\", {remove}(at, root._id, last._id), false);"));
+        check.push(format!("expect(\"it is removed\", {remove}(at, {root_id}, last._id), true);"));
+        check.push(format!("expect(\"and not twice\", {remove}(at, {root_id}, last._id), false);"));
         again(&mut check, "kept.slice(0, -1)");
         (jobs, check)
     }
@@ -471,6 +474,7 @@ impl<'m> Plans<'m> {
         summary: &Summary<'m>,
         add: &str,
     ) -> Option<(Job, Vec<String>)> {
+        let aged_id = inside.parent.id_in("aged");
         let (r, model) = (inside.relationship, self.layout.model);
         let (days, date) = self.expires(r)?;
         let (list, parents) = (&inside.list, &inside.parent.collection.name);
@@ -506,8 +510,8 @@ impl<'m> Plans<'m> {
         let check = vec![
             format!("const aged = {};", self.made(inside.parent.collection)),
             format!("at.getCollection({}).insertOne(aged);", quote(parents)),
-            format!("{add}(at, aged._id, {});", aged(days + 1)),
-            format!("{add}(at, aged._id, {});", aged(0)),
+            format!("{add}(at, {aged_id}, {});", aged(days + 1)),
+            format!("{add}(at, {aged_id}, {});", aged(0)),
             format!("{name}(at, new Date({day}));"),
             format!(
                 "expect(\"what is old is gone\", {}.length, 1);",

@@ -399,6 +399,7 @@ impl<'m> Plans<'m> {
         parent: &Place<'_>,
         parent_id: &str,
     ) -> Option<(Job, Vec<String>)> {
+        let root_id = parent.id_in("root");
         let step = decision.patterns.iter().find_map(|pattern| match pattern {
             Pattern::Approximation { step } => Some(*step),
             _ => None,
@@ -434,12 +435,12 @@ impl<'m> Plans<'m> {
         let read = super::owned::at(&found, &count);
         let check = vec![
             format!("const was = Number({read});"),
-            format!("expect(\"most events are not written\", {name}(at, root._id, 0.99), false);"),
-            format!("expect(\"one in {step} is\", {name}(at, root._id, 0), true);"),
+            format!("expect(\"most events are not written\", {name}(at, {root_id}, 0.99), false);"),
+            format!("expect(\"one in {step} is\", {name}(at, {root_id}, 0), true);"),
             format!("expect(\"and stands for {step}\", Number({read}) - was, {step});"),
-            format!("{name}(at, root._id, 0, -1);"),
+            format!("{name}(at, {root_id}, 0, -1);"),
             format!("expect(\"one that goes is counted off\", Number({read}) - was, 0);"),
-            format!("for (let i = 0; i <= was / {step}; i++) {name}(at, root._id, 0, -1);"),
+            format!("for (let i = 0; i <= was / {step}; i++) {name}(at, {root_id}, 0, -1);"),
             format!("expect(\"down to nothing and no further\", Number({read}), 0);"),
         ];
         Some((job, check))

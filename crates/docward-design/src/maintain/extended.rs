@@ -120,8 +120,7 @@ impl Other<'_> {
     }
 
     fn updated(&self, document: &str, update: bson::Bson) -> Option<Step> {
-        let by_id = self.place.by(member_of(document, &self.held));
-        let update = Statement::update(&self.place.collection.name, by_id, update);
+        let update = self.place.update(&member_of(document, &self.held), update);
         (!self.summary.is_empty()).then_some(Step::Run(update))
     }
 
@@ -155,12 +154,12 @@ impl Other<'_> {
     /// In a check: one that is there, named by the sample, which leaves the copy to the function.
     pub(super) fn prepare(&self, plans: &Plans<'_>, sample: &mut Document) -> Vec<String> {
         let name = self.found();
-        sample.insert(&self.held, given(format!("{name}.{}", self.place.key())));
+        sample.insert(&self.held, given(self.place.id_in(&name)));
         if let Some((copy, _)) = &self.copy {
             sample.remove(copy);
         }
         vec![
-            format!("const {name} = {};", plans.made(self.place.collection)),
+            format!("const {name} = {};", plans.made_at(&self.place)),
             format!("at.getCollection({}).insertOne({name});", quote(&self.place.collection.name)),
         ]
     }
@@ -211,8 +210,11 @@ impl<'m> Plans<'m> {
                 }
                 _ => continue,
             };
-            // An id leads to a document, not to an object inside one.
-            let place = self.place(named).filter(|place| !in_parent || place.path.is_empty());
+            // An id in a parent leads to a document, not to an object inside one.
+            let place = match in_parent {
+                true => self.place(named).filter(|place| place.path.is_empty()),
+                false => self.place_or_element(named),
+            };
             let Some(place) = place else { continue };
             let copied = decision.patterns.iter().find_map(|pattern| match pattern {
                 Pattern::ExtendedReference { fields, in_parent: here, .. }
@@ -305,7 +307,7 @@ impl<'m> Plans<'m> {
         fields: &[String],
         copy: &str,
         (parents, children): (&str, &str),
-        (path, held): (&str, &str),
+        (path, held, root_id): (&str, &str, &str),
     ) -> Vec<String> {
         let refresh = self.name("refresh copies in", relationship, true);
         let source = self.layout.model.entity(&relationship.parent);
@@ -318,10 +320,10 @@ impl<'m> Plans<'m> {
         let find = format!(
             "at.getCollection({}).findOne({})",
             quote(children),
-            js::object(&doc! { held: given("root._id") }, 0)
+            js::object(&doc! { held: given(root_id) }, 0)
         );
         let mut set = Document::new();
-        set.insert(format!("{path}{text}"), given("changed"));
+        set.insert(format!("{}{text}", path.replace(".$.", ".0.")), given("changed"));
         let copied = member_of(&member_of("copy", copy), text);
         vec![
             "const changed = \"changed \" + unique();".to_owned(),
@@ -334,7 +336,7 @@ impl<'m> Plans<'m> {
             format!(
                 "expect(\"copies stay as they were (PT-extref.2)\", {copied} === changed, false);"
             ),
-            format!("{refresh}(at, root._id);"),
+            format!("{refresh}(at, {root_id});"),
             format!("copy = {find};"),
             format!("expect(\"a refresh mirrors the change\", {copied}, changed);"),
         ]

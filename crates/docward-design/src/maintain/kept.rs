@@ -48,7 +48,7 @@ impl<'m> Plans<'m> {
         relationship: &'m Relationship,
         decision: &'m Decision,
     ) -> Option<Keeper<'m>> {
-        let parent = self.place(&relationship.parent)?;
+        let parent = self.place_or_element(&relationship.parent)?;
         let child = self.place(&relationship.child).filter(|child| child.path.is_empty())?;
         let members = match decision.patterns.first()? {
             Pattern::ParentInChild => {
@@ -207,6 +207,8 @@ impl<'m> Plans<'m> {
         some: &str,
         change: Option<impl Fn(&str) -> String>,
     ) -> Vec<String> {
+        let none_id = keeper.parent.id_in("none");
+        let root_id = keeper.parent.id_in("root");
         let parents = quote(&keeper.parent.collection.name);
         let rebuild = self.name("rebuild", keeper.relationship, true);
         let read = |name: &str| at("parent", name);
@@ -228,7 +230,7 @@ impl<'m> Plans<'m> {
             look.push(format!(
                 "expect(\"the preview shows the newest as they are\", plain({}), plain({all}.sort({}).limit({newest}).toArray().map((one) => ({}))));",
                 read(name),
-                js::object(&doc! { *by: -1 }, 0),
+                js::object(&newest_first(by), 0),
                 js::object(&element, 0)
             ));
         }
@@ -245,19 +247,19 @@ impl<'m> Plans<'m> {
             lines.extend(look.iter().cloned());
             lines.push(format!("refused(\"nothing to change\", null, () => {});", change("{}")));
         }
-        lines.push(format!("{rebuild}(at, root._id);"));
+        lines.push(format!("{rebuild}(at, {root_id});"));
         lines.extend(look.iter().cloned());
         if let Some(archive) = keeper.archive {
             let (children, archive) = (quote(keeper.children), quote(archive));
             let newest = keeper.summary.preview.as_ref().map_or("_id", |(_, _, by, ..)| *by);
             lines.push(format!(
                 "const moved = {all}.sort({}).toArray()[0];",
-                js::object(&doc! { newest: -1 }, 0)
+                js::object(&newest_first(newest), 0)
             ));
             lines.push(format!("at.getCollection({archive}).insertOne(moved);"));
             lines.push(format!("at.getCollection({children}).deleteOne({{ _id: moved._id }});"));
             lines.push("const was = parent;".to_owned());
-            lines.push(format!("{rebuild}(at, root._id);"));
+            lines.push(format!("{rebuild}(at, {root_id});"));
             lines.push(format!(
                 "parent = at.getCollection({parents}).findOne({{ _id: root._id }});"
             ));
@@ -268,7 +270,7 @@ impl<'m> Plans<'m> {
             if let (Some(count), Members::Holding(_)) = (&keeper.summary.count, &keeper.members) {
                 let remove = self.name("remove", keeper.relationship, false);
                 lines.push(format!(
-                    "expect(\"also what is archived is removed\", {remove}(at, root._id, moved._id), true);"
+                    "expect(\"also what is archived is removed\", {remove}(at, {root_id}, moved._id), true);"
                 ));
                 lines.push(format!(
                     "parent = at.getCollection({parents}).findOne({{ _id: root._id }});"
@@ -281,9 +283,9 @@ impl<'m> Plans<'m> {
             }
             lines.push(format!("at.getCollection({archive}).deleteMany({{}});"));
         }
-        lines.push(format!("const none = make[{parents}]();"));
+        lines.push(format!("const none = {};", self.made_at(&keeper.parent)));
         lines.push(format!("at.getCollection({parents}).insertOne(none);"));
-        lines.push(format!("{rebuild}(at, none._id);"));
+        lines.push(format!("{rebuild}(at, {none_id});"));
         lines.push(format!("parent = at.getCollection({parents}).findOne({{ _id: none._id }});"));
         let figures = keeper.summary.count.iter().chain(keeper.summary.sums.iter().map(|s| &s.sum));
         lines.extend(
@@ -360,7 +362,6 @@ impl<'m> Plans<'m> {
     /// The function that works out again what a parent keeps.
     pub(super) fn rebuilding(&self, keeper: &Keeper<'m>, parent_id: &str) -> Job {
         let Keeper { relationship, parent, children, summary, .. } = keeper;
-        let by_parent = parent.by(parent_id);
         let (mut steps, filter) = match &keeper.members {
             // Pairs that are only counted are not read.
             Members::Paired(pairs, first, _) if !summary.needs_child() => {
@@ -414,8 +415,7 @@ impl<'m> Plans<'m> {
         } else {
             summary.stages([set])
         };
-        let parents = &parent.collection.name;
-        steps.push(Step::Let("done", Statement::update(parents, by_parent, update)));
+        steps.push(Step::Let("done", parent.update(parent_id, update)));
         steps.push(unless_matched(&relationship.parent));
         let from = keeper.archive.map_or_else(
             || "from the documents themselves".to_owned(),
@@ -495,19 +495,43 @@ impl Keeper<'_> {
         let Some((_, newest, by, key, fields)) = &self.summary.preview else {
             return String::new();
         };
-        let (sort, newest) = (doc! { *by: -1 }, *newest as i32);
+        let number = *newest as i32;
+        let mut first = String::new();
+        // Of those of one moment the newer id stands first.
+        let order = newest_first(by);
         let last = if self.archive.is_some() {
             let mut pipeline = self.everywhere(filter);
-            // Groups have no order that would tell apart what is of the same time.
-            pipeline.push(doc! { "$sort": { *by: -1, "_id": -1 } }.into());
-            pipeline.push(doc! { "$limit": newest }.into());
+            pipeline.push(doc! { "$sort": order }.into());
+            pipeline.push(doc! { "$limit": number }.into());
             Statement::new(self.children, Method::Aggregate, [pipeline.into()])
+        } else if *by == "_id" {
+            Statement::find(self.children, filter.clone()).then("sort", order).then("limit", number)
         } else {
-            Statement::find(self.children, filter.clone()).then("sort", sort).then("limit", newest)
+            // The index has no ids behind the moment, so what is of the last moment that is shown is found first,
+            // and only those are sorted.
+            let edge = Statement::new(
+                self.children,
+                Method::Find,
+                [filter.clone().into(), doc! { *by: 1 }.into()],
+            );
+            let edge =
+                edge.then("sort", doc! { *by: -1 }).then("skip", number - 1).then("limit", 1);
+            let moment = member_of("edge[0]", by);
+            first = format!(
+                "const edge = {};\nconst whole = edge.length === 0 || ({moment} ?? null) === null;\nconst from = whole ? {{}} : {};\n",
+                edge.shell(0),
+                js::object(&doc! { *by: { "$gte": given(&moment) } }, 0)
+            );
+            let mut these = filter.clone();
+            these.insert(SPREAD, given("from"));
+            Statement::find(self.children, these).then("sort", order).then("limit", number)
         };
         let element =
             js::object(&doc! { *key: given("one._id"), SPREAD: given(picked("one", fields)) }, 2);
-        format!("const last = {};\nconst shown = last.map((one) => ({element}));", last.shell(0))
+        format!(
+            "{first}const last = {};\nconst shown = last.map((one) => ({element}));",
+            last.shell(0)
+        )
     }
 
     /// What the parents keep of a child called `found`, now called `next`.
@@ -519,7 +543,7 @@ impl Keeper<'_> {
             Members::Holding(held) => (self.parent.by(member_of("found", held)), Method::UpdateOne),
             Members::Listing(list) => {
                 let ids = format!("{} ?? []", member_of("found", list));
-                (doc! { "_id": { "$in": given(ids) } }, Method::UpdateMany)
+                (doc! { self.parent.key(): { "$in": given(ids) } }, Method::UpdateMany)
             }
             Members::Listed(list, key) => {
                 let path = key.map_or_else(|| list.clone(), |key| format!("{list}.{key}"));
@@ -530,36 +554,35 @@ impl Keeper<'_> {
                 let name = js::function(&["in", pairs]);
                 steps.push(Step::Code(format!("const {name} = {};", find.shell(0))));
                 let ids = format!("{name}.map((one) => {})", member_of("one", first));
-                paired = Some((
-                    ids.clone(),
-                    format!("{name}.map((one) => ({{ _id: {} }}))", member_of("one", first)),
-                ));
-                (doc! { "_id": { "$in": given(ids) } }, Method::UpdateMany)
+                paired = Some(ids.clone());
+                (doc! { self.parent.key(): { "$in": given(ids) } }, Method::UpdateMany)
             }
         };
         if !self.summary.sums.is_empty() {
             let update = self.summary.exchange("found", "next");
             match &paired {
                 // More ids than a message holds go in several.
-                Some((ids, _)) => {
-                    let some = doc! { "_id": { "$in": given("some") } };
+                Some(ids) => {
+                    let some = doc! { self.parent.key(): { "$in": given("some") } };
                     let write = Statement::new(parents, method, [some.into(), update]);
                     steps.push(Step::Code(format!(
                         "for (let from = 0, all = {ids}; from < all.length; from += {AT_ONCE}) {{\n  const some = all.slice(from, from + {AT_ONCE});\n  {};\n}}",
                         write.shell(2)
                     )));
                 }
-                None => {
-                    let write = Statement::new(parents, method, [filter.clone().into(), update]);
-                    steps.push(Step::Run(write));
-                }
+                None => steps.push(Step::Run(match &self.members {
+                    Members::Holding(held) => self.parent.update(&member_of("found", held), update),
+                    _ => Statement::new(parents, method, [filter.clone().into(), update]),
+                })),
             }
         }
         let Some(mut code) = self.shown_again() else { return steps };
         if method == Method::UpdateMany {
+            let id = self.parent.key();
             let all =
-                Statement::new(parents, Method::Find, [filter.into(), doc! { "_id": 1 }.into()]);
-            let all = paired.map_or_else(|| all.shell(0), |(_, keepers)| keepers);
+                Statement::new(parents, Method::Find, [filter.into(), doc! { &id: 1 }.into()]);
+            let ids = || format!("{}.map((one) => {})", all.shell(0), at("one", &id));
+            let all = paired.unwrap_or_else(ids);
             code = format!("for (const keeper of {all}) {{\n{}}}\n", indented(&code));
         }
         steps.push(Step::Note(AGREES.to_owned()));
@@ -567,7 +590,8 @@ impl Keeper<'_> {
         steps
     }
 
-    /// Brings the preview of a parent up to date: of the one that the child `found` names, or of `keeper`.
+    /// Brings the preview of a parent up to date: of the one that the child `found` names, or of the one whose id is
+    /// `keeper`.
     fn shown_again(&self) -> Option<String> {
         let (preview, ..) = self.summary.preview.as_ref()?;
         let parents = self.parent.collection.name.as_str();
@@ -579,29 +603,22 @@ impl Keeper<'_> {
                 (id, String::new(), members)
             }
             Members::Listing(list) => {
-                ("keeper._id".to_owned(), String::new(), doc! { list: given("keeper._id") })
+                ("keeper".to_owned(), String::new(), doc! { list: given("keeper") })
             }
             Members::Listed(list, key) => {
                 wanted.insert(list, 1);
                 let ids = self.listed(list, *key);
-                (
-                    "keeper._id".to_owned(),
-                    format!("{ids}\n"),
-                    doc! { "_id": { "$in": given("ids") } },
-                )
+                let ids = format!("{ids}\n");
+                ("keeper".to_owned(), ids, doc! { "_id": { "$in": given("ids") } })
             }
             Members::Paired(pairs, first, second) => {
-                let find = Statement::find(pairs, doc! { *first: given("keeper._id") });
+                let find = Statement::find(pairs, doc! { *first: given("keeper") });
                 let ids = format!("{}.map((one) => {})", find.shell(0), member_of("one", second));
                 let ids = format!("const ids = {ids};\n");
-                ("keeper._id".to_owned(), ids, doc! { "_id": { "$in": given("ids") } })
+                ("keeper".to_owned(), ids, doc! { "_id": { "$in": given("ids") } })
             }
         };
-        // Whoever is found by what it holds is known by the document.
-        let by_id = match &self.members {
-            Members::Holding(_) => self.parent.by(id),
-            _ => doc! { "_id": given(id) },
-        };
+        let by_id = self.parent.by(id);
         let read = Statement::new(parents, Method::FindOne, [by_id.clone().into(), wanted.into()]);
         let kept = maybe("parent", preview);
         let mut same = by_id;
@@ -622,6 +639,13 @@ impl Keeper<'_> {
         let code = self.shown_again().filter(|_| self.summary.follows);
         code.map(|code| vec![Step::Note(AGREES.to_owned()), Step::Code(code)]).unwrap_or_default()
     }
+}
+
+/// The newest by a field first, and of those of one moment the newer id.
+fn newest_first(by: &str) -> Document {
+    let mut order = doc! { by: -1 };
+    order.insert("_id", -1);
+    order
 }
 
 /// What is said where a preview is brought up to date.

@@ -48,7 +48,7 @@ impl Link<'_> {
 
     /// Finds the parent, or refuses.
     fn found_parent(&self) -> [Step; 2] {
-        let by_id = doc! { "_id": given(&self.parent_id) };
+        let by_id = self.parent.by(&self.parent_id);
         let find = Statement::new(
             &self.parent.collection.name,
             Method::FindOne,
@@ -94,6 +94,7 @@ impl<'m> Plans<'m> {
 
     /// One id, with copies beside it.
     fn single(&self, link: &Link<'m>) -> Option<Script> {
+        let root_id = link.parent.id_in("root");
         let naming = self.layout.naming;
         let (r, path) = (link.relationship, &link.parent.path);
         let held = format!("{path}{}", naming.child_field(r));
@@ -105,8 +106,7 @@ impl<'m> Plans<'m> {
         if !link.copied.is_empty() {
             set.insert(&copy, given(picked("found", &link.copied)));
         }
-        let by_id = doc! { "_id": given(&link.parent_id) };
-        steps.push(Step::Let("done", Statement::update(parents, by_id, doc! { "$set": set })));
+        steps.push(Step::Let("done", link.parent.update(&link.parent_id, doc! { "$set": set })));
         steps.push(unless_matched(&r.parent));
         let name = self.name("set", r, false);
         let mut jobs = vec![Job {
@@ -126,7 +126,7 @@ impl<'m> Plans<'m> {
             steps,
         }];
         let mut check = self.ends(link, 1);
-        check.push(format!("{name}(at, root._id, others[0]._id);"));
+        check.push(format!("{name}(at, {root_id}, others[0]._id);"));
         let read = |name: &str| at("now", name);
         check.push(now(parents));
         check.push(format!(
@@ -183,6 +183,7 @@ impl<'m> Plans<'m> {
 
     /// A list of ids, in the parent or in the child, that has an end.
     fn listed(&self, link: &Link<'m>, in_child: bool) -> Option<Script> {
+        let root_id = link.parent.id_in("root");
         let r = link.relationship;
         let holder = if in_child { &link.child } else { &link.parent };
         let field = self.list_of_ids(r, holder, in_child)?;
@@ -206,10 +207,12 @@ impl<'m> Plans<'m> {
         };
         let parents = &link.parent.collection.name;
         let holders = &holder.collection.name;
-        let mut room = doc! { "_id": given(holder_id), &id_path: { "$ne": given(other_id) } };
+        let mut room = holder.by(holder_id);
+        room.insert(&id_path, doc! { "$ne": given(other_id) });
         room.insert(format!("{list}.{}", most.saturating_sub(1)), doc! { "$exists": false });
         let push = Statement::update(holders, room, doc! { "$push": { &list: element } });
-        let there = doc! { "_id": given(holder_id), &id_path: given(other_id) };
+        let mut there = holder.by(holder_id);
+        there.insert(&id_path, given(other_id));
         let pull = Statement::update(holders, there, doc! { "$pull": { &list: pulled } });
         let (add, remove) = (self.name("link", r, false), self.name("unlink", r, false));
         let parameters = vec![link.parent_id.clone(), link.child_id.clone()];
@@ -252,34 +255,34 @@ impl<'m> Plans<'m> {
         let number = if in_child { 3 } else { most.clamp(1, 3) };
         let mut check = self.ends(link, number as usize);
         check.push(format!(
-            "for (const other of others) expect(\"linked\", {add}(at, root._id, other._id), true);"
+            "for (const other of others) expect(\"linked\", {add}(at, {root_id}, other._id), true);"
         ));
         check.push(format!(
-            "expect(\"nothing is linked twice\", {add}(at, root._id, others[0]._id), false);"
+            "expect(\"nothing is linked twice\", {add}(at, {root_id}, others[0]._id), false);"
         ));
         let listed = self.name(if in_child { "list" } else { "list holders of" }, r, in_child);
         check.extend(served.then(|| {
             if in_child {
-                format!("expect(\"all are found\", {listed}(at, root._id).length, others.length);")
+                format!("expect(\"all are found\", {listed}(at, {root_id}).length, others.length);")
             } else {
                 format!("expect(\"the holder is found\", {listed}(at, others[0]._id).length, 1);")
             }
         }));
         // One more has to fit meanwhile.
         let is_full = !in_child && number >= most;
-        let last = format!("(at, root._id, others[{}]._id);", number - 1);
+        let last = format!("(at, {root_id}, others[{}]._id);", number - 1);
         check.extend(is_full.then(|| format!("{remove}{last}")));
         check.extend(self.ends_check(link, &add, &remove));
         check.extend(is_full.then(|| format!("{add}{last}")));
         let nobody = if in_child {
             format!("{add}(at, new ObjectId(), others[0]._id)")
         } else {
-            format!("{add}(at, root._id, new ObjectId())")
+            format!("{add}(at, {root_id}, new ObjectId())")
         };
         check.push(format!("refused(\"nothing leads nowhere\", null, () => {nobody});"));
-        check.push(format!("expect(\"unlinked\", {remove}(at, root._id, others[0]._id), true);"));
+        check.push(format!("expect(\"unlinked\", {remove}(at, {root_id}, others[0]._id), true);"));
         check.push(format!(
-            "expect(\"and not twice\", {remove}(at, root._id, others[0]._id), false);"
+            "expect(\"and not twice\", {remove}(at, {root_id}, others[0]._id), false);"
         ));
         check.extend(keeper.iter().flat_map(|keeper| self.linked_figures(link, keeper, &change)));
         if !link.copied.is_empty()
@@ -336,8 +339,7 @@ impl<'m> Plans<'m> {
         steps.push(Step::Let("done", statement));
         steps.push(Step::Code("if (done.matchedCount === 0) return false;".to_owned()));
         if let Some(update) = apart {
-            let by_id = doc! { "_id": given(&link.parent_id) };
-            steps.push(Step::Run(Statement::update(&link.parent.collection.name, by_id, update)));
+            steps.push(Step::Run(link.parent.update(&link.parent_id, update)));
         }
         steps.push(Step::Code("return true;".to_owned()));
         steps
@@ -382,6 +384,7 @@ impl<'m> Plans<'m> {
 
     /// A document for each pair.
     fn junction(&self, link: &Link<'m>) -> Option<Script> {
+        let root_id = link.parent.id_in("root");
         let r = link.relationship;
         let pairs = self
             .design
@@ -391,9 +394,8 @@ impl<'m> Plans<'m> {
         let mut ids = pairs.fields.iter().filter(|f| matches!(f.origin, Origin::Reference(_)));
         let (first, second) = (&ids.next()?.name, &ids.next()?.name);
         let summary = self.summary(r, link.decision, &link.parent);
-        let (parents, children) = (&link.parent.collection.name, &link.child.collection.name);
+        let children = &link.child.collection.name;
         let pair = doc! { first: given(&link.parent_id), second: given(&link.child_id) };
-        let by_id = doc! { "_id": given(&link.parent_id) };
         let (add, remove) = (self.name("link", r, false), self.name("unlink", r, false));
         let mut steps: Vec<Step> = link.found_parent().into();
         steps.extend(link.found_child(&summary, true));
@@ -415,17 +417,21 @@ impl<'m> Plans<'m> {
         off.push(Step::Code("if (done.deletedCount === 0) return false;".to_owned()));
         if !summary.is_empty() {
             let update = summary.arrival("found", &link.child_id);
-            steps.push(Step::Run(Statement::update(parents, by_id.clone(), update)));
+            steps.push(Step::Run(link.parent.update(&link.parent_id, update)));
             let update = summary.departure(GONE, &link.child_id);
-            off.push(Step::Run(Statement::update(parents, by_id, update)));
+            off.push(Step::Run(link.parent.update(&link.parent_id, update)));
         }
         off.push(Step::Code("return true;".to_owned()));
         let parameters = vec![link.parent_id.clone(), link.child_id.clone()];
         let mut clauses = vec!["PT-junction.1", "SN-10", "GC-37"];
         clauses.extend(summary.clauses.iter());
-        let along = |from: &str, to: &str, collection: &str, id: &str| {
-            let lookup =
-                doc! { "from": collection, "localField": to, "foreignField": "_id", "as": "other" };
+        let along = |from: &str, to: &str, place: &Place<'_>, id: &str| {
+            let lookup = doc! {
+                "from": &place.collection.name,
+                "localField": to,
+                "foreignField": place.key(),
+                "as": "other",
+            };
             let stages = vec![
                 Bson::from(doc! { "$match": { from: given(id) } }),
                 doc! { "$lookup": lookup }.into(),
@@ -481,14 +487,14 @@ impl<'m> Plans<'m> {
                 &forward,
                 &link.parent_id,
                 "From the parent to the other side, by the unique index.",
-                along(first, second, children, &link.parent_id),
+                along(first, second, &link.child, &link.parent_id),
             ),
         });
         jobs.push(reading(
             &backward,
             &link.child_id,
             "From the other side to the parents, by the second index.",
-            along(second, first, parents, &link.child_id),
+            along(second, first, &link.parent, &link.child_id),
         ));
         jobs.push(reading(
             &count,
@@ -501,30 +507,31 @@ impl<'m> Plans<'m> {
             ),
         ));
         let mut check = self.ends(link, 3);
-        check.push(format!("for (const other of others) {add}(at, root._id, other._id);"));
+        check.push(format!("for (const other of others) {add}(at, {root_id}, other._id);"));
         check.push(format!(
-            "refused(\"no pair twice (GC-37)\", 11000, () => {add}(at, root._id, others[0]._id));"
+            "refused(\"no pair twice (GC-37)\", 11000, () => {add}(at, {root_id}, others[0]._id));"
         ));
-        check.push(format!("expect(\"one way\", {forward}(at, root._id).length, 3);"));
+        check.push(format!("expect(\"one way\", {forward}(at, {root_id}).length, 3);"));
         check.push(format!("expect(\"the other way\", {backward}(at, others[0]._id).length, 1);"));
         check.push(format!("expect(\"counted\", {count}(at, others[0]._id), 1);"));
         check.extend(self.ends_check(link, &add, &remove));
-        for value in ["root._id, new ObjectId()", "new ObjectId(), others[0]._id"] {
+        for value in [&format!("{root_id}, new ObjectId()"), "new ObjectId(), others[0]._id"] {
             check
                 .push(format!("refused(\"both ends are there\", null, () => {add}(at, {value}));"));
         }
-        for (field, value) in [(first, "root._id"), (second, "others[0]._id")] {
+        for (field, value) in [(first, root_id.as_str()), (second, "others[0]._id")] {
             check.push(format!(
                 "expect(\"found by an index (SN-10)\", stages(at.getCollection({}).find({}).explain()).includes(\"COLLSCAN\"), false);",
                 quote(&pairs.name),
                 js::object(&doc! { field: given(value) }, 0)
             ));
         }
-        check.push(format!("expect(\"taken away\", {remove}(at, root._id, others[0]._id), true);"));
+        check
+            .push(format!("expect(\"taken away\", {remove}(at, {root_id}, others[0]._id), true);"));
         check.push(format!(
-            "expect(\"and not twice\", {remove}(at, root._id, others[0]._id), false);"
+            "expect(\"and not twice\", {remove}(at, {root_id}, others[0]._id), false);"
         ));
-        check.push(format!("expect(\"two are left\", {forward}(at, root._id).length, 2);"));
+        check.push(format!("expect(\"two are left\", {forward}(at, {root_id}).length, 2);"));
         if let Some(copied) = copied {
             let refresh = self.name("refresh copies of", r, false);
             let source = one(children, &doc! { "_id": given(&link.child_id) }, "", &link.copied);
@@ -546,7 +553,7 @@ impl<'m> Plans<'m> {
                 ],
             });
             let pair = format!(
-                "{forward}(at, root._id).find((one) => String({}) === String(others[1]._id))",
+                "{forward}(at, {root_id}).find((one) => String({}) === String(others[1]._id))",
                 member_of("one", second)
             );
             check.extend(self.mirror_check(link, &refresh, &member_of(&pair, &copied.name)));
@@ -595,14 +602,15 @@ impl<'m> Plans<'m> {
         });
         check
             .push(format!("expect(\"pairs go with one end\", {drop_back}(at, others[1]._id), 1);"));
-        check.push(format!("{drop}(at, root._id);"));
-        check.push(format!("expect(\"and with the other\", {forward}(at, root._id).length, 0);"));
+        check.push(format!("{drop}(at, {root_id});"));
+        check.push(format!("expect(\"and with the other\", {forward}(at, {root_id}).length, 0);"));
         Some(self.script(link, "junction", jobs, check))
     }
 
     /// In a check: a child without the copied fields that not every one has is linked like others, and a link
     /// to one that is gone can be taken away.
     fn ends_check(&self, link: &Link<'m>, add: &str, remove: &str) -> Vec<String> {
+        let root_id = link.parent.id_in("root");
         let child = self.layout.model.entity(&link.relationship.child);
         let optional = |name: &&&str| {
             child.and_then(|child| child.field(name)).is_some_and(|field| !field.required)
@@ -613,9 +621,9 @@ impl<'m> Plans<'m> {
             lines.push(format!("delete {};", member_of("bare", field)));
         }
         lines.push(format!("at.getCollection({children}).insertOne(bare);"));
-        lines.push(format!("{add}(at, root._id, bare._id);"));
+        lines.push(format!("{add}(at, {root_id}, bare._id);"));
         if matches!(link.decision.patterns.first(), Some(Pattern::ParentsInChild)) {
-            lines.push(format!("{remove}(at, root._id, bare._id);"));
+            lines.push(format!("{remove}(at, {root_id}, bare._id);"));
             return lines;
         }
         if !link.copied.is_empty() {
@@ -630,7 +638,7 @@ impl<'m> Plans<'m> {
             lines.push(format!("at.getCollection({children}).deleteOne({{ _id: bare._id }});"));
         }
         lines.push(format!(
-            "expect(\"also this link is taken away\", {remove}(at, root._id, bare._id), true);"
+            "expect(\"also this link is taken away\", {remove}(at, {root_id}, bare._id), true);"
         ));
         lines
     }
@@ -751,7 +759,7 @@ pub(super) fn serves(place: &Place<'_>, path: &str) -> bool {
 
 /// What is said about a refresh that no index serves: whether copies follow is not declared, and every
 /// index is paid for by every write.
-fn unserved(place: &Place<'_>, path: &str) -> String {
+pub(super) fn unserved(place: &Place<'_>, path: &str) -> String {
     if serves(place, path) {
         return String::new();
     }

@@ -2,9 +2,11 @@
 //! application calls, and the lines that check them in a scratch database.
 
 mod archive;
+mod elements;
 mod embedded;
 mod entity;
 mod extended;
+mod found;
 mod kept;
 mod linked;
 mod outlier;
@@ -13,7 +15,7 @@ mod series;
 mod summary;
 mod tree;
 
-use bson::{Document, doc};
+use bson::{Bson, Document, doc};
 use docward_model::{BsonType, DesignModel, Entity, ProfileName, Relationship, shell::quote};
 
 use crate::collection::{CollectionPlan, Purpose};
@@ -23,7 +25,8 @@ use crate::layout::{Layout, Origin, Planned};
 use crate::naming::Naming;
 use crate::pattern::{Pattern, is_tree};
 use crate::plan::{Decision, Design};
-use crate::statement::{Script, Step};
+use crate::statement::{Method, Script, Statement, Step};
+use owned::at;
 
 /// The scripts of a design, in the order of its relationships and entities.
 pub fn scripts(model: &DesignModel, design: &Design, profile: ProfileName) -> Vec<Script> {
@@ -48,10 +51,11 @@ pub(crate) struct Plans<'m> {
     pub(crate) design: &'m Design,
 }
 
-/// Where documents of an entity are: a collection, or an object in its documents.
+/// Where documents of an entity are: a collection, an object in its documents, or elements of a list there.
 pub(crate) struct Place<'m> {
     pub(crate) collection: &'m CollectionPlan,
-    /// `profile.` in front of the entity's fields; empty for its own collection.
+    /// `profile.` in front of the entity's fields; `options.$.` for the element that a filter by its id finds;
+    /// empty for its own collection.
     pub(crate) path: String,
     /// The entity's fields.
     pub(crate) fields: &'m [Planned],
@@ -61,34 +65,40 @@ impl Place<'_> {
     /// The path of the id that names one of the entity: its own, also inside of another document; where it has
     /// none there, that of the document.
     pub(crate) fn key(&self) -> String {
+        self.id().replace(".$.", ".")
+    }
+
+    /// The same path, for an update or for whoever reads a document that was found by it.
+    fn id(&self) -> String {
         let has_id = self.fields.iter().any(|field| field.origin == Origin::Id);
         if has_id { format!("{}_id", self.path) } else { "_id".to_owned() }
+    }
+
+    /// The id of the one in a document; of a list it is the first.
+    pub(crate) fn id_in(&self, document: &str) -> String {
+        at(document, &self.id())
+    }
+
+    /// The list that it is an element of.
+    pub(crate) fn list(&self) -> Option<&str> {
+        self.path.strip_suffix(".$.")
+    }
+
+    /// Changes the one of an id.
+    pub(crate) fn update(&self, id: &str, update: impl Into<Bson>) -> Statement {
+        let update = match (self.list(), update.into()) {
+            (Some(list), Bson::Array(stages)) => elements::of_one(list, id, stages),
+            (_, update) => update,
+        };
+        // Servers before 7.0 find the shard of an `updateOne` by its key or by `_id`, and by nothing else.
+        let is_found = self.collection.shard.is_none() || self.key() == "_id";
+        let method = if is_found { Method::UpdateOne } else { Method::UpdateMany };
+        Statement::new(&self.collection.name, method, [self.by(id).into(), update])
     }
 
     /// A filter for the one of an id.
     pub(crate) fn by(&self, id: impl Into<String>) -> Document {
         doc! { self.key(): given(id) }
-    }
-
-    /// Lines of a check that name documents by their `_id`, for functions that are given the id of this part.
-    /// What is looked at are still whole documents.
-    pub(crate) fn named_in(&self, check: Vec<String>) -> Vec<String> {
-        let key = self.key();
-        if key == "_id" {
-            return check;
-        }
-        let of_part = |mut line: String| {
-            for name in ["root", "none", "second", "aged", "empty"] {
-                let (id, whole) = (format!("{name}._id"), format!("{{ _id: {name}._id }}"));
-                let parts: Vec<String> = line
-                    .split(&whole)
-                    .map(|part| part.replace(&id, &format!("{name}.{key}")))
-                    .collect();
-                line = parts.join(&whole);
-            }
-            line
-        };
-        check.into_iter().map(of_part).collect()
     }
 }
 
@@ -131,6 +141,11 @@ impl<'m> Plans<'m> {
         )
     }
 
+    /// The same, or the list that has them, where one filter finds an element by its id.
+    pub(crate) fn place_or_element(&self, entity: &str) -> Option<Place<'m>> {
+        self.place(entity).or_else(|| self.element(entity))
+    }
+
     fn inside(
         &self,
         fields: &'m [Planned],
@@ -158,10 +173,12 @@ impl<'m> Plans<'m> {
         match decision.patterns.first()? {
             Pattern::Tree => self.tree(relationship),
             Pattern::Embedded => self.embedded(relationship, decision),
-            Pattern::ParentInChild => self.owned(relationship, decision),
-            Pattern::ChildrenInParent | Pattern::ParentsInChild | Pattern::Junction => {
-                self.linked(relationship, decision)
-            }
+            Pattern::ParentInChild => self
+                .owned(relationship, decision)
+                .or_else(|| self.copies_in_lists(relationship, decision)),
+            Pattern::ChildrenInParent | Pattern::ParentsInChild | Pattern::Junction => self
+                .linked(relationship, decision)
+                .or_else(|| self.copies_in_lists(relationship, decision)),
             _ => None,
         }
     }
@@ -285,8 +302,9 @@ mod tests {
     use crate::Bounds;
     use crate::statement::Job;
 
-    const MODELS: [&str; 5] = [
+    const MODELS: [&str; 6] = [
         include_str!("../../tests/models/all.yaml"),
+        include_str!("../../tests/models/elements.yaml"),
         include_str!("../../tests/models/kept.yaml"),
         include_str!("../../tests/models/lists.yaml"),
         include_str!("../../tests/models/more.yaml"),

@@ -40,6 +40,7 @@ impl<'m> Plans<'m> {
         inside: &Inside<'m>,
         decision: &'m Decision,
     ) -> Option<(&'static str, Vec<Job>, Vec<String>)> {
+        let root_id = inside.parent.id_in("root");
         let r = inside.relationship;
         let overflow = Purpose::Overflow(r.name.clone());
         let pages = self.design.collections.iter().find(|c| c.purpose == overflow)?;
@@ -83,13 +84,16 @@ impl<'m> Plans<'m> {
             jobs.push(these.rebuilding(&rebuild));
             check.extend(these.rebuilt(self, &add, &rebuild));
         }
+        let (found, found_check) = self.finding(inside, (pages, &these.held));
+        jobs.extend(found);
+        check.extend(found_check);
         let drop = self.name("drop pages of", r, true);
         jobs.push(these.dropping(&drop));
-        check.push(format!("{drop}(at, root._id);"));
+        check.push(format!("{drop}(at, {root_id});"));
         check.push(format!(
             "expect(\"no page is left\", at.getCollection({}).countDocuments({}), 0);",
             quote(&pages.name),
-            js::object(&doc! { &these.held: given("root._id") }, 0)
+            js::object(&doc! { &these.held: given(&root_id) }, 0)
         ));
         Some(("outlier", jobs, check))
     }
@@ -657,11 +661,13 @@ impl Pages<'_, '_> {
     }
 
     fn filled(&self, plans: &Plans<'_>, add: &str, list: &str) -> Vec<String> {
+        let second_id = self.inside.parent.id_in("second");
+        let root_id = self.inside.parent.id_in("root");
         let (most, many) = (self.most, self.most * 2 + self.most / 2);
         let mut check = vec![
             "const sent = [];".to_owned(),
             format!(
-                "for (let i = 0; i < {many}; i++) {{\n  sent.push({});\n  {add}(at, root._id, sent[i]);\n}}",
+                "for (let i = 0; i < {many}; i++) {{\n  sent.push({});\n  {add}(at, {root_id}, sent[i]);\n}}",
                 self.inside.sent()
             ),
             now(self.parents()),
@@ -677,7 +683,7 @@ impl Pages<'_, '_> {
                 many - 2 * most
             ),
             format!(
-                "expect(\"the reader has {many}, in order\", plain({list}(at, root._id)), plain(sent));"
+                "expect(\"the reader has {many}, in order\", plain({list}(at, {root_id})), plain(sent));"
             ),
         ];
         check.extend(self.totals("sent"));
@@ -701,13 +707,13 @@ impl Pages<'_, '_> {
             }
         }
         check.push(format!(
-            "expect(\"what is refused leaves nothing\", [{list}(at, root._id).length, {list}(at, second._id).length], [{many}, 0]);"
+            "expect(\"what is refused leaves nothing\", [{list}(at, {root_id}).length, {list}(at, {second_id}).length], [{many}, 0]);"
         ));
         check.extend(self.totals("sent"));
         check.push(format!(
-            "await together(Array.from({{ length: 8 }}, async (_, writer) => {{\n  for (let i = 0; i < 3; i++) {add}(at, root._id, one({many} + writer * 3 + i));\n}}));"
+            "await together(Array.from({{ length: 8 }}, async (_, writer) => {{\n  for (let i = 0; i < 3; i++) {add}(at, {root_id}, one({many} + writer * 3 + i));\n}}));"
         ));
-        check.push(format!("let all = {list}(at, root._id);"));
+        check.push(format!("let all = {list}(at, {root_id});"));
         check.push(format!("expect(\"8 writers lose nothing\", all.length, {});", many + 24));
         check.extend(self.totals("all"));
         check
@@ -718,29 +724,31 @@ impl Pages<'_, '_> {
         plans: &Plans<'_>,
         (add, change, remove, list): (&str, &str, &str, &str),
     ) -> Vec<String> {
+        let second_id = self.inside.parent.id_in("second");
+        let root_id = self.inside.parent.id_in("root");
         let mut check = Vec::new();
         let again = |check: &mut Vec<String>| {
-            check.push(format!("all = {list}(at, root._id);"));
+            check.push(format!("all = {list}(at, {root_id});"));
             check.extend(self.totals("all"));
         };
         if let Some((name, value)) = plans.changeable(self.inside.relationship) {
             let changes = js::object(&doc! { name: given(value) }, 2);
             check.push(format!(
-                "for (const one of [sent[0], sent[sent.length - 1]]) {{\n  const i = 3;\n  const changes = {changes};\n  expect(\"it is changed\", {change}(at, root._id, one._id, changes), true);\n  const found = {list}(at, root._id).find((other) => String(other._id) === String(one._id));\n  expect(\"where it is\", plain(found), plain({{ ...one, ...changes }}));\n}}"
+                "for (const one of [sent[0], sent[sent.length - 1]]) {{\n  const i = 3;\n  const changes = {changes};\n  expect(\"it is changed\", {change}(at, {root_id}, one._id, changes), true);\n  const found = {list}(at, {root_id}).find((other) => String(other._id) === String(one._id));\n  expect(\"where it is\", plain(found), plain({{ ...one, ...changes }}));\n}}"
             ));
             again(&mut check);
         }
         check.push(format!(
-            "for (const one of [sent[0], sent[sent.length - 1]]) {{\n  expect(\"it is removed\", {remove}(at, root._id, one._id), true);\n  expect(\"and not twice\", {remove}(at, root._id, one._id), false);\n}}"
+            "for (const one of [sent[0], sent[sent.length - 1]]) {{\n  expect(\"it is removed\", {remove}(at, {root_id}, one._id), true);\n  expect(\"and not twice\", {remove}(at, {root_id}, one._id), false);\n}}"
         ));
         check.push(format!(
-            "expect(\"the others stay, in order\", {list}(at, root._id).slice(0, {n}).map((one) => String(one._id)), sent.slice(1, -1).map((one) => String(one._id)));",
+            "expect(\"the others stay, in order\", {list}(at, {root_id}).slice(0, {n}).map((one) => String(one._id)), sent.slice(1, -1).map((one) => String(one._id)));",
             n = self.most * 2 + self.most / 2 - 2
         ));
         again(&mut check);
-        check.push(format!("const next = {add}(at, root._id, one(0));"));
+        check.push(format!("const next = {add}(at, {root_id}, one(0));"));
         check.push(format!(
-            "expect(\"the next one is the last\", String({list}(at, root._id).pop()._id), String(next));"
+            "expect(\"the next one is the last\", String({list}(at, {root_id}).pop()._id), String(next));"
         ));
         let marked = js::object(&doc! { "$set": { &self.flag: true } }, 0);
         check.extend([
@@ -748,9 +756,9 @@ impl Pages<'_, '_> {
                 "at.getCollection({}).updateOne({{ _id: second._id }}, {marked});",
                 quote(self.parents())
             ),
-            format!("const alone = {add}(at, second._id, one(0));"),
+            format!("const alone = {add}(at, {second_id}, one(0));"),
             format!("expect(\"it has a page\", {}.length, 1);", self.pages_of("second")),
-            format!("{remove}(at, second._id, alone);"),
+            format!("{remove}(at, {second_id}, alone);"),
             format!("expect(\"an empty page goes\", {}.length, 0);", self.pages_of("second")),
         ]);
         check
@@ -764,6 +772,7 @@ impl Pages<'_, '_> {
         list: &str,
         (days, date): (u64, &str),
     ) -> Vec<String> {
+        let aged_id = self.inside.parent.id_in("aged");
         let day = crate::example::day(plans.layout.model);
         let old = |ago: u64| {
             let when = format!("new Date({day} - {ago} * 86400000)");
@@ -773,7 +782,7 @@ impl Pages<'_, '_> {
         let mut check = self.another(plans, "aged").to_vec();
         for place in ["the parent", "a page"] {
             for ago in [days + 1, 0] {
-                check.push(format!("{add}(at, aged._id, {});", old(ago)));
+                check.push(format!("{add}(at, {aged_id}, {});", old(ago)));
             }
             if place == "the parent" {
                 check.push(format!(
@@ -783,7 +792,7 @@ impl Pages<'_, '_> {
             }
         }
         check.push(format!("{expire}(at, new Date({day}));"));
-        check.push(format!("expect(\"what is old is gone\", {list}(at, aged._id).length, 2);"));
+        check.push(format!("expect(\"what is old is gone\", {list}(at, {aged_id}).length, 2);"));
         if let Some(count) = &self.summary.count {
             check.push(format!(
                 "{{\n  const now = at.getCollection({}).findOne({{ _id: aged._id }});\n  expect(\"and not counted\", Number({}), 2);\n}}",
@@ -795,6 +804,8 @@ impl Pages<'_, '_> {
     }
 
     fn rebuilt(&self, plans: &Plans<'_>, add: &str, rebuild: &str) -> Vec<String> {
+        let empty_id = self.inside.parent.id_in("empty");
+        let root_id = self.inside.parent.id_in("root");
         let list = plans.name("list", self.inside.relationship, true);
         let mut check = Vec::new();
         if let Some(count) = &self.summary.count {
@@ -804,8 +815,8 @@ impl Pages<'_, '_> {
                 quote(self.parents())
             ));
         }
-        check.push(format!("{rebuild}(at, root._id);"));
-        check.push(format!("all = {list}(at, root._id);"));
+        check.push(format!("{rebuild}(at, {root_id});"));
+        check.push(format!("all = {list}(at, {root_id});"));
         check.extend(self.totals("all"));
         check.extend(self.another(plans, "empty"));
         let marked = js::object(&doc! { "$set": { &self.flag: true } }, 0);
@@ -815,8 +826,8 @@ impl Pages<'_, '_> {
                 "at.getCollection({}).updateOne({{ _id: empty._id }}, {marked});",
                 quote(self.parents())
             ),
-            format!("{rebuild}(at, empty._id);"),
-            format!("{add}(at, empty._id, one(0));"),
+            format!("{rebuild}(at, {empty_id});"),
+            format!("{add}(at, {empty_id}, one(0));"),
             format!(
                 "{{\n  const now = at.getCollection({}).findOne({{ _id: empty._id }});\n  expect(\"a parent without pages is filled again\", {place}.length, 1);\n}}",
                 quote(self.parents())

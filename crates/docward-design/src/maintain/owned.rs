@@ -18,7 +18,7 @@ impl<'m> Plans<'m> {
         relationship: &'m Relationship,
         decision: &'m Decision,
     ) -> Option<Script> {
-        let parent = self.place(&relationship.parent)?;
+        let parent = self.place_or_element(&relationship.parent)?;
         let home = self.home(&relationship.child)?;
         if home.purpose != Purpose::Entity {
             // Readings go to buckets or a time series; see the script of the entity.
@@ -40,6 +40,7 @@ impl<'m> Plans<'m> {
         });
         let copy = naming.parent_copy(relationship);
         let by_parent = parent.by(&parent_id);
+        let root_id = parent.id_in("root");
 
         let mut document =
             doc! { SPREAD: given(&child), "_id": given("_id"), &held: given(&parent_id) };
@@ -63,7 +64,7 @@ impl<'m> Plans<'m> {
         steps.push(Step::Run(Statement::insert(children, document)));
         if !summary.is_empty() {
             let update = summary.arrival(&child, "_id");
-            steps.push(Step::Let("done", Statement::update(parents, by_parent.clone(), update)));
+            steps.push(Step::Let("done", parent.update(&parent_id, update)));
             let gone =
                 Statement::new(children, Method::DeleteMany, [doc! { "_id": given("_id") }.into()]);
             steps.push(Step::Code("if (done.matchedCount === 0) {".to_owned()));
@@ -176,16 +177,16 @@ impl<'m> Plans<'m> {
             (decision.needs_transaction, ordered),
         );
         let figures = keeper.iter().flat_map(|keeper| {
-            let find = js::object(&doc! { &held: given("root._id") }, 0);
+            let find = js::object(&doc! { &held: given(&root_id) }, 0);
             let all = format!("at.getCollection({}).find({find})", quote(children));
             let some = format!("at.getCollection({}).findOne({find})", quote(children));
             let call = change.as_ref().map(|change| {
-                let name = change.name.clone();
-                move |changes: &str| format!("{name}(at, root._id, some._id, {changes})")
+                let (name, root_id) = (change.name.clone(), root_id.clone());
+                move |changes: &str| format!("{name}(at, {root_id}, some._id, {changes})")
             });
             self.figures_check(keeper, &all, &some, call)
         });
-        let check = std::iter::once(format!("const root = {};", self.made(parent.collection)))
+        let check = std::iter::once(format!("const root = {};", self.made_at(&parent)))
             .chain(std::iter::once(format!(
                 "at.getCollection({}).insertOne(root);",
                 quote(parents)
@@ -194,9 +195,17 @@ impl<'m> Plans<'m> {
             .chain(check)
             .chain(figures)
             .chain(rough.iter().flat_map(|(_, check)| check.clone()))
+            .chain(parent.list().map(|list| {
+                let found =
+                    format!("at.getCollection({}).findOne({{ _id: root._id }})", quote(parents));
+                format!(
+                    "expect(\"the rest of the list stays as it was\", plain({}[1]), plain({}[1]));",
+                    at(&found, list),
+                    at("root", list)
+                )
+            }))
             .collect();
         jobs.extend(rough.map(|(job, _)| job));
-        let check = parent.named_in(check);
         Some(Script {
             about: relationship.name.clone(),
             pattern,
@@ -238,8 +247,7 @@ impl<'m> Plans<'m> {
         steps.extend(self.pages_gone(&relationship.child, child_id));
         if !summary.is_empty() {
             let update = summary.departure("found", child_id);
-            let parents = &parent.collection.name;
-            steps.push(Step::Run(Statement::update(parents, parent.by(parent_id), update)));
+            steps.push(Step::Run(parent.update(parent_id, update)));
             let refilled = keeper.map(Keeper::refilled).unwrap_or_default();
             if summary.preview.is_some() && refilled.is_empty() {
                 does.push_str(&format!(
@@ -368,8 +376,9 @@ impl<'m> Plans<'m> {
         let (add, list) =
             (self.name("add", relationship, false), self.name("list", relationship, true));
         let remove = self.name("remove", relationship, false);
-        let parent = self.place(&relationship.parent).map(|p| (p.collection.name.clone(), p.path));
-        let Some((parents, path)) = parent else { return Vec::new() };
+        let Some(parent) = self.place_or_element(&relationship.parent) else { return Vec::new() };
+        let root_id = parent.id_in("root");
+        let (parents, path) = (parent.collection.name.clone(), parent.path);
         let held = self.layout.naming.parent_field(relationship);
         let children = quote(&home.name);
         let shown = summary.preview.as_ref().map_or(5, |(_, newest, ..)| *newest);
@@ -378,23 +387,23 @@ impl<'m> Plans<'m> {
         let mut lines = vec![
             format!("const one = {};", factory(sample)),
             "const ids = [];".to_owned(),
-            format!("for (let i = 0; i < {number}; i++) ids.push({add}(at, root._id, one(i)));"),
+            format!("for (let i = 0; i < {number}; i++) ids.push({add}(at, {root_id}, one(i)));"),
             format!(
                 "let now = at.getCollection({}).findOne({{ _id: root._id }});",
                 quote(&parents)
             ),
             format!(
                 "expect(\"each is a document of its own\", at.getCollection({children}).countDocuments({}), {left});",
-                js::object(&doc! { &held: given("root._id") }, 0)
+                js::object(&doc! { &held: given(&root_id) }, 0)
             ),
             format!(
-                "expect(\"the list has all of them\", {list}(at, root._id, 2000).length, {left});"
+                "expect(\"the list has all of them\", {list}(at, {root_id}, 2000).length, {left});"
             ),
         ];
         if !others.is_empty() {
             lines.push(format!(
                 "const made = at.getCollection({children}).findOne({});",
-                js::object(&doc! { &held: given("root._id") }, 0)
+                js::object(&doc! { &held: given(&root_id) }, 0)
             ));
             let left = left.to_string();
             lines.extend(others.iter().flat_map(|other| other.followed("made", &left)));
@@ -403,7 +412,7 @@ impl<'m> Plans<'m> {
             // What is listed in no order, or in another, is compared in one.
             let sorted = if ordered { "" } else { ".sort()" };
             lines.push(format!(
-                "expect(\"{number} leave the newest {left} (PT-slice.1)\", {list}(at, root._id, 2000).map((one) => String(one._id)){sorted}, ids.slice(-{left}).reverse().map(String){sorted});"
+                "expect(\"{number} leave the newest {left} (PT-slice.1)\", {list}(at, {root_id}, 2000).map((one) => String(one._id)){sorted}, ids.slice(-{left}).reverse().map(String){sorted});"
             ));
         }
         let read = |name: &str| at("now", name);
@@ -414,7 +423,7 @@ impl<'m> Plans<'m> {
                 "expect(\"{number} pushes leave {newest}, newest first (SN-05)\", {ids}, ids.slice(-{newest}).reverse().map(String));"
             ));
             let old = if *by == "_id" { "unique().toString(16).padStart(24, \"0\")" } else { "" };
-            lines.push(format!("{add}(at, root._id, {{ ...one(0), _id: new ObjectId({old}) }});"));
+            lines.push(format!("{add}(at, {root_id}, {{ ...one(0), _id: new ObjectId({old}) }});"));
             lines.push(
                 "now = at.getCollection(".to_owned()
                     + &quote(&parents)
@@ -426,13 +435,13 @@ impl<'m> Plans<'m> {
         }
         let all = format!(
             "at.getCollection({children}).find({}).toArray()",
-            js::object(&doc! { &held: given("root._id") }, 0)
+            js::object(&doc! { &held: given(&root_id) }, 0)
         );
         let again =
             format!("now = at.getCollection({}).findOne({{ _id: root._id }});", quote(&parents));
         let taken = format!(
             "const taken = at.getCollection({children}).findOne({})._id;",
-            js::object(&doc! { &held: given("root._id") }, 0)
+            js::object(&doc! { &held: given(&root_id) }, 0)
         );
         let mut totals = Vec::new();
         if let Some(count) = &summary.count {
@@ -446,10 +455,10 @@ impl<'m> Plans<'m> {
         }
         if !totals.is_empty() {
             lines.push("let all = [];".to_owned());
-            lines.push(format!("await together(Array.from({{ length: 20 }}, async (_, i) => {add}(at, root._id, one(100 + i))));"));
+            lines.push(format!("await together(Array.from({{ length: 20 }}, async (_, i) => {add}(at, {root_id}, one(100 + i))));"));
             for sum in summary.sums.iter().filter(|sum| sum.having.is_some()) {
                 lines.push(format!(
-                    "{{\n  const without = one(200);\n  delete {};\n  {add}(at, root._id, without);\n}}",
+                    "{{\n  const without = one(200);\n  delete {};\n  {add}(at, {root_id}, without);\n}}",
                     member_of("without", sum.field)
                 ));
             }
@@ -457,18 +466,21 @@ impl<'m> Plans<'m> {
             lines.extend(refresh.iter().cloned());
             lines.extend(totals.iter().cloned());
             lines.push(taken.clone());
-            lines.push(format!("expect(\"one is removed\", {remove}(at, root._id, taken), true);"));
-            lines.push(format!("expect(\"and not twice\", {remove}(at, root._id, taken), false);"));
+            lines
+                .push(format!("expect(\"one is removed\", {remove}(at, {root_id}, taken), true);"));
+            lines
+                .push(format!("expect(\"and not twice\", {remove}(at, {root_id}, taken), false);"));
             lines.extend(refresh.iter().cloned());
             lines.extend(totals.iter().cloned());
             let rebuild = self.name("rebuild", relationship, true);
             lines.push("const before = now;".to_owned());
-            lines.push(format!("{rebuild}(at, root._id);"));
+            lines.push(format!("{rebuild}(at, {root_id});"));
             lines.extend(refresh);
             lines.extend(totals);
         } else {
             lines.push(taken);
-            lines.push(format!("expect(\"one is removed\", {remove}(at, root._id, taken), true);"));
+            lines
+                .push(format!("expect(\"one is removed\", {remove}(at, {root_id}, taken), true);"));
         }
         lines.push(format!(
             "refused(\"no parent, no child\", null, () => {add}(at, new ObjectId(), one(0)));"
@@ -479,13 +491,13 @@ impl<'m> Plans<'m> {
                 fields,
                 copy,
                 (&parents, &home.name),
-                (&path, &held),
+                (&path, &held, &root_id),
             ));
         }
         if transaction {
             lines.push("if (transactions) {".to_owned());
             lines.push(format!("  const was = {all}.length;"));
-            lines.push(format!("  {add}InTransaction(at, root._id, one(500));"));
+            lines.push(format!("  {add}InTransaction(at, {root_id}, one(500));"));
             lines.push(format!(
                 "  expect(\"a transaction adds one (CK-10)\", {all}.length, was + 1);"
             ));
@@ -498,8 +510,14 @@ impl<'m> Plans<'m> {
 /// A document by a filter, with the fields wanted.
 pub(super) fn one(collection: &str, filter: &Document, path: &str, fields: &[&str]) -> Statement {
     let mut projection = Document::new();
-    for field in fields {
-        projection.insert(format!("{path}{field}"), 1);
+    match path.strip_suffix(".$.") {
+        // The element that was found, as a whole.
+        Some(list) => {
+            projection.insert(format!("{list}.$"), 1);
+        }
+        None => {
+            projection.extend(fields.iter().map(|field| (format!("{path}{field}"), 1.into())));
+        }
     }
     Statement::new(collection, Method::FindOne, [filter.clone().into(), projection.into()])
 }
@@ -512,9 +530,11 @@ pub(super) fn missing(name: &str, what: &str) -> Step {
     ))
 }
 
-/// The object at a path: `parent`, `parent.profile`.
+/// The object at a path: `parent`, `parent.profile`. The element that a filter finds is the first of what a
+/// projection of it leaves.
 pub(super) fn at(object: &str, path: &str) -> String {
-    path.split('.')
-        .filter(|part| !part.is_empty())
-        .fold(object.to_owned(), |at, part| member_of(&at, part))
+    path.split('.').filter(|part| !part.is_empty()).fold(object.to_owned(), |at, part| match part {
+        "$" => format!("{at}[0]"),
+        part => member_of(&at, part),
+    })
 }

@@ -155,7 +155,7 @@ impl Summary<'_> {
             if let Some((name, newest, by, key, shown)) = &self.preview {
                 let push = doc! {
                     "$each": [element(key, id, child, shown)],
-                    "$sort": { inside(by, key): -1 },
+                    "$sort": sorted(by, key),
                     "$slice": *newest as i32,
                 };
                 update.insert("$push", doc! { name: push });
@@ -174,15 +174,21 @@ impl Summary<'_> {
             let value = if *by == "_id" { id.to_owned() } else { member_of(child, by) };
             let time = doc! { "$literal": given(value) };
             let this = format!("$$this.{}", inside(by, key));
-            let part = |than: &str| {
-                let mut test = doc! { than: [&this, time.clone()] };
+            let mut newer = doc! { "$gt": [&this, time.clone()] };
+            if inside(by, key) != *key {
+                let ids = doc! { "$gt": [format!("$$this.{key}"), { "$literal": given(id) }] };
+                let of_one_moment = doc! { "$and": [{ "$eq": [&this, time] }, ids] };
+                newer = doc! { "$or": [newer, of_one_moment] };
+            }
+            let part = |mut test: Document| {
                 if self.follows {
                     test = doc! { "$and": [other.clone(), test] };
                 }
                 Bson::from(doc! { "$filter": { "input": list.clone(), "cond": test } })
             };
+            let older = doc! { "$not": [newer.clone()] };
             let new = doc! { "$literal": element(key, id, child, shown) };
-            let all = doc! { "$concatArrays": [part("$gt"), [new], part("$lte")] };
+            let all = doc! { "$concatArrays": [part(newer), [new], part(older)] };
             set.insert(name, doc! { "$slice": [all, *newest as i32] });
         }
         self.stages([set])
@@ -321,6 +327,13 @@ impl Summary<'_> {
 /// The field of an element that a preview is sorted by: the id of a child has a name of its own there.
 fn inside<'b>(by: &'b str, key: &'b str) -> &'b str {
     if by == "_id" { key } else { by }
+}
+
+/// The order of a preview: of those of one moment the newer id stands first.
+fn sorted(by: &str, key: &str) -> Document {
+    let mut order = doc! { inside(by, key): -1 };
+    order.insert(key, -1);
+    order
 }
 
 /// An element of a preview: the child's id, and the fields that are shown.

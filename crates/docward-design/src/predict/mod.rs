@@ -8,7 +8,7 @@ mod plans;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use docward_model::{BsonType, DesignModel, DesignRead, Relationship, With};
+use docward_model::{BsonType, DesignModel, DesignRead, Relationship, Spread, With};
 
 use crate::capacity::{KeyPart, index_bytes};
 use crate::compare::Way;
@@ -70,6 +70,8 @@ pub struct Predictor {
     /// Documents that reads begin with, where that follows from other relationships.
     roots: Arc<BTreeMap<String, u64>>,
     sizes: Sizes,
+    /// Share of the embedded children that are on pages beside their parents.
+    on_pages: f64,
     /// How children are put together, where several are one document.
     packed: Option<Packed>,
     /// The documents that parents are part of.
@@ -120,7 +122,7 @@ pub(crate) struct Home {
     pub(crate) children: u64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct Sizes {
     parent: Ranked,
     /// A child inside its parent.
@@ -132,6 +134,8 @@ struct Sizes {
     held: Ranked,
     /// At the mean.
     pair: u64,
+    /// A full page of children.
+    page: u64,
 }
 
 /// The ways a relationship can be stored, the chosen one first; nothing while it is undecided. Children
@@ -219,7 +223,8 @@ impl<'a, 'm> Base<'a, 'm> {
         let (parent, child) = (parent.fields, child.fields);
         let of_child = |read: &&DesignRead| read.from == relationship.child;
         let looked_up =
-            model.reads.iter().filter(of_child).any(|read| !by_parent(read, relationship));
+            model.reads.iter().filter(of_child).any(|read| !by_parent(read, relationship))
+                || layout.is_named(&relationship.child);
         let newest_by = crate::index::orders(model, relationship, decision)
             .into_iter()
             .next()
@@ -234,6 +239,7 @@ impl<'a, 'm> Base<'a, 'm> {
             read.from == relationship.parent && names_role(read, relationship.role())
                 || wanted && !derive::comes_by_parent(model, read, relationship)
         });
+        let found_by_child = found_by_child || decision.refreshes_copies();
         let link = Link::of(relationship, decision);
         Self {
             layout,
@@ -327,6 +333,17 @@ impl<'a, 'm> Base<'a, 'm> {
         } else {
             (self.child.clone(), self.bytes.1)
         };
+        let page = decision.patterns.iter().find_map(|pattern| match pattern {
+            // A measurement has all of them in the parent.
+            Pattern::Outlier { page } if way == Way::Embed && !self.measured => Some(*page),
+            _ => None,
+        });
+        let on_pages = page.map_or(0.0, |page| {
+            let most = |number: u64| number.min(page);
+            let Spread { p50, p95, p99, max } = children;
+            let first = Spread { p50: most(p50), p95: most(p95), p99: most(p99), max: most(max) };
+            1.0 - quantile::mean(first) / quantile::mean(children).max(1.0)
+        });
         let sizes = Sizes {
             parent: self.bytes.0,
             child: child_bytes,
@@ -346,6 +363,7 @@ impl<'a, 'm> Base<'a, 'm> {
                 single => Ranked::of(single).map(|bytes| bytes - size::AROUND),
             },
             pair: mean(&pair),
+            page: page.map_or(0, |page| size::array(page, child_bytes.at(Rank::Mean))),
         };
         Predictor {
             way,
@@ -379,6 +397,7 @@ impl<'a, 'm> Base<'a, 'm> {
             ),
             roots: self.roots.clone(),
             sizes,
+            on_pages,
             packed: None,
             home: None,
             parent: self.parent.clone(),

@@ -142,16 +142,20 @@ impl Predictor {
         let embedded = self.way == Way::Embed;
         let paired = !embedded && self.link == Link::Pairs;
         let (mut apart, mut pairs, mut entries) = (0.0, 0.0, 0.0);
+        let (mut paged, mut in_parents) = (0.0, 1.0);
         let parents: &[u64] = match plan {
             Some(ReadPlan::Parents { fetch, count, sums, .. }) => {
-                entries += if *count { links / self.together() } else { 0.0 };
+                // Children that have an entry each are counted in the index. What is put together is not: how many
+                // there are stands in the documents.
+                let counted = *count && self.packed.is_none();
+                entries += if counted { links } else { 0.0 };
                 apart += match fetch {
                     Fetch::Nothing | Fetch::Pairs => 0.0,
                     Fetch::Newest(newest) => sum(&|n| n.min(*newest)),
                     Fetch::All => all,
                 };
                 pairs += if paired && *fetch != Fetch::Nothing { links } else { 0.0 };
-                if sums.is_some() {
+                if sums.is_some() || *count && !counted {
                     apart += all;
                     pairs += if paired { links } else { 0.0 };
                 }
@@ -166,8 +170,14 @@ impl Predictor {
                 }
                 others
             }
-            Some(ReadPlan::Children { parent: true, .. }) if embedded => others,
-            // The parent is read as a whole to get at one child.
+            Some(ReadPlan::Children { parent: true, .. }) if embedded && self.is_shared() => others,
+            // The parent is read as a whole to get at one child. That may be on a page, which is read instead.
+            Some(ReadPlan::Children { .. }) if embedded => {
+                let both = read.with.iter().any(|with| with.relationship == self.names.0);
+                paged = children.len() as f64 * self.on_pages;
+                in_parents = if both { 1.0 } else { 1.0 - self.on_pages };
+                children
+            }
             Some(_) if embedded => children,
             Some(ReadPlan::ChildrenOf { limit, parent }) => {
                 apart += sum(&|n| limit.unwrap_or(n).min(n));
@@ -196,17 +206,35 @@ impl Predictor {
             name: read.name.clone(),
             writes: false,
             per_second: read.per_second,
-            documents: parents.len() as f64 / in_one + apart + pairs,
-            bytes: held(parents) + apart_bytes + pairs * self.sizes.pair as f64,
+            documents: in_parents * parents.len() as f64 / in_one + paged + apart + pairs,
+            bytes: in_parents * held(parents)
+                + paged * self.sizes.page as f64
+                + apart_bytes
+                + pairs * self.sizes.pair as f64,
             entries,
             transaction: false,
         }
     }
 
-    /// How a write is done.
-    pub fn plan_write(&self, write: &DesignWrite) -> WritePlan {
+    /// How a write is done: one that inserts or updates does each half of the time, as nobody said otherwise.
+    pub fn plan_writes(&self, write: &DesignWrite) -> Vec<(DesignWrite, WritePlan)> {
+        let without = |names: &[String], others: &[String]| -> Vec<String> {
+            names.iter().filter(|name| !others.contains(name)).cloned().collect()
+        };
+        let (inserts, updates) = (&write.inserts, &write.updates);
+        let updating = DesignWrite { inserts: without(inserts, updates), ..write.clone() };
+        let halves = if updating.inserts.len() == inserts.len() {
+            vec![write.clone()]
+        } else {
+            let inserting = DesignWrite { updates: without(updates, inserts), ..write.clone() };
+            vec![inserting, updating]
+        };
+        halves.into_iter().map(|half| (half.clone(), self.plan_write(&half))).collect()
+    }
+
+    /// How a write is done that does one thing to an entity.
+    fn plan_write(&self, write: &DesignWrite) -> WritePlan {
         let (_, parent, child) = &self.names;
-        // What is inserted or updated is updated most of the time.
         let act = |name: &String| {
             if write.updates.contains(name) {
                 Some(Act::Update)
@@ -248,6 +276,12 @@ impl Predictor {
         }
     }
 
+    /// Parents that a write is about: all of a document that comes or goes as a whole.
+    fn together_with_home(&self, write: &DesignWrite) -> u64 {
+        let home = self.home.as_ref().filter(|home| comes_or_goes(write, &home.entity) > 0.0);
+        home.and_then(|home| home.above.first()).map_or(1, |(_, parents)| *parents)
+    }
+
     /// Whether an update of a child changes what its parent shows or sums of it. One that does not say what
     /// it sets may set anything.
     fn changes_kept(&self, write: &DesignWrite) -> bool {
@@ -284,10 +318,8 @@ impl Predictor {
         };
         let held = self.document_bytes(after);
         let (_, parent, child) = &self.names;
-        // All parents of a document that comes or goes as a whole.
         let home = self.home.as_ref();
-        let with_home = home.filter(|home| comes_or_goes(write, &home.entity) > 0.0);
-        let in_one = with_home.and_then(|home| home.above.first()).map_or(1, |(_, n)| *n);
+        let in_one = self.together_with_home(write);
         let own = match (plan.child, plan.whole) {
             (None, _) => 0.0,
             // The child is the document that its parent is part of.
@@ -358,6 +390,9 @@ impl Predictor {
                 apart += share * listed;
                 pairs += share * paired;
                 entries += share * (listed + 3.0 * paired);
+                if !embedded && self.link == Link::ChildIds && self.indexes_list() {
+                    entries += share * (children * self.together_with_home(write)) as f64;
+                }
             }
             let home = self.home.as_ref().map_or(parent, |home| &home.entity);
             entries += comes_or_goes(write, home);

@@ -177,6 +177,7 @@ fn field(name: &str, at: At, node: &Node, faults: &mut Faults<'_>) -> Option<Ent
         top_share: None,
         rising: None,
         required: true,
+        nullable: false,
         unique: false,
         fields: Vec::new(),
         element: None,
@@ -210,7 +211,12 @@ fn field(name: &str, at: At, node: &Node, faults: &mut Faults<'_>) -> Option<Ent
         node.and_then(|node| node.flag(what, faults))
     };
     field.required = flag(table.get("required"), "whether it is required", faults).unwrap_or(true);
+    field.nullable = flag(table.get("nullable"), "whether it may be null", faults).unwrap_or(false);
     field.unique = flag(table.get("unique"), "whether it is unique", faults).unwrap_or(false);
+    if field.unique && field.nullable {
+        let hint = "leave it out instead of writing null: `required: false`".to_owned();
+        faults.push(node.at, format!("{what} is unique, and null would be so too"), Some(hint));
+    }
     field.fields = table.get("fields").map(|n| fields(n, faults)).unwrap_or_default();
     if let Some(inside) = field.fields.iter().find(|inside| inside.unique) {
         let at = At { line: inside.place.line, column: inside.place.column };

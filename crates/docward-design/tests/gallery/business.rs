@@ -186,6 +186,7 @@ fn ck_12_the_indexes_of_the_shop() {
             "{ orderNo: 1 } unique",
             "{ customerId: 1, createTime: -1 }",
             "{ status: 1, createTime: 1 }",
+            "{ items.productId: 1 }",
             "{ createTime: 1 } for 315360000 s",
         ]
     );

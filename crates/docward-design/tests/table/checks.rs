@@ -209,3 +209,21 @@ writes:
     let held = of(&text.replace("max: 20k}}", "max: 20k}, invariant: cited before}"));
     assert_eq!(held.check("CK-10").0, Some(false));
 }
+
+#[test]
+fn ck_13_a_key_is_open_while_a_relationship_is() {
+    let shards = |growth: &str| {
+        let figures = format!("children: {{p50: 20, p99: 3000, max: 9000}}{growth}");
+        let reads = [
+            "from: parent, where: [_id], rate: 1/s",
+            "from: child, where: [a], rate: 9/s",
+            "from: child, where: [b], rate: 9/s",
+        ];
+        let text = pair(&figures, &reads, WRITTEN)
+            .replace("{server: \"6.0\"}", "{server: \"6.0\", shards: 8}")
+            .replace("count: 5000", "count: 900M");
+        of(&text).check("CK-13").0
+    };
+    assert_eq!(shards(", growth: 50/year"), Some(false), "no field is in four of five reads");
+    assert_eq!(shards(""), None);
+}

@@ -183,3 +183,65 @@ writes:
     let sizes = many.design.capacity.iter().find(|c| c.collection == "fan").unwrap();
     assert!(table < sizes.index_bytes.unwrap(), "{table} {:?}", sizes.index_bytes);
 }
+
+#[test]
+fn er_x_1_pt_bucket_3_what_is_put_together_is_counted_in_its_documents() {
+    let case = |server: &str| {
+        of(&format!(
+            "deployment: {{server: \"{server}\"}}
+entities:
+  robot: {{count: 500, lifecycle: {{growth: 50/year, kept: forever}}, fields: {{name: string}}}}
+  reading: {{count: 90M, lifecycle: {{growth: 90M/year, kept: 1 year}}, series: {{time: at, id: robot, rate: 1/min, series: 500}}, needs-change-streams-or-updates: false, fields: {{at: date, metres: double}}}}
+relationships:
+  robot.readings: {{child: reading, children: {{p50: 180k, p99: 200k, max: 300k}}, growth: endless}}
+reads:
+  distance: {{from: robot, where: [_id], count: [robot.readings], rate: 1/min}}
+writes:
+  r: {{insert: reading, rate: 9/s}}
+  b: {{insert: robot, rate: 1/day}}
+"
+        ))
+    };
+    // Buckets are read for the number in them, and a time series is read one by one.
+    let buckets = case("4.4");
+    let distance = chosen(&buckets, "robot.readings", "distance").clone();
+    assert!(distance.documents > 100.0 && distance.entries == 0.0, "{distance:?}");
+    assert!(distance.bytes > 1_000_000.0, "{distance:?}");
+    let series = case("6.0");
+    let distance = chosen(&series, "robot.readings", "distance");
+    assert!(distance.documents > 180_000.0 && distance.entries == 0.0, "{distance:?}");
+}
+
+#[test]
+fn pt_poly_1_alg_2_a_preview_may_be_of_the_largest_kind_alone() {
+    let case = of("entities:
+  ward: {count: 1k, lifecycle: {growth: 10/year, kept: forever}, fields: {title: string}}
+  obs: {count: 900k, lifecycle: {growth: 100k/year, kept: forever}, variants: {vitals: {pulse: int}, note: {text: {type: string, bytes: 500}}}, fields: {createTime: date}}
+relationships:
+  ward.obs: {child: obs, children: {p50: 10, p95: 400, p99: 9000, max: 40k}, growth: endless}
+reads:
+  r: {from: ward, where: [_id], with: {ward.obs: {newest: 5, by: createTime}}, rate: 300/s}
+writes:
+  a: {insert: obs, rate: 1/min}
+  h: {insert: ward, rate: 1/h}
+");
+    // One in 32 wards shows five notes.
+    let (_, typical, p99, max) = way(&case, "ward.obs", Way::Hybrid).parent[0];
+    assert!(typical < 2000 && (2700..3100).contains(&p99) && max >= p99, "{typical} {p99} {max}");
+    assert!(case.design.capacity.iter().any(|c| c.collection == "ward" && c.document.1 == p99));
+}
+
+#[test]
+fn er_m_6_row_and_table_name_the_same_size() {
+    for name in crate::common::GALLERY {
+        let case = crate::common::gallery(name);
+        for decision in case.design.decisions.iter().filter(|d| d.choice.is_some()) {
+            let embedded = decision.alternatives.iter().find(|one| one.way == Way::Embed).unwrap();
+            let shown = docward_model::text::bytes(embedded.parent[0].2);
+            let mut rows = decision.ruling.rows.iter().filter(|row| row.rows.contains(&"ER-M.6"));
+            let row = rows.find(|row| row.because.contains("projected at p99"));
+            let said = row.is_none_or(|row| row.because.contains(&shown));
+            assert!(said, "{name}: {}: {row:?} {shown}", decision.relationship);
+        }
+    }
+}

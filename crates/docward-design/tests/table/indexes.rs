@@ -146,3 +146,15 @@ writes:
     assert!(case.indexes("enrolment").is_empty(), "{:?}", case.indexes("enrolment"));
     assert_eq!(case.check("CK-12"), (None, "1 relationship undecided"));
 }
+
+#[test]
+fn ck_12_who_gives_what_is_unique_needs_no_other_index() {
+    let case = model("  r: {from: thing, where: [a, code], sort: {b: 1}, rate: 1/s}");
+    let indexes = case.indexes("thing");
+    assert_eq!(indexes, ["{ code: 1 } unique"]);
+    let serves = &case.collection("thing").indexes[0].serves;
+    assert!(serves.contains(&"`r`".to_owned()), "{serves:?}");
+    // A range of it is not one value.
+    let case = model("  r: {from: thing, where: {a: equal, code: range}, rate: 1/s}");
+    assert!(case.indexes("thing").contains(&"{ a: 1, code: 1 }".to_owned()));
+}

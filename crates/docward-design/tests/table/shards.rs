@@ -394,3 +394,24 @@ fn sk_1_sk_3_a_bool_has_two_values_and_does_not_rise() {
     assert_eq!(holds(&case, "{ open: 1, _id: 1 }", "SK-3"), Some(false));
     assert_eq!(case.shard("order").key.text(), "{ open: 1, _id: \"hashed\" }");
 }
+
+#[test]
+fn sk_1_sk_2_few_values_of_each_part_are_many_series() {
+    let case = of("deployment: {server: \"4.4\", shards: 2}
+entities:
+  garage: {count: 900, lifecycle: {growth: 50/year, kept: forever}, fields: {code: {type: string, bytes: 6, unique: true}}}
+  event: {count: 900M, lifecycle: {growth: 500M/year, kept: 90 days}, series: {time: time, id: [garage, gate], rate: 2/min, series: 4k}, fields: {time: date, gate: {type: string, bytes: 4}, plate: {type: string, bytes: 8}}}
+relationships:
+  garage.events: {child: event, children: {p50: 300k, p95: 900k, p99: 2M, max: 3M}, growth: endless}
+reads:
+  garage: {from: garage, where: [code], rate: 1/s}
+  log: {from: event, where: {garage: equal, gate: equal, time: range}, sort: {time: -1}, limit: 200, rate: 3/s}
+writes:
+  gate: {insert: event, rate: 20/s}
+  build: {insert: garage, rate: 2/week}
+");
+    let plan = case.shard("event");
+    assert_eq!(plan.key.text(), "{ gate: 1, garageId: 1 }");
+    assert!(plan.key.checks.iter().all(|(_, holds, _)| *holds == Some(true)), "{:?}", plan.key);
+    assert_eq!(case.check("CK-13").0, Some(true));
+}

@@ -2,7 +2,7 @@
 
 use docward_design::{OperationCost, Pattern, Way};
 
-use crate::common::{Case, of};
+use crate::common::{Case, WRITTEN, of, pair};
 
 const LIFE: &str = "lifecycle: {growth: 1k/year, kept: forever}";
 
@@ -163,13 +163,35 @@ fn dm_05_4_sizes_have_an_upper_end() {
 }
 
 #[test]
-fn dm_09_6_what_may_be_missing_may_be_null() {
+fn dm_09_6_null_is_taken_where_it_is_declared_and_nowhere_else() {
+    let fields = "k: string, y: {type: string, required: false}, n: {type: int, nullable: true}, z: {type: string, values: [a, b], required: false, nullable: true}";
+    let case = of(&pair("children: 3, growth: bounded", &[], WRITTEN)
+        .replace("title: string, createTime: date", fields));
+    let made =
+        docward_design::validator::validator(&case.model, case.collection("parent")).unwrap();
+    let schema = made.get_document("$jsonSchema").unwrap();
+    let fields = schema.get_document("properties").unwrap();
+    let of = |name: &str| fields.get_document(name).unwrap().to_string();
+    assert!(!of("k").contains("null") && !of("y").contains("null"), "{schema}");
+    assert!(of("n").contains("null") && of("z").matches("null").count() == 2, "{schema}");
+    // It is there and may be null.
+    let required = schema.get_array("required").unwrap();
+    assert!(required.contains(&"n".into()) && !required.contains(&"z".into()), "{required:?}");
+    // What may be null has no part in a mean.
+    let summed = pair(
+        "children: {p50: 20, p99: 3000, max: 9000}, growth: 50/year",
+        &["from: parent, where: [_id], sum: {parent.children: amount}, rate: 9000/s"],
+        WRITTEN,
+    );
     let case =
-        of("entities: {a: {fields: {x: {type: string, required: false, values: [p, q]}, y: int}}}");
-    let made = docward_design::validator::validator(&case.model, case.collection("a")).unwrap();
-    let fields = made.get_document("$jsonSchema").unwrap().get_document("properties").unwrap();
-    let x = fields.get_document("x").unwrap();
-    assert_eq!(x.get_array("bsonType").unwrap().len(), 2, "{x}");
-    assert_eq!(x.get_array("enum").unwrap().last(), Some(&bson::Bson::Null), "{x}");
-    assert!(!fields.get_document("y").unwrap().to_string().contains("null"));
+        crate::common::of(&summed.replace("amount: int", "amount: {type: int, nullable: true}"));
+    assert!(case.find("parent", "amountGivenCount").is_some());
+}
+
+#[test]
+fn dm_09_6_what_is_unique_is_not_null() {
+    let text = pair("children: 3, growth: bounded", &[], WRITTEN)
+        .replace("title: string", "title: {type: string, unique: true, nullable: true}");
+    let faults = docward_design::read("m.yaml", &text).unwrap_err();
+    assert!(faults[0].to_string().contains("null would be so too"), "{}", faults[0]);
 }

@@ -86,6 +86,7 @@ fn written(
             items: None,
             element: None,
             required: true,
+            nullable: false,
             unique: false,
             ..padding
         };

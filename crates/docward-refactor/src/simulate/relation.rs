@@ -22,7 +22,8 @@ use super::{
 #[derive(Clone)]
 pub(super) enum Operation<'m> {
     Read(&'m DesignRead, ReadPlan),
-    Write(&'m DesignWrite, WritePlan),
+    /// What it does, one as often as the other.
+    Write(&'m str, f64, Vec<(DesignWrite, WritePlan)>),
 }
 
 impl Operation<'_> {
@@ -30,7 +31,7 @@ impl Operation<'_> {
     pub(super) fn told(&self) -> (String, bool, f64) {
         match self {
             Self::Read(read, _) => (read.name.clone(), false, read.per_second),
-            Self::Write(write, _) => (write.name.clone(), true, write.per_second),
+            Self::Write(name, per_second, _) => ((*name).to_owned(), true, *per_second),
         }
     }
 }
@@ -56,7 +57,7 @@ pub(super) fn operations<'m>(
         }
     }
     for write in model.writes.iter().filter(|write| ends.iter().any(|name| write.touches(name))) {
-        found.push(Operation::Write(write, way.plan_write(write)));
+        found.push(Operation::Write(&write.name, write.per_second, way.plan_writes(write)));
     }
     (found, elsewhere)
 }
@@ -80,7 +81,8 @@ impl Subject for Relation<'_, '_> {
     ) -> Result<(OperationCost, Moved), Error> {
         match &self.operations[operation] {
             Operation::Read(read, plan) => read_once(&self.store, read, plan, rng).await,
-            Operation::Write(write, plan) => {
+            Operation::Write(_, _, plans) => {
+                let (write, plan) = &plans[rng.below(plans.len() as u64) as usize];
                 write_once(&mut self.store, write, plan, rng, session).await
             }
         }

@@ -296,7 +296,10 @@ impl Runner<'_> {
 }
 
 fn wants_transaction(operations: &[Operation<'_>]) -> bool {
-    operations.iter().any(|op| matches!(op, Operation::Write(_, write) if write.transaction))
+    operations.iter().any(|op| match op {
+        Operation::Write(_, _, plans) => plans.iter().any(|(_, plan)| plan.transaction),
+        Operation::Read(..) => false,
+    })
 }
 
 fn measured(

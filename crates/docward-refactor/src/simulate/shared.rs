@@ -751,7 +751,10 @@ impl Subject for Shared<'_, '_> {
         let operation = self.operations[operation].clone();
         let (mut cost, moved) = match operation {
             Operation::Read(read, plan) => self.read_once(read, &plan, rng).await?,
-            Operation::Write(write, plan) => self.write_once(write, &plan, rng).await?,
+            Operation::Write(_, _, plans) => {
+                let (write, plan) = &plans[rng.below(plans.len() as u64) as usize];
+                self.write_once(write, plan, rng).await?
+            }
         };
         cost.transaction = false;
         Ok((cost, moved))

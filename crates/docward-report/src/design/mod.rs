@@ -157,9 +157,10 @@ pub(crate) fn costs(decision: &Decision) -> Vec<Vec<String>> {
     };
     line("read a second", &|way| {
         format!(
-            "{}, {}",
+            "{}, {}{}",
             documents(way.per_second(false, |c| c.documents)),
-            text::bytes(way.per_second(false, |c| c.bytes) as u64)
+            text::bytes(way.per_second(false, |c| c.bytes) as u64),
+            entries_read(way.per_second(false, |c| c.entries))
         )
     });
     line("written a second", &|way| {
@@ -197,11 +198,20 @@ pub(crate) fn costs(decision: &Decision) -> Vec<Vec<String>> {
 
 fn cost(cost: &OperationCost) -> String {
     format!(
-        "{}, {}{}",
+        "{}, {}{}{}",
         documents(cost.documents),
         text::bytes(cost.bytes as u64),
+        entries_read(if cost.writes { 0.0 } else { cost.entries }),
         if cost.transaction { ", transaction" } else { "" }
     )
+}
+
+/// What is counted in an index is read there.
+fn entries_read(entries: f64) -> String {
+    if entries == 0.0 {
+        return String::new();
+    }
+    format!(", {}", counted(entries, "index entry", "index entries"))
 }
 
 /// `1 doc`, `2.5 docs`.

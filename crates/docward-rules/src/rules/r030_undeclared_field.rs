@@ -1,6 +1,6 @@
 //! DP-2: data and the declared model have the same fields.
 
-use docward_design::Planned;
+use docward_design::{Origin, Planned};
 use docward_model::{BsonType, Collection, Draft, Field, FieldPath, FieldShape, Profile, Subject};
 
 use crate::facts::{declared, text};
@@ -11,9 +11,9 @@ declare_rule! {
     ///
     /// ## What it checks
     /// With a model (`docward design check MODEL.yaml SOURCE`, or `audit --model`), reports fields that
-    /// documents have and the model does not, required fields of the model that documents lack, and fields
+    /// documents have and the model does not, required fields of the model that documents lack, fields
     /// of another type than declared (`int`, `long` and `double` are one: drivers choose among them by
-    /// value). One finding for a collection lists them. Objects that the model declares without fields may
+    /// value), and fields that are null and not declared `nullable`. One finding for a collection lists them. Objects that the model declares without fields may
     /// hold anything.
     ///
     /// ## Why it matters
@@ -62,7 +62,7 @@ threshold!(
     Float(0.01),
     "share of documents",
     "no figure in source",
-    "share of the documents (or objects) that must have a field before it is missed in the model"
+    "share of the documents (or objects) that must have a field before it is missed in the model, or lack it, or have null or another type, before that is told"
 );
 
 /// Fields that frameworks write by themselves.
@@ -75,12 +75,19 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     };
     let least = cx.limit(&MIN_SHARE);
     let open = declared.undecided(&plan.entity);
-    let mut compared =
-        Compared { profile, least, open: &open, unknown: vec![], missing: vec![], odd: vec![] };
+    let mut compared = Compared {
+        profile,
+        least,
+        open: &open,
+        unknown: vec![],
+        missing: vec![],
+        odd: vec![],
+        null: vec![],
+    };
     let top: Vec<&Field> = profile.fields.iter().filter(|field| field.parent.is_none()).collect();
     compared.compare(&top, &plan.fields, "");
-    let Compared { unknown, missing, odd, .. } = compared;
-    if unknown.is_empty() && missing.is_empty() && odd.is_empty() {
+    let Compared { unknown, missing, odd, null, .. } = compared;
+    if unknown.is_empty() && missing.is_empty() && odd.is_empty() && null.is_empty() {
         return;
     }
     let mut said = Vec::new();
@@ -114,10 +121,18 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             text::list(&shown, 5)
         ));
     }
+    if !null.is_empty() {
+        said.push(format!(
+            "has null in {} that the model does not call nullable: {}",
+            text::plural(null.len() as u64, "field"),
+            text::list(&null, 5)
+        ));
+    }
     let first = unknown.first().map(|(path, _)| path.clone()).or_else(|| missing.first().cloned());
     let first = first.or_else(|| odd.first().map(|(path, ..)| path.clone()));
+    let first = first.or_else(|| null.first().cloned());
     let subject = match first {
-        Some(path) if unknown.len() + missing.len() + odd.len() == 1 => {
+        Some(path) if unknown.len() + missing.len() + odd.len() + null.len() == 1 => {
             Subject::Field(collection.namespace.clone(), FieldPath::new(&path))
         }
         _ => Subject::Collection(collection.namespace.clone()),
@@ -128,17 +143,21 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             subject,
             format!("`{}` {}", collection.namespace.collection, said.join(", and ")),
             "a model decides on the fields it knows; what it does not know has no size, index or place in it",
-            match (paths.is_empty(), missing.is_empty(), odd.is_empty()) {
-                (false, true, true) => {
+            match (paths.is_empty(), missing.is_empty(), odd.is_empty(), null.is_empty()) {
+                (false, true, true, true) => {
                     "declare them in the model with their sizes, or stop writing them"
                 }
-                (true, false, true) => "write them, or take them out of the model",
+                (true, false, true, true) => {
+                    "write them, or say `required: false` or take them out of the model"
+                }
+                (true, true, true, false) => "say `nullable: true` in the model, or leave them out",
                 _ => "declare in the model what is written, and write what is declared",
             },
             profile.seen(),
         )
         .data("undeclared", paths)
         .data("missing", missing)
+        .data("null", null)
         .data("types", odd.into_iter().map(|(path, ..)| path).collect::<Vec<String>>()),
     );
 }
@@ -152,6 +171,8 @@ struct Compared<'p> {
     missing: Vec<String>,
     /// Fields of another type, what was found most and what was declared.
     odd: Vec<(String, &'static str, &'static str)>,
+    /// Fields that are null and may not be.
+    null: Vec<String>,
 }
 
 /// Drivers choose among the types of binary numbers by value; a decimal is meant.
@@ -162,6 +183,12 @@ fn is_same(found: BsonType, declared: BsonType) -> bool {
 
 impl Compared<'_> {
     fn kind(&mut self, field: &Field, planned: &Planned, path: &str) {
+        let nulls = field.types.of(BsonType::Null);
+        let share = nulls as f64 / field.types.total().max(1) as f64;
+        let may_not = planned.origin == Origin::Own && !planned.nullable;
+        if may_not && nulls > 0 && share >= self.least {
+            self.null.push(path.to_owned());
+        }
         let values = field.types.values();
         let all: u64 = values.iter().map(|(_, n)| n).sum();
         let mut odd = values.iter().filter(|(kind, _)| !is_same(*kind, planned.kind)).peekable();
@@ -193,8 +220,9 @@ impl Compared<'_> {
         // Exports may leave out `_id`; the server never does.
         for planned in planned.iter().filter(|planned| planned.required && planned.name != "_id") {
             let seen = seen.iter().find(|field| field.name == planned.name);
-            // A few documents may be on their way; a field that half of them lack is not there.
-            if seen.is_none_or(|field| field.presence() < 0.5) {
+            // A few documents may be on their way. What the design adds may have come to half of them alone.
+            let most = if planned.origin == Origin::Own { self.least } else { 0.5 };
+            if seen.is_none_or(|field| 1.0 - field.presence() >= most) {
                 self.missing.push(format!("{above}{}", planned.name));
             }
         }
@@ -276,6 +304,29 @@ mod tests {
         let rare = "x500 {\"orderNo\": \"A\", \"place\": {\"city\": \"Bern\"}}\n\
                     {\"orderNo\": \"A\", \"place\": {\"city\": \"Bern\"}, \"odd\": 1}";
         assert_eq!(said(rare), Vec::<String>::new());
+    }
+
+    #[test]
+    fn dm_09_6_what_is_null_or_missing_and_must_not_be_is_told() {
+        let good = "{\"orderNo\": \"A\", \"place\": {\"city\": \"Bern\"}}";
+        let null = "{\"orderNo\": null, \"place\": {\"city\": \"Bern\"}}";
+        let bare = "{\"place\": {\"city\": \"Bern\"}}";
+        let found = said(&format!("x18 {good}\nx2 {null}"));
+        let told = "has null in 1 field that the model does not call nullable: `orderNo`";
+        assert!(found.len() == 1 && found[0].contains(told), "{found:?}");
+        let found = said(&format!("x18 {good}\nx2 {bare}"));
+        assert!(found[0].contains("lacks 1 field of the model: `orderNo`"), "{found:?}");
+        let declared = |how: &str, documents: &str| {
+            let text = format!("{MODEL}{documents}")
+                .replace("orderNo: string", &format!("orderNo: {{type: string, {how}}}"));
+            check("R030", &text).len()
+        };
+        assert_eq!(declared("nullable: true", &format!("x18 {good}\nx2 {null}")), 0);
+        assert_eq!(declared("nullable: true", &format!("x18 {good}\nx2 {bare}")), 1);
+        assert_eq!(declared("required: false", &format!("x18 {good}\nx2 {bare}")), 0);
+        assert_eq!(declared("required: false", &format!("x18 {good}\nx2 {null}")), 1);
+        // A few may be on their way.
+        assert_eq!(said(&format!("x500 {good}\n{null}\n{bare}")), Vec::<String>::new());
     }
 
     #[test]
