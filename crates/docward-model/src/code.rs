@@ -50,8 +50,8 @@ pub struct Code {
     pub serving: Vec<Serving>,
     /// Settings that make a replica set of one member.
     pub single_sets: u64,
-    /// Fields that code gives a day of the calendar, or by which and another field it finds one document; with the
-    /// collection or model, which is empty when it is not known.
+    /// Days by which, and another field, code finds one document; with the collection or model, which is empty when it
+    /// is not known.
     pub day_keys: std::collections::BTreeSet<(String, String)>,
 }
 

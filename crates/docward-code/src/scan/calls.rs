@@ -123,9 +123,6 @@ impl<'u, 't> Scan<'u, 't> {
                 self.name(call, method, scope, &mut named);
             }
         }
-        for (_, object) in &objects {
-            self.days(object);
-        }
         self.assigned();
         // Components of a page have `_id`s as well, which nobody stores.
         if self.values.is_mongo_file() || self.values.is_mapper_file() {

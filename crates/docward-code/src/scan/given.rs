@@ -6,7 +6,7 @@ use super::{
     Scan,
     calls::WRITES,
     ir::{Call, Entry, Expr, Kind, ScopeId, StatementKind},
-    meant::{names_smallest_unit, shows_day_form},
+    meant::names_smallest_unit,
 };
 
 impl<'u, 't> Scan<'u, 't> {
@@ -45,21 +45,6 @@ impl<'u, 't> Scan<'u, 't> {
             if is_whole_amount(value) || is_whole_amount(field.value) {
                 let name = name.rsplit('.').next().unwrap_or(name).to_owned();
                 self.out.code.whole_units.push(WholeUnits::Field { of: of.clone(), name });
-            }
-        }
-    }
-
-    /// `{visitDate: now.toISOString().slice(0, 10)}`: the field holds days, whatever its type.
-    pub(super) fn days(&mut self, object: &'u Expr<'t>) {
-        let Kind::Object(entries) = &object.kind else { return };
-        for entry in entries {
-            let Some(name) = entry.name().filter(|name| says_day(name)) else { continue };
-            let written = self.text.get(entry.value.at..entry.value.end).unwrap_or_default();
-            if !matches!(entry.value.kind, Kind::Object(_) | Kind::Text(_))
-                && written.len() < 200
-                && shows_day_form(written)
-            {
-                self.out.code.day_keys.insert((String::new(), name.to_owned()));
             }
         }
     }
@@ -161,8 +146,9 @@ fn is_count(name: &str, value: &Expr<'_>, adds: bool) -> bool {
 }
 
 /// Fields of which a description says that they count the smallest unit: `description: 'in minor units (cents)'` of a
-/// property of a request. What is stored under that name counts the same.
-pub(super) fn described(text: &str) -> Vec<WholeUnits> {
+/// property of a request. What the same module stores under that name counts the same: its folder, with the slash at the
+/// end, stands for the model.
+pub(super) fn described(file: &str, text: &str) -> Vec<WholeUnits> {
     /// Decorators between a description and its property.
     const LINES: usize = 12;
     let lines: Vec<&str> = text.lines().map(str::trim).collect();
@@ -172,7 +158,17 @@ pub(super) fn described(text: &str) -> Vec<WholeUnits> {
         let mut near = lines[at..].iter().take(LINES);
         near.find_map(|line| property(line))
     });
-    names.map(|name| WholeUnits::Field { of: String::new(), name: name.to_owned() }).collect()
+    let module = module_of(file);
+    names.map(|name| WholeUnits::Field { of: module.to_owned(), name: name.to_owned() }).collect()
+}
+
+/// The folder of the module that a request belongs to: `src/orders/` of `src/orders/dto/order.dto.ts`.
+fn module_of(file: &str) -> &str {
+    let folder = file.rfind('/').map_or("", |at| &file[..=at]);
+    ["dto/", "dtos/", "requests/", "validators/"]
+        .iter()
+        .find_map(|tail| folder.strip_suffix(tail))
+        .unwrap_or(folder)
 }
 
 /// The property that a line declares: `amount: number;`, `readonly amount?: number;`, `amount: int = Field(…)`.

@@ -234,7 +234,7 @@ fn is_said_to_be_day(text: &str, line: u32) -> bool {
 }
 
 /// Whether a text shows the form of a day, or how one is made, and no time with it.
-pub(super) fn shows_day_form(text: &str) -> bool {
+fn shows_day_form(text: &str) -> bool {
     const FORMS: [&str; 8] = [
         "yyyy-mm-dd",
         "yyyy/mm/dd",

@@ -229,7 +229,7 @@ pub fn scan(file: &str, within: &str, text: &str, kind: FileKind, known: &Known)
                 let file = file.to_owned();
                 out.code.serving.push(Serving { file, is_short_lived });
             }
-            out.code.whole_units.extend(given::described(text));
+            out.code.whole_units.extend(given::described(file, text));
             if meant::names_whole_currency(text) {
                 out.code.whole_units.push(WholeUnits::Project);
             }

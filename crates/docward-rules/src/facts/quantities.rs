@@ -57,8 +57,10 @@ pub fn may_count(field: &DeclaredField, leaf: &str) -> bool {
         "token",
         "quota",
     ];
-    const MONEY: [&str; 9] =
-        ["cash", "bank", "money", "account", "wallet", "fund", "payment", "price", "ledger"];
+    const MONEY: [&str; 17] = [
+        "cash", "bank", "money", "account", "wallet", "fund", "payment", "price", "ledger",
+        "expense", "bill", "invoice", "sale", "order", "purchase", "cost", "salary",
+    ];
     let all = words(leaf);
     let Some((last, before)) = all.split_last() else { return false };
     let is_amount = matches!(last.as_str(), "amount" | "balance");
@@ -108,33 +110,41 @@ fn is_sum_of(word: &str) -> bool {
         )
 }
 
-/// Whether an amount stands beside the price of one of what it counts: `pricePerKwh`, `pricePerUnit`.
+/// Whether an amount stands beside the price of one of what it counts, `pricePerKwh`, and nothing else says how many.
 pub fn is_priced_each(found: &Code, field: &DeclaredField, leaf: &str) -> bool {
-    normalised(leaf) == "amount"
-        && beside(found, field).any(|name| {
-            let all = words(name);
-            let per = all.iter().position(|word| word == "per");
-            per.is_some_and(|at| {
-                let of = all.get(at + 1).map_or("", String::as_str);
-                all[..at].iter().any(|word| matches!(word.as_str(), "price" | "rate" | "cost"))
-                    && !matches!(
-                        of,
-                        "month" | "day" | "night" | "hour" | "week" | "year" | "person"
-                    )
-            })
+    const TIMES: [&str; 7] = ["month", "day", "night", "hour", "week", "year", "person"];
+    const MANY: [&str; 6] = ["unit", "quantity", "qty", "kwh", "consumption", "usage"];
+    let is_priced = |name: &str| {
+        let all = words(name);
+        let per = all.iter().position(|word| word == "per");
+        per.is_some_and(|at| {
+            let of = all.get(at + 1).map_or("", String::as_str);
+            all[..at].iter().any(|word| word == "price") && !TIMES.contains(&of)
         })
+    };
+    let says_many = |name: &str| {
+        let all = words(name);
+        !all.iter().any(|word| word == "per")
+            && all.iter().any(|word| MANY.contains(&meaning::singular(word).as_str()))
+    };
+    normalised(leaf) == "amount"
+        && beside(found, field).any(is_priced)
+        && !beside(found, field).any(says_many)
 }
 
 /// Whether a model is about what is traded on a market, whose prices are shown rather than booked: a symbol of an
 /// exchange stands in it.
-pub fn is_of_market(found: &Code, field: &DeclaredField) -> bool {
-    found.fields.iter().filter(|other| other.model == field.model).any(|other| {
-        let leaf = other.path.rsplit('.').next().unwrap_or(&other.path);
-        matches!(
-            normalised(leaf).as_str(),
-            "symbol" | "ticker" | "tickersymbol" | "stocksymbol" | "tradingpair" | "isin"
-        )
-    })
+pub fn is_of_market(found: &Code, field: &DeclaredField, leaf: &str) -> bool {
+    // What somebody has is booked, in whatever it is.
+    let is_balance = words(leaf).last().is_some_and(|last| last == "balance");
+    !is_balance
+        && found.fields.iter().filter(|other| other.model == field.model).any(|other| {
+            let leaf = other.path.rsplit('.').next().unwrap_or(&other.path);
+            matches!(
+                normalised(leaf).as_str(),
+                "symbol" | "ticker" | "tickersymbol" | "stocksymbol" | "tradingpair" | "isin"
+            )
+        })
 }
 
 /// Whether nobody pays with it: the pot or the chips of a game, virtual money, paper trades, what players of a
@@ -144,7 +154,7 @@ pub fn is_played_for(found: &Code, field: &DeclaredField, leaf: &str) -> bool {
         words(name).iter().any(|word| {
             matches!(
                 meaning::singular(word).as_str(),
-                "virtual" | "paper" | "demo" | "simulated" | "pot" | "chip"
+                "paper" | "demo" | "simulated" | "pot" | "chip"
             )
         })
     };
@@ -153,7 +163,12 @@ pub fn is_played_for(found: &Code, field: &DeclaredField, leaf: &str) -> bool {
             || normalised(name).starts_with("smallblind")
     };
     let begins = normalised(leaf).starts_with("starting");
+    // A virtual account or wallet is one of a bank; virtual cash is nobody's.
+    let is_virtual = ["virtualcash", "virtualmoney", "virtualcurrency", "virtualfund"]
+        .iter()
+        .any(|play| normalised(leaf).contains(play));
     is_play(leaf)
+        || is_virtual
         || is_play(&field.model)
         || (begins && beside(found, field).any(says_contest))
         || (begins && says_contest(&field.model))
@@ -213,6 +228,7 @@ mod tests {
         assert_eq!(worst("LoyaltyCard", "balance: Number", ""), Some(Info));
         assert_eq!(worst("StockMovement", "runningBalance: Number", ""), Some(Info));
         assert_eq!(worst("CashMovement", "runningBalance: Number", ""), Some(Warn));
+        assert_eq!(worst("StockExpense", "amount: Number", ""), Some(Warn));
         assert_eq!(worst("StockMovement", "unitPrice: Number", ""), Some(Warn));
         assert_eq!(worst("Offer", "quantityOrAmount: Number", ""), Some(Info));
     }
@@ -223,7 +239,9 @@ mod tests {
         assert_eq!(worst("Tag", "label: String, price: Number", ""), Some(Warn));
         assert_eq!(worst("Round", "bigBlind: Number, potAmount: Number", ""), Some(Info));
         assert_eq!(worst("Pot", "amount: Number", ""), Some(Info));
-        assert_eq!(worst("Account", "virtualBalance: Number", ""), Some(Info));
+        assert_eq!(worst("Account", "virtualCash: Number", ""), Some(Info));
+        assert_eq!(worst("VirtualWallet", "balance: Number", ""), Some(Warn));
+        assert_eq!(worst("Wallet", "symbol: String, balance: Number", ""), Some(Warn));
         assert_eq!(worst("Player", "competition: String, startingCash: Number", ""), Some(Info));
         assert_eq!(worst("Shift", "startingCash: Number", ""), Some(Warn));
         assert_eq!(worst("Wishlist", "items: [{price: Number}]", ""), Some(Info));
@@ -241,6 +259,7 @@ mod tests {
         assert!(!text("amount: Number, pricePerKwh: Number"));
         assert!(text("amount: Number, pricePerMonth: Number"));
         assert!(text("amount: Number, kwh: Number"));
+        assert!(text("amount: Number, totalUnits: Number, pricePerUnit: Number"));
     }
 
     #[test]
@@ -259,6 +278,8 @@ mod tests {
         };
         assert_eq!(request("the amount in minor units"), Some(Info));
         assert_eq!(request("the amount to pay"), Some(Warn));
+        let other = "source src/charge/dto/charge.dto.ts\nexport class ChargeDto {\n  @ApiProperty({ description: 'in minor units' })\n  amount: number;\n}\n";
+        assert_eq!(worst("Fare", "amount: Number", other), Some(Warn), "of another module");
     }
 
     #[test]

@@ -24,7 +24,7 @@ declare_rule! {
     /// whose type is a floating-point number: `Number` of Mongoose, `float` of Beanie, `FloatField` of
     /// MongoEngine and djongo, `float64` of Go, `double` of Spring Data, also of classes that a document has fields of.
     /// Rates and shares (`taxRate`, `discount`) and
-    /// amounts in minor units are left alone: by name (`priceCents`), by a comment (also above: `// in kobo`) or a description, or because the code gives
+    /// amounts in minor units are left alone: by name (`priceCents`), by a comment (also above: `// in kobo`) or a description in the model, or because the code gives
     /// the field such (`price * 100`, `toCents(price)`), and so are whole amounts of a currency without minor units
     /// (`parseInt(price)`, `Number.isInteger` in the model, a comment or the default of
     /// the currency that says VND). So are amounts that count
@@ -33,11 +33,11 @@ declare_rule! {
     /// objects of payment providers, which count in minor units, grades of a rating (`ratings.valueForMoney`) and rates of
     /// exchange. Costs, estimates, forecasts, prices of markets, plans (`budget`, `targetAmount`, `spendingLimit`), figures of
     /// statistics (`medianPrice`), copies that are shown or kept as a record (an audit log, a notification, a wish list, analytics),
-    /// what may be a count (a plural before it, `ticketsAmount`, a bare `amount` or `balance` of points, stock and movements), models of markets
+    /// what a request of the same module describes as minor units, what may be a count (a plural before it, `ticketsAmount`, a bare `amount` or `balance` of points, stock and movements), models of markets
     /// (beside `symbol` or `ticker`), incomes that somebody states,
     /// amounts that may be a share (`amountType` beside `amount`), models that only a script declares, amounts beside ids of
     /// Stripe, those of a project that names a provider or a currency without minor units (VNPay, `'VND'` alone), a `fee` that may be a share, `unitAmount` as
-    /// Stripe has it and what is handed to it under that name unchanged, the money of games and chat bots (beside `xp`, `coins`, `chips` or a `guild`; a `pot`; virtual and paper money), and structs of Go that
+    /// Stripe has it and what is handed to it under that name unchanged, the money of games and chat bots (beside `xp`, `coins`, `chips` or a `guild`; a `pot`; virtual cash and paper money), and structs of Go that
     /// documents are only read into, are information. The fields of a model are one finding, and a field that several
     /// copies of one model declare is told once.
     ///
@@ -179,7 +179,7 @@ fn may_be_meant(found: &Code, field: &DeclaredField, leaf: &str) -> bool {
         || is_plan(field, leaf)
         || is_copy(field)
         || quantities::may_count(field, leaf)
-        || quantities::is_of_market(found, field)
+        || quantities::is_of_market(found, field, leaf)
         || quantities::is_played_for(found, field, leaf)
         || quantities::is_said_of_somebody(leaf)
         || may_be_share(found, field, leaf)
@@ -190,7 +190,7 @@ fn may_be_meant(found: &Code, field: &DeclaredField, leaf: &str) -> bool {
         || is_winnings(leaf)
         || normalised(leaf) == "unitamount"
         || is_of_game(found, field)
-        || is_whole_elsewhere(found, leaf)
+        || is_whole_elsewhere(found, field, leaf)
         || is_charged_beside(found, field)
 }
 
@@ -328,8 +328,15 @@ fn is_of_game(found: &Code, field: &DeclaredField) -> bool {
 }
 
 /// Whether code gives a field of this name whole amounts in another model: prices of orders are those of products.
-fn is_whole_elsewhere(found: &Code, leaf: &str) -> bool {
-    let given = |unit: &WholeUnits| matches!(unit, WholeUnits::Field { name, .. } if name == leaf);
+/// What a request of a module says counts in its folder.
+fn is_whole_elsewhere(found: &Code, field: &DeclaredField, leaf: &str) -> bool {
+    let file = field.place.location.file.as_str();
+    let given = |unit: &WholeUnits| match unit {
+        WholeUnits::Field { of, name } => {
+            name == leaf && (!of.ends_with('/') || file.starts_with(of.as_str()))
+        }
+        WholeUnits::Count { .. } | WholeUnits::Project => false,
+    };
     found.whole_units.iter().any(given)
 }
 

@@ -21,7 +21,7 @@ declare_rule! {
     /// related name (`startDate` of `startDay`) or the same as a number (`lastUpdate` of `lastUpdateTime`), a birth
     /// date, which is a day, in a model that keeps other times as dates, where a name says a day and no more (`date`, `day`), where it is a key of
     /// a day (a unique index has it with other fields, `created_year` and `created_month` stand beside `created_date`, code finds one document
-    /// by it and another field, or gives it `now.toISOString().slice(0, 10)`), where it may be a time of day
+    /// by it and another field), where it may be a time of day
     /// (`startTime`, `preferredStartTime`, `scheduledTime`), in what browsers hand over (`expirationTime` beside `endpoint` and
     /// `keys`), in capitals as other systems write them (`LAUNCH_DATE`), in answers of payment
     /// providers (beside `responseCode` and `bankCode`) and other systems (an object in which everything is text, also what they count; parts of a
@@ -255,10 +255,12 @@ fn is_day(leaf: &str) -> bool {
 }
 
 /// Whether a text is a label of a day that documents are found by: a unique index has it with other fields, the year and
-/// the month stand beside it, or code finds one document by it and another field, or gives it a day.
+/// the month stand beside it, or code finds one document by it and another field.
 fn is_key_of_day(evidence: &Evidence, field: &DeclaredField, leaf: &str) -> bool {
     let mut keys = evidence.code.iter().flat_map(|code| &code.day_keys);
-    let is_given = keys.any(|(_, name)| name == leaf);
+    let is_given = keys.any(|(of, name)| {
+        name == leaf && (*of == field.model || field.collection.as_ref() == Some(of))
+    });
     let stem = names::normalised(leaf);
     let stem = ["date", "day"].iter().find_map(|tail| stem.strip_suffix(tail));
     let has = |part: &str| {
@@ -696,8 +698,6 @@ mod tests {
         };
         assert_eq!(used("return Visit.findOne({owner, visitDate});"), Severity::Info);
         assert_eq!(used("return Visit.findOne({visitDate});"), Severity::Warn);
-        let made = "await Visit.create({owner, visitDate: now.toISOString().split('T')[0]});";
-        assert_eq!(used(made), Severity::Info);
         assert_eq!(used("await Visit.create({owner, visitDate: now});"), Severity::Warn);
     }
 

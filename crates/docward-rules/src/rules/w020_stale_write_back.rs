@@ -25,7 +25,7 @@ declare_rule! {
     /// without `@Version` and `@Transactional`, also of a document that a function of the project hands over
     /// (`getWallet(id)`) and that is told to save itself, and of what `Optional.get()` or a reactive `flatMap` hands over. A function that leaves the counting to `$inc`, and sets the value in a
     /// special case only, is left alone as well. It is information where any change does (`tokenVersion`), where the
-    /// value is worked out once a day (`currentStreak`), where it counts the attempts of one job (`retryCount`), and in
+    /// value is worked out once a day (`currentStreak`), and in
     /// functions that are there for tests. In a transaction the second of two is refused: what is read and saved with its session is left
     /// alone, what is read without it and saved with it is not. Documents of a loop over a list that was found, of
     /// `Promise.all`, and of Beanie that a document links to or a parameter is, count as read.
@@ -135,13 +135,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
 fn is_mark(path: &str) -> bool {
     let leaf = path.rsplit('.').next().unwrap_or(path);
     let words = names::words(leaf);
-    // One worker has a job at a time; somebody who guesses passwords has several.
-    const GUESSED: [&str; 9] =
-        ["login", "otp", "password", "pin", "code", "verification", "failed", "auth", "sign"];
-    let has = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
-    let is_attempt = has(&["attempt", "attempts", "retry", "retries"]) && !has(&GUESSED);
     words.iter().any(|word| word == "streak")
-        || is_attempt
         || words.last().is_some_and(|last| matches!(last.as_str(), "version" | "revision"))
 }
 
@@ -424,20 +418,5 @@ mod tests {
         let handed = "async def add(n: int, me: Member = Depends(current)):\n    me.credits += n\n    await me.save()\n";
         assert_eq!(count(handed), 1);
         assert_eq!(count(&handed.replace("me: Member", "me: Other")), 0);
-    }
-
-    #[test]
-    fn ck_15_attempts_of_one_job_are_information() {
-        use docward_model::Severity::{Info, Warn};
-        let severity = |field: &str| {
-            let text = format!(
-                "source a.js\nconst mongoose = require('mongoose');\nconst Job = mongoose.model('Job', s);\nasync function run(id) {{ const job = await Job.findById(id); job.{field} += 1; await job.save(); }}"
-            );
-            check("W020", &text)[0].severity
-        };
-        assert_eq!(severity("analysisAttempts"), Info);
-        assert_eq!(severity("retryCount"), Info);
-        assert_eq!(severity("loginAttempts"), Warn);
-        assert_eq!(severity("otpAttempts"), Warn);
     }
 }
