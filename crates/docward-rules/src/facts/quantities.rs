@@ -259,7 +259,7 @@ mod tests {
         assert!(!text("amount: Number, pricePerKwh: Number"));
         assert!(text("amount: Number, pricePerMonth: Number"));
         assert!(text("amount: Number, kwh: Number"));
-        assert!(text("amount: Number, totalUnits: Number, pricePerUnit: Number"));
+        assert!(text("amount: Number, totalUnits: Number, pricePerKwh: Number"));
     }
 
     #[test]
