@@ -263,17 +263,30 @@ fn list(request: &SourceRequest, seen: &mut SourceSeen) -> Vec<File> {
             continue;
         }
         // What git tracks is published, whatever an ignore file says of it: a `.env` that was committed before
-        // somebody thought of that.
-        let tracked = tracked_though_ignored(path);
-        let again = (!tracked.is_empty()).then(|| walk(path, false)).into_iter().flatten();
+        // somebody thought of that. Where no git says, a `.env` in the tree counts as one.
+        let whole = path.canonicalize().ok().filter(|whole| whole.is_dir());
+        let is_git = whole.as_ref().is_some_and(|whole| is_in_git(whole));
+        let tracked = match &whole {
+            Some(whole) if is_git => tracked_though_ignored(whole),
+            _ => BTreeSet::new(),
+        };
+        let walks_again = !tracked.is_empty() || (whole.is_some() && !is_git);
+        let again = walks_again.then(|| walk(path, false)).into_iter().flatten();
         let again = again.filter(|entry| {
-            entry.as_ref().is_ok_and(|entry| {
-                entry.path().canonicalize().is_ok_and(|whole| tracked.contains(&whole))
+            entry.as_ref().is_ok_and(|entry| match is_git {
+                true => entry.path().canonicalize().is_ok_and(|whole| tracked.contains(&whole)),
+                false => entry.file_name().to_string_lossy().starts_with(".env"),
             })
         });
+        let mut settings = BTreeSet::new();
         for entry in walk(path, true).chain(again) {
             match entry {
                 Ok(entry) if entry.file_type().is_some_and(|kind| kind.is_file()) => {
+                    // Both walks may come by one.
+                    let is_setting = entry.file_name().to_string_lossy().starts_with(".env");
+                    if is_setting && !settings.insert(entry.path().to_owned()) {
+                        continue;
+                    }
                     add(entry.into_path(), path, request, changed.as_deref(), &mut files, seen);
                 }
                 Ok(_) => {}
@@ -306,15 +319,16 @@ fn walk(path: &Path, by_git: bool) -> ignore::Walk {
         .build()
 }
 
+/// Whether a folder belongs to a working copy of git.
+fn is_in_git(folder: &Path) -> bool {
+    folder.ancestors().any(|above| above.join(".git").exists())
+}
+
 /// Files that git tracks although an ignore file names them; whole paths. None where git does not say.
-fn tracked_though_ignored(path: &Path) -> BTreeSet<PathBuf> {
-    let Ok(folder) = path.canonicalize() else { return BTreeSet::new() };
-    if !folder.is_dir() || !folder.ancestors().any(|above| above.join(".git").exists()) {
-        return BTreeSet::new();
-    }
+fn tracked_though_ignored(folder: &Path) -> BTreeSet<PathBuf> {
     let output = Command::new("git")
         .arg("-C")
-        .arg(&folder)
+        .arg(folder)
         .args(["ls-files", "-z", "--cached", "--ignored", "--exclude-standard"])
         .output();
     let Some(output) = output.ok().filter(|output| output.status.success()) else {

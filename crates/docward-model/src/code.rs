@@ -48,6 +48,11 @@ pub struct Code {
     pub whole_units: Vec<WholeUnits>,
     /// Files that answer requests.
     pub serving: Vec<Serving>,
+    /// Settings that make a replica set of one member.
+    pub single_sets: u64,
+    /// Days by which, and another field, code finds one document; with the collection or model, which is empty when it
+    /// is not known.
+    pub day_keys: std::collections::BTreeSet<(String, String)>,
 }
 
 /// Where a statement stands, and what that says about its weight.
@@ -152,6 +157,8 @@ pub struct DeclaredField {
     pub max_items: Option<u64>,
     /// Whether documents are only read into it, as far as code shows: what is stored may be another system's.
     pub only_read: bool,
+    /// Whether a unique index has it together with other fields.
+    pub in_key: bool,
 }
 
 /// What kind of secret it is.
@@ -367,6 +374,11 @@ pub enum WholeUnits {
         /// The field, by the last part of its path.
         name: String,
     },
+    /// A field of this name is given how many of something there are: `tagsAmount = tags.length`.
+    Count {
+        /// The field, by the last part of its path.
+        name: String,
+    },
     /// A function turns amounts of a currency into its smallest unit: all of the project counts that way.
     Project,
 }
@@ -418,6 +430,8 @@ impl Code {
             health_checks,
             whole_units,
             serving,
+            single_sets,
+            day_keys,
         } = other;
         self.files += files;
         self.paths.extend(paths);
@@ -440,5 +454,7 @@ impl Code {
         self.health_checks.extend(health_checks);
         self.whole_units.extend(whole_units);
         self.serving.extend(serving);
+        self.single_sets += single_sets;
+        self.day_keys.extend(day_keys);
     }
 }

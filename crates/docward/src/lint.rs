@@ -39,7 +39,8 @@ Examples:
 A comment allows a finding on its own line and the next, if need be until a day:
   // docward: allow D020 until 2027-01-31 a nightly job cuts the list
 
-Tests are left out unless --include-tests is given; so is what .gitignore and .docwardignore name.
+Tests are left out unless --include-tests is given; so is what .gitignore and .docwardignore name,
+but for what git tracks all the same and, where there is no git, a .env in the tree.
 Settings come from the nearest docward.toml; see docs/lint.md.";
 
 /// What to look at and how to report.

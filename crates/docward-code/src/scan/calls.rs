@@ -5,16 +5,15 @@ use std::collections::BTreeSet;
 
 use docward_model::code::{
     CodeCount, CodeName, Creation, DeclaredField, NameKind, Pipeline, Sharding, Transaction,
-    WholeUnits,
 };
 
 use super::{
     Scan, handlers,
-    ir::{Call, Entry, Expr, Key, Kind, ScopeId, StatementKind},
+    ir::{Call, Expr, Key, Kind, ScopeId, StatementKind},
     loaded::mentions_path,
 };
 
-const WRITES: [&str; 29] = [
+pub(super) const WRITES: [&str; 29] = [
     "insertOne",
     "insertMany",
     "insert",
@@ -119,78 +118,18 @@ impl<'u, 't> Scan<'u, 't> {
                 _ => {}
             }
             self.whole_units(call, method, scope);
+            self.found_by_day(call, method, scope);
             if WRITES.contains(&method) || READS.contains(&method) {
                 self.name(call, method, scope, &mut named);
             }
         }
+        self.assigned();
         // Components of a page have `_id`s as well, which nobody stores.
         if self.values.is_mongo_file() || self.values.is_mapper_file() {
             let elements = self.elements();
             for (scope, object) in objects {
                 if !elements.contains(&object.at) && !self.is_only_answered(object, scope) {
                     self.random_id(object, scope);
-                }
-            }
-        }
-    }
-
-    /// `Purchase.create({amount: price * 100})`, `new Purchase({amount: toCents(price)})`: the field counts the
-    /// smallest unit.
-    fn whole_units(&mut self, call: &'u Call<'t>, method: &str, scope: ScopeId) {
-        if method.to_ascii_lowercase().replace('_', "").contains("tosatoshi") {
-            self.out.code.whole_units.push(WholeUnits::Project);
-            return;
-        }
-        self.charged(call, scope);
-        let of = match call.receiver() {
-            Some(of) if WRITES.contains(&method) => {
-                self.values.target(of, scope).map(|target| target.collection)
-            }
-            None if self.values.known.models.contains_key(method) => {
-                Some(self.values.known.collection_of(method))
-            }
-            _ => None,
-        };
-        let Some(of) = of else { return };
-        let mut fields = Vec::new();
-        for arg in &call.args {
-            for field in self.values.document(&arg.value, scope).unwrap_or_default() {
-                if ["$set", "$inc", "$setOnInsert"].iter().any(|operator| field.is(operator)) {
-                    fields
-                        .extend(self.values.document(field.value, field.scope).unwrap_or_default());
-                } else {
-                    fields.push(field);
-                }
-            }
-        }
-        for field in fields {
-            let Some(name) = &field.name else { continue };
-            let (value, _) = self.values.follow(field.value, field.scope);
-            if is_whole_amount(value) || is_whole_amount(field.value) {
-                let name = name.rsplit('.').next().unwrap_or(name).to_owned();
-                self.out.code.whole_units.push(WholeUnits::Field { of: of.clone(), name });
-            }
-        }
-    }
-
-    /// `stripe.prices.create({unit_amount: price})`: what is handed to Stripe as it is counts the smallest unit.
-    fn charged(&mut self, call: &'u Call<'t>, scope: ScopeId) {
-        for arg in &call.args {
-            let mut found = Vec::new();
-            arg.value.visit(&mut |expr| {
-                if let Kind::Object(entries) = &expr.kind {
-                    let named = |entry: &&Entry<'t>| {
-                        matches!(entry.name(), Some("unit_amount" | "unitAmount"))
-                    };
-                    found.extend(entries.iter().find(named));
-                }
-            });
-            for entry in found {
-                let (value, _) = self.values.follow(&entry.value, scope);
-                let names = [entry.value.last_name(), value.last_name()];
-                for name in names.into_iter().flatten().filter(|name| !name.starts_with("unit")) {
-                    let (of, name) = (String::new(), name.to_owned());
-                    self.out.code.whole_units.push(WholeUnits::Field { of, name });
                 }
             }
         }
@@ -516,6 +455,7 @@ impl<'u, 't> Scan<'u, 't> {
                     generated: false,
                     max_items: None,
                     only_read: false,
+                    in_key: false,
                 });
             }
         }
@@ -529,39 +469,5 @@ fn base_name<'t>(expr: &Expr<'t>) -> Option<&'t str> {
         Kind::Member(of, _) => base_name(of),
         Kind::Call(call) => base_name(call.receiver()?),
         _ => None,
-    }
-}
-
-/// Whether an expression is a whole amount, by what makes it: `price * 100`, `toCents(price)`, `parseInt(price)`.
-fn is_whole_amount(value: &Expr<'_>) -> bool {
-    let is_hundred =
-        |expr: &Expr<'_>| matches!(expr.kind, Kind::Number("100" | "100.0" | "1e2" | "1e8"));
-    let says = |name: &str| {
-        let lower = name.to_ascii_lowercase();
-        lower.ends_with("cents") || lower.contains("satoshi") || lower.ends_with("minorunits")
-    };
-    match &value.kind {
-        Kind::Binary("*", left, right) => is_hundred(left) || is_hundred(right),
-        Kind::Call(call) => match call.method() {
-            Some(
-                "round" | "floor" | "ceil" | "trunc" | "parseInt" | "int" | "Number" | "toFixed",
-            ) => {
-                call.args.iter().any(|arg| is_whole_amount(&arg.value))
-                    || call.receiver().is_some_and(is_whole_amount)
-                    || is_cut_to_whole(call)
-            }
-            method => method.is_some_and(says),
-        },
-        Kind::Name(name) | Kind::Member(_, name) => says(name),
-        _ => false,
-    }
-}
-
-/// Whether a call leaves no fraction: `parseInt(price, 10)`, `Math.round(price)`; `round(price, 2)` leaves two digits.
-fn is_cut_to_whole(call: &Call<'_>) -> bool {
-    match call.method() {
-        Some("parseInt") => true,
-        Some("round" | "floor" | "ceil" | "trunc" | "int") => call.args.len() == 1,
-        _ => false,
     }
 }

@@ -2,8 +2,8 @@
 //! is told to save itself afterwards is a document, whoever loaded it.
 
 use super::{
-    Scan,
-    ir::{Kind, ScopeId, ScopeKind},
+    Language, Scan,
+    ir::{Call, Expr, Kind, ScopeId, ScopeKind, StatementKind},
     loaded::Loaded,
     values::Values,
 };
@@ -14,7 +14,56 @@ const HANDS: [&str; 11] = [
     "check",
 ];
 
-impl Scan<'_, '_> {
+impl<'u, 't> Scan<'u, 't> {
+    /// The collection that an update changes: that of what it is called on, also where that is a document which was
+    /// loaded before (`chat.update({…})`), or the member of a `db` that somebody handed over.
+    pub(super) fn updated(&self, call: &'u Call<'t>, scope: ScopeId) -> Option<String> {
+        let of = call.receiver()?;
+        if let Some(target) = self.values.target(of, scope) {
+            return Some(target.collection);
+        }
+        let is_python = self.values.unit.language == Language::Python;
+        match &of.kind {
+            Kind::Name(root) if matches!(call.method(), Some("update" | "updateOne")) => {
+                self.loaded_from(root, of.at, scope)?.0
+            }
+            Kind::Member(base, name)
+                if is_python && matches!(base.last_name(), Some("db" | "database")) =>
+            {
+                Some((*name).to_owned())
+            }
+            _ => None,
+        }
+    }
+
+    /// The model whose documents a function is a method of: `accountSchema.methods.pay = function () {…}` with
+    /// `mongoose.model('Account', accountSchema)`.
+    pub(super) fn model_of_method(&self, id: ScopeId) -> Option<String> {
+        let unit = self.values.unit;
+        let ScopeKind::Function(function) = &unit.scopes[id].kind else { return None };
+        let given = unit.statements.iter().find_map(|statement| match &statement.kind {
+            StatementKind::Assign { target, value, .. }
+                if matches!(value.kind, Kind::Function(to) if to == id) =>
+            {
+                let path = target.path()?;
+                path.split_once(".methods.").map(|(schema, _)| schema.to_owned())
+            }
+            _ => None,
+        });
+        let passed = function.passed_to.as_deref().and_then(|to| to.strip_suffix(".method"));
+        let schema = given.or_else(|| passed.map(str::to_owned))?;
+        let mut model = None;
+        unit.each(|scope, expr| {
+            let Some(call) = expr.call().filter(|call| call.method() == Some("model")) else {
+                return;
+            };
+            if call.positional(1).and_then(Expr::path).as_ref() == Some(&schema) {
+                model = call.positional(0).and_then(|name| self.values.text(name, scope));
+            }
+        });
+        model.map(|model| self.values.known.collection_of(&model))
+    }
+
     /// What a variable is that a function of the project was asked for, and that is told to save itself. Other mappers
     /// have a `save` as well: the project has to have models for MongoDB, and the file nothing of theirs.
     pub(super) fn handed_over(&self, root: &str, at: usize, scope: ScopeId) -> Option<Loaded> {
@@ -28,7 +77,7 @@ impl Scan<'_, '_> {
         let given = self.values.given(root, scope);
         let mut before =
             given.iter().filter(|(block, value)| value.at < at && unit.is_in(scope, *block));
-        let is_asked = |(_, value): &&(ScopeId, &super::ir::Expr<'_>)| {
+        let is_asked = |(_, value): &&(ScopeId, &Expr<'_>)| {
             value.call().is_some_and(|call| {
                 let name = call.method().unwrap_or_default();
                 let is_own = match call.receiver().map(|of| &of.kind) {

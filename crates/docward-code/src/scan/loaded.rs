@@ -36,7 +36,7 @@ const LOADS: [&str; 22] = [
 ];
 
 /// Methods of a query that is still about the same document.
-const CHAINED: [&str; 12] = [
+const CHAINED: [&str; 13] = [
     "select",
     "session",
     "sort",
@@ -46,6 +46,7 @@ const CHAINED: [&str; 12] = [
     "cache",
     "catch",
     "where",
+    "equals",
     "collation",
     "hint",
     "only",
@@ -73,7 +74,8 @@ impl<'u, 't> Scan<'u, 't> {
                     own.push((function, path.clone()));
                 }
                 // In a transaction the other of two is refused, and tries again.
-                if !self.is_in_transaction(call, function) {
+                let is_read_in = self.is_read_with_session(&path, scope);
+                if !(is_read_in && self.is_in_transaction(call, function)) {
                     alone.push((function, path.clone()));
                 }
                 saved.push((function, path));
@@ -264,7 +266,10 @@ impl<'u, 't> Scan<'u, 't> {
             }
             let collection = match root.as_str() {
                 "self" => None,
-                "this" => self.is_schema_method(function).then_some(Loaded(None)),
+                "this" => {
+                    let is_method = self.is_schema_method(function);
+                    is_method.then(|| Loaded(self.model_of_method(function)))
+                }
                 root => self.loaded_from(root, target.at, statement.scope).or_else(|| {
                     let is_own = own.iter().any(|(f, name)| *f == function && name == root);
                     self.handed_over(root, target.at, statement.scope).filter(|_| is_own)
@@ -407,7 +412,8 @@ impl<'u, 't> Scan<'u, 't> {
         }
         for (scope, at, root, path, change) in found {
             let text = self.function_text(self.outer_function(scope));
-            let has_session = text.contains("session }") || text.contains(".session(session)");
+            let has_session = (text.contains("session }") || text.contains(".session(session)"))
+                && self.is_read_with_session(&root, scope);
             if self.is_counted_by_server(&path, scope) || (has_session && is_of_transaction(text)) {
                 continue;
             }
@@ -582,19 +588,26 @@ impl<'u, 't> Scan<'u, 't> {
     }
 
     /// What a variable was loaded from that is used at a place; `None` when it was not loaded, or is not known to be.
-    fn loaded_from(&self, root: &str, at: usize, scope: ScopeId) -> Option<Loaded> {
+    pub(super) fn loaded_from(&self, root: &str, at: usize, scope: ScopeId) -> Option<Loaded> {
         if root == "req.user" {
             return self.values.is_mapper_file().then_some(Loaded(None));
         }
         if root == "this" {
-            return self.is_schema_method(self.outer_function(scope)).then_some(Loaded(None));
+            let function = self.outer_function(scope);
+            let is_method = self.is_schema_method(function);
+            return is_method.then(|| Loaded(self.model_of_method(function)));
         }
         let given = self.values.given(root, scope);
         if given.is_empty() {
             // `.then(user => …)`, `(err, user) => …` of a find.
             let (id, function) = self.values.unit.function(scope)?;
-            if !function.parameters.iter().any(|(name, _)| *name == root) {
-                return None;
+            let (_, class) = function.parameters.iter().find(|(name, _)| *name == root)?;
+            // `current_user: User = Depends(…)`, a document of Beanie that somebody loaded.
+            let class = class.rsplit('.').next().unwrap_or(class).trim();
+            if self.values.unit.language == super::Language::Python
+                && self.values.known.models.contains_key(class)
+            {
+                return Some(Loaded(Some(self.values.known.collection_of(class))));
             }
             let to = function.passed_to.as_deref()?;
             let (of, last) = to.rsplit_once('.').unwrap_or(("", to));
@@ -642,14 +655,34 @@ impl<'u, 't> Scan<'u, 't> {
     fn load_list(&self, value: &'u Expr<'t>, scope: ScopeId) -> Option<Loaded> {
         let call = value.call()?;
         let (method, of) = (call.method()?, call.receiver()?);
-        if CHAINED.contains(&method) || matches!(method, "populate" | "exec" | "limit") {
+        if CHAINED.contains(&method)
+            || matches!(method, "populate" | "exec" | "limit" | "skip" | "to_list")
+        {
             return self.load_list(of, scope);
         }
         let target = self.values.target(of, scope).filter(|target| target.is_model)?;
-        (method == "find").then_some(Loaded(Some(target.collection)))
+        let lists = matches!(method, "find" | "find_many" | "find_all");
+        lists.then_some(Loaded(Some(target.collection)))
     }
 
     fn load(&self, value: &'u Expr<'t>, scope: ScopeId, steps: u32) -> Option<Loaded> {
+        let is_python = self.values.unit.language == super::Language::Python;
+        match &value.kind {
+            // `for (const batch of batches)`.
+            Kind::Index(list, any) if matches!(any.kind, Kind::Null) => {
+                let Kind::Name(name) = list.kind else { return self.load_list(list, scope) };
+                let given = self.values.given(name, scope);
+                return given.into_iter().find_map(|(at, value)| self.load_list(value, at));
+            }
+            // A document that another one links to: `client = session.client`.
+            Kind::Member(of, _) if is_python && self.values.is_mapper_file() => {
+                let Kind::Name(name) = of.kind else { return None };
+                let given = self.values.given(name, scope).into_iter().filter(|_| steps < 4);
+                let owner = given.into_iter().find_map(|(at, v)| self.load(v, at, steps + 1));
+                return owner.map(|_| Loaded(None));
+            }
+            _ => {}
+        }
         let call = value.call().filter(|_| steps < 8)?;
         let method = call.method()?;
         if self.values.unit.language.is_jvm()
@@ -722,6 +755,24 @@ impl Scan<'_, '_> {
             _ => false,
         });
         has_session && is_of_transaction(self.function_text(function))
+    }
+
+    /// Whether a document was read with a session, as far as one can tell: what was read without is no part of the
+    /// transaction that it is saved in.
+    fn is_read_with_session(&self, root: &str, scope: ScopeId) -> bool {
+        let given = self.values.given(root, scope);
+        let says = |value: &Expr<'_>| {
+            let read = self.text.get(value.at..value.end).unwrap_or_default();
+            ["session", "opts", "options", "trx", "tx", "Session"]
+                .iter()
+                .any(|word| read.contains(word))
+        };
+        let is_search = |value: &Expr<'_>| {
+            value.call().and_then(Call::method).is_some_and(|method| {
+                LOADS.contains(&method) || CHAINED.contains(&method) || method.starts_with("find")
+            })
+        };
+        given.iter().all(|(_, value)| says(value) || !is_search(value))
     }
 
     /// Whether `User.objects` are rows of a relational database: its class is one of Django's own models, or the

@@ -7,12 +7,15 @@
 
 mod calls;
 mod clients;
+mod given;
 mod handed;
 mod handlers;
 mod ir;
+mod kept;
 mod language;
 mod loaded;
 mod lower;
+mod meant;
 mod models;
 mod names;
 mod options;
@@ -55,12 +58,18 @@ pub struct Known {
     pub(crate) local_defaults: BTreeSet<(String, String)>,
     /// Collections by the model's name; empty when it is not known.
     pub(crate) models: BTreeMap<String, String>,
+    /// Models by the file that declares no other; `None` when two files of that name do.
+    pub(crate) model_files: BTreeMap<String, Option<String>>,
     /// Classes of documents that have a version, which is compared when they are saved.
     pub(crate) versioned: BTreeSet<String>,
     /// Functions that make a client each time they are called: file and name.
     pub(crate) factories: BTreeSet<(String, String)>,
     /// Structs of Go that are made with values in them, or given to a collection.
     pub(crate) written: BTreeSet<String>,
+    /// Structs of Go that are given to a collection.
+    pub(crate) stored: BTreeSet<String>,
+    /// Classes of Python that are stored without a mapper, with the fields that are given other values before.
+    pub(crate) kept: BTreeMap<String, BTreeSet<String>>,
     /// Classes of Java, with their packages, that documents of Spring Data have fields of.
     pub(crate) parts: BTreeSet<(String, String)>,
 }
@@ -68,34 +77,47 @@ pub struct Known {
 impl Known {
     /// Takes over what another file declares.
     pub fn absorb(&mut self, other: Self) {
-        for (key, text) in other.constants {
-            self.constants
-                .entry(key)
-                .and_modify(|had| {
-                    if *had != text {
-                        *had = None;
-                    }
-                })
-                .or_insert(text);
-        }
+        unite(&mut self.constants, other.constants);
+        unite(&mut self.model_files, other.model_files);
         self.local_defaults.extend(other.local_defaults);
         self.models.extend(other.models);
         self.versioned.extend(other.versioned);
         self.factories.extend(other.factories);
         self.written.extend(other.written);
+        self.stored.extend(other.stored);
+        for (class, changed) in other.kept {
+            self.kept.entry(class).or_default().extend(changed);
+        }
         self.parts.extend(other.parts);
     }
 
     /// Names of models and of their parts, by which files are found that use one without saying `mongo` anywhere.
     pub fn model_names(&self) -> impl Iterator<Item = &str> {
-        self.models.keys().chain(self.parts.iter().map(|(_, class)| class)).map(String::as_str)
+        let parts = self.parts.iter().map(|(_, class)| class);
+        self.models.keys().chain(parts).chain(self.kept.keys()).map(String::as_str)
     }
 
+    /// The collection of a model, which is also called `UserModel` where it is used.
     pub(crate) fn collection_of(&self, model: &str) -> String {
+        let short = model.strip_suffix("Model").filter(|short| self.models.contains_key(*short));
+        let model = if self.models.contains_key(model) { model } else { short.unwrap_or(model) };
         self.models
             .get(model)
             .filter(|collection| !collection.is_empty())
             .map_or_else(|| model.to_owned(), String::clone)
+    }
+}
+
+/// Takes over entries of another map; those that differ are of nobody.
+fn unite<K: Ord>(own: &mut BTreeMap<K, Option<String>>, other: BTreeMap<K, Option<String>>) {
+    for (key, text) in other {
+        own.entry(key)
+            .and_modify(|had| {
+                if *had != text {
+                    *had = None;
+                }
+            })
+            .or_insert(text);
     }
 }
 
@@ -137,6 +159,11 @@ pub fn may_matter(text: &[u8]) -> bool {
             b"beanie",
             b"djongo",
             b"odmantic",
+            // What PyMongo calls it and nobody else.
+            b"insert_one(",
+            // What properties of requests say of amounts.
+            b"minor unit",
+            b"in cents",
         ]
         .iter()
         .any(|word| memchr::memmem::find(text, word).is_some())
@@ -154,7 +181,7 @@ pub fn scan(file: &str, within: &str, text: &str, kind: FileKind, known: &Known)
     if is_generated(text, kind) {
         return out;
     }
-    let is_sample = is_sample(within);
+    let is_sample = is_sample(within) || secrets::shows_known_example(text);
     match kind {
         FileKind::Code(language) => {
             let source = match Source::parse(&language.grammar(), text) {
@@ -202,13 +229,15 @@ pub fn scan(file: &str, within: &str, text: &str, kind: FileKind, known: &Known)
                 let file = file.to_owned();
                 out.code.serving.push(Serving { file, is_short_lived });
             }
-            if models::names_whole_currency(text) {
+            out.code.whole_units.extend(given::described(file, text));
+            if meant::names_whole_currency(text) {
                 out.code.whole_units.push(WholeUnits::Project);
             }
         }
         FileKind::OtherCode | FileKind::Settings | FileKind::Schema => {
             let places = Places::new(text);
             secrets::in_text(text, 0, file, &places, false, is_sample, &mut out);
+            out.code.single_sets = settings::single_sets(text);
             if kind == FileKind::Settings {
                 settings::passwords(text, file, within, &places, is_sample, &mut out);
                 if let Some(is_short_lived) = handlers::serving_by_libraries(file, text) {

@@ -11,6 +11,7 @@ use docward_model::{
 use super::{
     Language, Scan, Scanned,
     ir::{Expr, Kind, ScopeKind, StatementKind, Unit},
+    meant::{self, as_meant},
     values::Values,
 };
 use crate::{Kind as Library, Model};
@@ -23,7 +24,12 @@ impl<'u, 't> Scan<'u, 't> {
                 let is_mongoose = self.text.contains("mongoose");
                 is_mongoose.then_some(Library::Mongoose)
             }
-            Language::Python if self.text.contains("beanie") => Some(Library::Pydantic),
+            Language::Python
+                if self.text.contains("beanie")
+                    || (self.text.contains("pydantic") && !self.values.known.kept.is_empty()) =>
+            {
+                Some(Library::Pydantic)
+            }
             Language::Go if self.text.contains("bson:\"") => Some(Library::Go),
             Language::Java if self.has_documents() || self.has_parts() => Some(Library::Spring),
             _ => None,
@@ -39,22 +45,34 @@ impl<'u, 't> Scan<'u, 't> {
             let is_of_requests = !has_documents && is_folder_of_requests(self.within);
             for model in models {
                 // Bodies of requests are models as well; only what is stored counts.
+                let kept = self.values.known.kept.get(&model.name);
+                let is_part = model.embedded && !is_of_requests && self.text.contains("beanie");
                 if library == Library::Pydantic
                     && model.collection.is_none()
-                    && (!model.embedded || is_of_requests)
+                    && !is_part
+                    && kept.is_none()
                 {
                     continue;
                 }
                 // Go gives tags to results of groupings and to bodies of requests as well; what is stored has
                 // an `_id`, and no document in its place, or is given to a collection.
-                let is_stored = has_own_id(&model) || stored.contains(&model.name);
-                if is_go
-                    && (!is_stored || (self.is_of_api_client() && !stored.contains(&model.name)))
-                {
+                let is_given = stored.contains(&model.name)
+                    || (self.values.known.stored.contains(&model.name)
+                        && !is_folder_of_requests(self.within));
+                let is_stored = has_own_id(&model) || is_given;
+                if is_go && (!is_stored || (self.is_of_api_client() && !is_given)) {
                     continue;
                 }
                 let only_read = is_go && !self.values.known.written.contains(&model.name);
+                let from = self.out.code.fields.len();
                 self.declared(&model, only_read);
+                if let Some(changed) = kept.filter(|_| library == Library::Pydantic) {
+                    let mut at = 0;
+                    self.out.code.fields.retain(|field| {
+                        at += 1;
+                        at <= from || !changed.contains(&field.path)
+                    });
+                }
             }
         }
         // Parts are bodies of requests as often as not: of those, only what they hold in numbers is judged.
@@ -70,6 +88,42 @@ impl<'u, 't> Scan<'u, 't> {
             self.mongoengine();
         }
         self.identified();
+        self.keyed(first);
+    }
+
+    /// Marks fields of the file that a unique index has together with others:
+    /// `schema.index({userId: 1, date: 1}, {unique: true})`.
+    fn keyed(&mut self, first: usize) {
+        let (unit, text) = (self.values.unit, self.text);
+        let mut keys = BTreeSet::new();
+        unit.each(|scope, expr| {
+            let Some(call) = expr.call() else { return };
+            let is_index = call.method().is_some_and(|method| {
+                matches!(method, "index" | "createIndex" | "create_index" | "IndexModel" | "Index")
+            });
+            let written = || text.get(expr.at..expr.end).unwrap_or_default();
+            if !is_index || !written().contains("unique") {
+                return;
+            }
+            let Some(of) = call.positional(0) else { return };
+            let names: Vec<String> = match self.values.document(of, scope) {
+                Some(fields) => fields.into_iter().filter_map(|field| field.name).collect(),
+                None => {
+                    let items = self.values.list(of, scope).unwrap_or_default();
+                    let named = |item: &Expr<'t>| match &item.kind {
+                        Kind::List(pair) => pair.first()?.text().map(|text| text.into_owned()),
+                        _ => item.text().map(|text| text.into_owned()),
+                    };
+                    items.iter().filter_map(named).collect()
+                }
+            };
+            if names.len() > 1 {
+                keys.extend(names);
+            }
+        });
+        for field in &mut self.out.code.fields[first..] {
+            field.in_key = keys.contains(&field.path);
+        }
     }
 
     /// Whether the file belongs to a program that asks an API: it carries over the tags of the server's structs, and
@@ -116,6 +170,7 @@ impl<'u, 't> Scan<'u, 't> {
     fn mongoengine(&mut self) {
         let unit = self.values.unit;
         let knows_mongoengine = self.text.contains("mongoengine");
+        let first = self.out.code.fields.len();
         for statement in &unit.statements {
             let StatementKind::Assign { target, value, .. } = &statement.kind else { continue };
             let ScopeKind::Class { name: model, bases, .. } = &unit.scopes[statement.scope].kind
@@ -167,8 +222,10 @@ impl<'u, 't> Scan<'u, 't> {
                 generated: false,
                 max_items,
                 only_read: false,
+                in_key: false,
             });
         }
+        meant::settle(&mut self.out.code.fields[first..], self.text);
     }
 
     /// `id: UUID = Field(default_factory=uuid4)` of Beanie, `@Id String id = UUID.randomUUID()…`.
@@ -214,6 +271,7 @@ impl<'u, 't> Scan<'u, 't> {
                     generated: false,
                     max_items: None,
                     only_read: false,
+                    in_key: false,
                 });
             }
         }
@@ -241,6 +299,7 @@ pub(super) fn of_prisma(file: &str, text: &str, out: &mut Scanned) {
 
 /// Files the fields of a model.
 fn declared(file: &str, text: &str, model: &Model, only_read: bool, out: &mut Scanned) {
+    let first = out.code.fields.len();
     let mut found = Vec::new();
     properties(&model.schema, "", &mut found);
     for (path, schema) in found {
@@ -263,28 +322,11 @@ fn declared(file: &str, text: &str, model: &Model, only_read: bool, out: &mut Sc
                 _ => None,
             }),
             only_read,
+            in_key: false,
             path,
         });
     }
-}
-
-/// Types of a field without those that what stands around its declaration speaks against: numbers that are whole, and
-/// texts that are no points in time.
-fn as_meant(mut types: Vec<BsonType>, text: &str, line: u32, leaf: &str) -> Vec<BsonType> {
-    // `// amount in cents`: whole numbers, whatever the language calls them.
-    if says_cents(text, line)
-        || is_tested_whole(text, line)
-        || is_shown_divided(text, leaf)
-        || has_whole_currency(text)
-    {
-        types.retain(|kind| *kind != BsonType::Double);
-    }
-    // A length of time, a day and a time of day are stored as text by some, and are no dates.
-    if is_length_of_time(text, line) || is_time_of_day(text, line) || is_said_to_be_day(text, line)
-    {
-        types.retain(|kind| *kind != BsonType::String);
-    }
-    types
+    meant::settle(&mut out.code.fields[first..], text);
 }
 
 /// Whether a file lies where applications keep the bodies of requests and answers.
@@ -294,180 +336,30 @@ fn is_folder_of_requests(file: &str) -> bool {
     folders.any(|f| matches!(&*f, "schemas" | "schema" | "dto" | "dtos" | "requests" | "responses"))
 }
 
-/// Currencies without minor units, or whose minor units nobody uses, of which people write shops.
-const WHOLE: [&str; 11] =
-    ["VND", "IDR", "JPY", "KRW", "XAF", "XOF", "CLP", "PYG", "UGX", "RWF", "ISK"];
-
-/// Whether amounts are of a currency without minor units unless something else is said: `default: 'VND'`.
-fn has_whole_currency(text: &str) -> bool {
-    WHOLE.iter().any(|code| {
-        text.match_indices(code).any(|(at, _)| {
-            let before = text[..at].strip_suffix(['"', '\'']).map(str::trim_end);
-            before
-                .is_some_and(|before| before.ends_with("default:") || before.ends_with("default="))
-        })
-    })
-}
-
-/// Whether a file says that amounts are of a currency without minor units: a payment provider of its country, or its
-/// code where no other currency is named.
-pub(super) fn names_whole_currency(text: &str) -> bool {
-    const PROVIDERS: [&str; 8] =
-        ["VNPay", "vnpay", "VNPAY", "ZaloPay", "zalopay", "ZALOPAY", "PayOS", "payos"];
-    let quoted = |code: &str| ['"', '\''].iter().any(|q| text.contains(&format!("{q}{code}{q}")));
-    PROVIDERS.iter().any(|provider| text.contains(provider))
-        || (WHOLE.iter().any(|code| quoted(code)) && !quoted("USD") && !quoted("EUR"))
-}
-
-/// Whether a declaration lets whole numbers in only: `validate: Number.isInteger`, `@IsInt()` before it.
-fn is_tested_whole(text: &str, line: u32) -> bool {
-    let line = usize::try_from(line).unwrap_or(usize::MAX);
-    let before = text.lines().take(line.saturating_sub(1)).skip(line.saturating_sub(5));
-    let marks: Vec<&str> = before.collect();
-    let mut marks = marks.iter().rev().take_while(|line| line.trim_start().starts_with('@'));
-    marks.any(|mark| mark.contains("@IsInt("))
-        || declaration(text, line).iter().any(|line| line.contains(".isInteger"))
-}
-
-/// Whether a comment on the line says that a field is a day and no more, `// YYYY-MM-DD` or `// "2024-03-01"`, or a
-/// pattern before it does: `@JsonFormat(pattern = "yyyy-MM-dd")`.
-fn is_said_to_be_day(text: &str, line: u32) -> bool {
-    let at = usize::try_from(line).unwrap_or(usize::MAX).saturating_sub(1);
-    let shows = |text: &str| {
-        let lower = text.to_ascii_lowercase();
-        (lower.contains("yyyy-mm-dd") && !lower.contains("hh")) || shows_day(&lower)
-    };
-    let line = text.lines().nth(at).unwrap_or_default();
-    let remark = line.split_once("//").or_else(|| line.split_once('#'));
-    let before: Vec<&str> = text.lines().take(at).skip(at.saturating_sub(4)).collect();
-    let mut marks = before.iter().rev().take_while(|line| line.trim_start().starts_with('@'));
-    remark.is_some_and(|(_, remark)| shows(remark))
-        || marks.any(|mark| mark.contains("Format") && shows(mark))
-}
-
-/// Whether a text has a day in it and no time behind: `2024-03-01`.
-fn shows_day(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    bytes.windows(10).enumerate().any(|(at, day)| {
-        let is_day = day.iter().enumerate().all(|(n, byte)| match n {
-            4 | 7 => *byte == b'-',
-            _ => byte.is_ascii_digit(),
-        });
-        let behind = bytes.get(at + 10..).unwrap_or_default();
-        let is_time =
-            behind.starts_with(b"t") || matches!(behind, [b' ', hour, ..] if hour.is_ascii_digit());
-        is_day && !is_time && !behind.first().is_some_and(u8::is_ascii_digit)
-    })
-}
-
-/// Whether a comment on the line, or on the one before it, says that a field counts the smallest unit, or a currency
-/// that has no smaller one.
-fn says_cents(text: &str, line: u32) -> bool {
-    let line = usize::try_from(line).unwrap_or(usize::MAX);
-    let near = text.lines().skip(line.saturating_sub(2)).take(2);
-    near.filter_map(|text| text.split_once("//").or_else(|| text.split_once('#'))).any(
-        |(_, remark)| {
-            let lower = remark.to_ascii_lowercase();
-            ["cents", "minor unit", "pence", "paise", "smallest unit", "satoshi"]
-                .iter()
-                .any(|w| lower.contains(w))
-                || lower
-                    .split(|c: char| !c.is_alphanumeric())
-                    .any(|word| matches!(word, "vnd" | "vnđ" | "jpy" | "krw"))
-        },
-    )
-}
-
-/// Whether methods of the model show a field divided by a hundred: `format(this.amount / 100)`.
-fn is_shown_divided(text: &str, leaf: &str) -> bool {
-    ["this", "self", "doc", "ret"].iter().any(|of| {
-        let member = format!("{of}.{leaf}");
-        text.match_indices(member.as_str()).any(|(at, _)| {
-            let rest = text[at + member.len()..].trim_start();
-            let divisor = rest.strip_prefix('/').map(str::trim_start);
-            divisor.is_some_and(|divisor| {
-                let digits = divisor.bytes().take_while(u8::is_ascii_digit).count();
-                matches!(&divisor[..digits], "100" | "1000" | "100000000")
-            })
-        })
-    })
-}
-
-/// Whether the type on a line is a length of time: `Duration timeout`.
-fn is_length_of_time(text: &str, line: u32) -> bool {
-    let line = usize::try_from(line).unwrap_or(usize::MAX);
-    let text = text.lines().nth(line.saturating_sub(1)).unwrap_or_default();
-    text.split(|c: char| !c.is_alphanumeric() && c != '_')
-        .any(|word| matches!(word, "Duration" | "Period" | "timedelta"))
-}
-
-/// Whether a declaration shows a time of day: an example (`"09:00"`), a form (`HH:mm`) or a pattern
-/// (`/^([01]\d|2[0-3]):…/`) on its lines, and no date with it.
-fn is_time_of_day(text: &str, line: u32) -> bool {
-    let line = usize::try_from(line).unwrap_or(usize::MAX);
-    declaration(text, line).iter().any(|line| shows_time_of_day(line))
-}
-
-/// The lines of a declaration: one in braces goes on to the line that closes it.
-fn declaration(text: &str, line: usize) -> Vec<&str> {
-    let mut near = text.lines().skip(line.saturating_sub(1));
-    let Some(first) = near.next() else { return Vec::new() };
-    let mut depth = braces(first);
-    let mut declared = vec![first];
-    while depth > 0 && declared.len() < 20 {
-        let Some(next) = near.next() else { break };
-        depth += braces(next);
-        declared.push(next);
-    }
-    declared
-}
-
-fn braces(line: &str) -> i32 {
-    line.chars().fold(0, |depth, c| match c {
-        '{' => depth + 1,
-        '}' => depth - 1,
-        _ => depth,
-    })
-}
-
-fn shows_time_of_day(line: &str) -> bool {
-    let lower = line.to_ascii_lowercase();
-    if lower.contains("yy") || lower.contains("iso") || lower.contains("t00:") {
-        return false;
-    }
-    let is_form =
-        lower.contains("hh:mm") || lower.contains("h:mm") || lower.contains("time of day");
-    let is_pattern = line.contains("2[0-3]") || line.contains("[0-5]");
-    // `09:00`, and neither a date before it nor seconds that belong to one.
-    let is_example = line.match_indices(':').any(|(at, _)| {
-        let before = line[..at].bytes().rev().take_while(u8::is_ascii_digit).count();
-        let after = line[at + 1..].bytes().take_while(u8::is_ascii_digit).count();
-        let starts = at - before;
-        let head = &line[..starts];
-        let has_date = head.ends_with(['T', '-', '/', ':']) || shows_day(head);
-        (1..=2).contains(&before) && after == 2 && !has_date
-    });
-    is_form || is_pattern || is_example
-}
-
 /// Structs of Go that a file gives to a collection: `InsertOne(ctx, User{…})`, or a variable of the type.
 pub(super) fn stored_structs<'u, 't>(values: &Values<'u, 't>, text: &str) -> BTreeSet<String> {
     let unit = values.unit;
     let mut stored = BTreeSet::new();
     unit.each(|scope, expr| {
         let Some(call) = expr.call() else { return };
-        if !matches!(
-            call.method(),
-            Some("InsertOne" | "Insert" | "InsertMany" | "ReplaceOne" | "FindOneAndReplace")
-        ) {
-            return;
-        }
-        for arg in &call.args {
-            let written = text.get(arg.value.at..arg.value.end).unwrap_or_default();
-            if matches!(arg.value.kind, Kind::Object(_)) {
+        let given: Vec<&Expr<'t>> = match call.method() {
+            Some("InsertOne" | "Insert" | "InsertMany" | "ReplaceOne" | "FindOneAndReplace") => {
+                call.args.iter().map(|arg| &arg.value).collect()
+            }
+            // `bson.M{"$set": user}`: the struct as a whole.
+            Some("UpdateOne" | "UpdateByID" | "FindOneAndUpdate") => {
+                let documents = call.args.iter().filter_map(|a| values.document(&a.value, scope));
+                let set = documents.flatten().filter(|f| f.is("$set") || f.is("$setOnInsert"));
+                set.map(|field| field.value).collect()
+            }
+            _ => return,
+        };
+        for value in given {
+            let written = text.get(value.at..value.end).unwrap_or_default();
+            if matches!(value.kind, Kind::Object(_)) {
                 stored.extend(struct_name(written));
             }
-            let Kind::Name(name) = &arg.value.kind else { continue };
+            let Kind::Name(name) = &value.kind else { continue };
             for (_, value) in values.given(name, scope) {
                 if matches!(value.kind, Kind::Object(_)) {
                     stored.extend(struct_name(text.get(value.at..value.end).unwrap_or_default()));

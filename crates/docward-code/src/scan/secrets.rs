@@ -207,7 +207,38 @@ pub(super) fn is_word(password: &str) -> bool {
 pub(super) fn stands_for_one(password: &str, client: &ClientUri) -> bool {
     let is_own_name = client.user.as_deref() == Some(password)
         && matches!(password, "admin" | "root" | "test" | "mongo" | "mongodb");
-    is_word(password) && !(is_own_name && is_cluster_of_somebody(client))
+    let is_word = is_word(password) && !(is_own_name && is_cluster_of_somebody(client));
+    is_word || is_nobodys(client)
+}
+
+/// Whether a string leads to no server that anybody can have: a name that is reserved for examples
+/// (`db.example.com`), or one that Atlas gives nobody (`cluster0.mongodb.net`, without the part of its own in between).
+fn is_nobodys(client: &ClientUri) -> bool {
+    let is_made_up = |host: &String| {
+        let name = host.split(':').next().unwrap_or(host).to_ascii_lowercase();
+        let mut labels = name.rsplit('.');
+        let (last, before) = (labels.next().unwrap_or_default(), labels.next());
+        let is_reserved = matches!(last, "example" | "invalid")
+            || (before == Some("example") && matches!(last, "com" | "org" | "net"));
+        let is_general = client.srv
+            && labels.next().is_none()
+            && before.is_some_and(|label| {
+                matches!(label.trim_end_matches(|c: char| c.is_ascii_digit()), "cluster" | "host")
+            });
+        // Older clusters have their own part behind a dash: `cluster0-k3x9q.mongodb.net`.
+        let is_of_atlas = name.strip_suffix(".mongodb.net").is_some_and(|name| {
+            let own = name.rsplit_once('-').map_or("", |(_, own)| own);
+            !name.contains('.')
+                && !(own.len() == 5 && own.bytes().all(|b| b.is_ascii_alphanumeric()))
+        });
+        is_reserved || is_general || is_of_atlas
+    };
+    !client.hosts.is_empty() && client.hosts.iter().all(is_made_up)
+}
+
+/// Whether a text has a key in it that documentation shows to everybody: what stands beside it is as made up.
+pub(super) fn shows_known_example(text: &str) -> bool {
+    ["AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMI/K7MDENG"].iter().any(|key| text.contains(key))
 }
 
 /// Whether a password is one in use although it stands in an example: it looks made by chance, and leads to a cluster

@@ -326,3 +326,22 @@ fn split_at_commas(text: &str) -> Vec<&str> {
     out.push(&text[from..]);
     out
 }
+/// How many replica sets of one member a text makes: `rs.initiate({_id: "rs0", members: [{_id: 0, host: "db:27017"}]})`.
+pub(super) fn single_sets(text: &str) -> u64 {
+    /// Nobody writes longer ones on a line.
+    const LONGEST: usize = 600;
+    let made = text.match_indices("rs.initiate(").map(|(at, call)| &text[at + call.len()..]);
+    let single = made.filter(|rest| {
+        let mut depth = 1;
+        let held = rest.chars().take(LONGEST).take_while(|c| {
+            depth += match c {
+                '(' => 1,
+                ')' => -1,
+                _ => 0,
+            };
+            depth > 0
+        });
+        held.collect::<String>().matches("host").count() < 2
+    });
+    single.count() as u64
+}

@@ -141,8 +141,23 @@ pub(super) fn is_of_steps(path: &str) -> bool {
     const DAILY: [&str; 9] =
         ["login", "search", "browse", "brows", "view", "watch", "chat", "location", "play"];
     let lower = path.rsplit('.').next().unwrap_or(path).to_ascii_lowercase();
-    ["history", "histories", "timeline", "events", "transactions", "tracking", "trackings"]
-        .iter()
-        .any(|end| lower.ends_with(end))
+    const STEPS: [&str; 15] = [
+        "history",
+        "histories",
+        "timeline",
+        "events",
+        "transactions",
+        "tracking",
+        "trackings",
+        "log",
+        "logs",
+        "audit",
+        "trail",
+        "approvals",
+        "attempts",
+        "steps",
+        "transitions",
+    ];
+    STEPS.iter().any(|end| lower.ends_with(end))
         && !DAILY.iter().any(|word| lower.starts_with(word))
 }

@@ -32,12 +32,19 @@ pub fn survey(file: &str, text: &str, kind: FileKind) -> Known {
         local_defaults(&unit, &values, &stem, &mut out);
     }
     models(&unit, &values, &mut out);
+    if let (1, Some(model)) = (out.models.len(), out.models.keys().next()) {
+        out.model_files.insert(stem.clone(), Some(model.clone()));
+    }
     if language.is_jvm() {
         versioned(&unit, text, &mut out);
         parts(&unit, text, &mut out);
     }
+    if language == Language::Python && text.contains("insert_") {
+        out.kept = super::kept::classes(&values);
+    }
     if language == Language::Go {
-        out.written = stored_structs(&values, text);
+        out.stored = stored_structs(&values, text);
+        out.written = out.stored.clone();
         out.written.extend(made_structs(&unit, text));
     }
     let factories = super::factories(file, text, &unit, &nothing);

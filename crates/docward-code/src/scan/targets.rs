@@ -3,7 +3,7 @@
 use super::{
     ir::{Expr, Kind, ScopeId},
     secrets::is_address,
-    values::Values,
+    values::{Values, stem},
 };
 
 /// A collection, as code names it.
@@ -66,6 +66,10 @@ impl<'u, 't> Values<'u, 't> {
                 collection: self.known.collection_of(name),
                 is_model: true,
             });
+        }
+        if let Some(model) = self.model_of_file(expr) {
+            let collection = self.known.collection_of(model);
+            return Some(Target { database: None, collection, is_model: true });
         }
         if let Kind::Member(of, name) = &expr.kind {
             // `this.userModel`, `self.users`, `mongo.db.users`, `db.users`.
@@ -149,6 +153,17 @@ impl<'u, 't> Values<'u, 't> {
                 let module = import.module.to_ascii_lowercase();
                 module.starts_with('.') && module.contains("model")
             })
+    }
+
+    /// The model of a file that declares no other, under the name that it has here:
+    /// `const customersModel = require('../models/Customer')`.
+    fn model_of_file(&self, expr: &Expr<'t>) -> Option<&'u str> {
+        let Kind::Name(name) = &expr.kind else { return None };
+        let import = self.unit.import(name).filter(|_| self.unit.language.is_script())?;
+        let is_whole = matches!(import.name, "" | "default") && import.module.starts_with('.');
+        let is_model = import.module.to_ascii_lowercase().contains("model");
+        let stem = stem(&import.module);
+        self.known.model_files.get(&stem).filter(|_| is_whole && is_model)?.as_deref()
     }
 
     /// `const User = mongoose.model(…)` in this file.

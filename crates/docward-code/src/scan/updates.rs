@@ -126,8 +126,7 @@ impl<'u, 't> Scan<'u, 't> {
 
     /// A call with a filter and an update.
     fn update(&mut self, call: &'u Call<'t>, scope: ScopeId, seen: &mut BTreeSet<usize>) {
-        let target = call.receiver().and_then(|of| self.values.target(of, scope));
-        let collection = target.map(|target| target.collection);
+        let collection = self.updated(call, scope);
         let mut documents = Vec::new();
         for arg in &call.args {
             let (value, at) = self.values.follow(&arg.value, scope);

@@ -147,7 +147,7 @@ pub fn is_time(name: &str) -> bool {
                 || w.ends_with("en")
                 || w == "start"
                 || w == "end"
-                || w == "expires"
+                || matches!(w.as_str(), "expires" | "expire" | "expiry")
                 || w == "login"
                 || w == "seen"
         }),

@@ -14,7 +14,7 @@ declare_rule! {
     /// Reports `directConnection=true` (in C# and Go also `connect=direct`) in the connection string of a
     /// client. A server on its own and strings for the own machine pass. Clients with an address that
     /// cannot be read are one finding of the project, and information where it is the own machine unless a setting says
-    /// otherwise.
+    /// otherwise, or where they name a replica set and the project makes one of a single member (`rs.initiate` in a compose file).
     ///
     /// ## Why it matters
     /// The driver talks to this server whatever becomes of it: it does not follow the primary, and after a
@@ -59,7 +59,11 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             false => cx.report(alone),
         }
     }
-    let is_local = computed.iter().any(|(client, _)| is_local_by_default(client));
+    // A set of one member, which the project makes itself, has nobody to follow.
+    let is_single = evidence.code.as_ref().is_some_and(|code| code.single_sets > 0);
+    let is_local = computed.iter().any(|(client, _)| {
+        is_local_by_default(client) || (is_single && client.uri.option("replicaSet").is_some())
+    });
     let first = computed.into_iter().map(|(_, draft)| draft).min_by_key(|d| d.location.clone());
     if let Some(draft) = first {
         cx.report(if is_local { draft.level(Level::Information) } else { draft });
@@ -128,5 +132,18 @@ mod tests {
         assert_eq!(found(branches), [Error]);
         let settings = "source compose.ec2.yml\nservices:\n  a:\n    environment:\n      MONGO_URI: mongodb://${HOST}:27017/a?directConnection=true\nsource compose.ec3.yml\nservices:\n  a:\n    environment:\n      MONGO_URI: mongodb://${HOST}:27017/a?directConnection=true\n";
         assert_eq!(found(settings), [Error]);
+    }
+
+    #[test]
+    fn cn_01_1_a_set_of_one_member_has_nobody_to_follow() {
+        use docward_model::Severity::{Error, Info};
+        let found = |members: &str| {
+            let text = format!(
+                "source a.ts\nimport {{MongoClient}} from 'mongodb';\nexport const client = new MongoClient(`mongodb://${{host}}/shop?replicaSet=rs0&directConnection=true`);\nsource compose.yml\nservices:\n  db:\n    image: mongo:7\n  init:\n    command: mongosh --eval 'rs.initiate({{_id: \"rs0\", members: [{members}]}})'\n"
+            );
+            check("C011", &text).into_iter().map(|f| f.severity).collect::<Vec<_>>()
+        };
+        assert_eq!(found("{_id: 0, host: \"db:27017\"}"), [Info]);
+        assert_eq!(found("{_id: 0, host: \"a\"}, {_id: 1, host: \"b\"}"), [Error]);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use docward_model::{Draft, Evidence, Location, Severity, code::RemadeClient};
+use docward_model::{Draft, Evidence, Severity, code::RemadeClient};
 
 use crate::{Cx, declare_rule, facts::code};
 
@@ -14,7 +14,8 @@ declare_rule! {
     /// (Flask, Bottle, Django, FastAPI, Express, Nest, Next.js, Spring, JAX-RS, Gin, Echo, Fiber, `net/http`,
     /// Ktor), the function of a serverless platform, a task of a queue, or a loop; also when the handler
     /// calls a function, of the same file or imported from another, that makes a new client each time, or
-    /// makes an object of a class whose constructor does; that is one finding, however many call it.
+    /// makes an object of a class whose constructor does; that is one finding, however many call it, and so are the
+    /// handlers of one file that make one each.
     /// Clients that are kept are left alone: behind a test whether there is one, in a cache, a bean, a
     /// fixture or a start-up hook; and so are loops that try again until a connection succeeds, and functions that make
     /// one only where a parameter with a default asks for it. What Flask keeps in `g` is gone with the request.
@@ -79,7 +80,8 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             cx.report(alone);
             continue;
         }
-        let own = client.through.is_none().then_some(&client.place.location);
+        let own = client.through.is_none();
+        let own = own.then_some((client.place.location.file.as_str(), client.within == "a loop"));
         causes.entry((client.through.as_deref(), own)).or_default().push(client);
     }
     for mut clients in causes.into_values() {
@@ -92,17 +94,19 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
 
 /// What is said of a place, and of so many others that call the same function.
 fn draft(evidence: &Evidence, client: &RemadeClient, others: usize) -> Draft {
-    let more = match others {
-        0 => String::new(),
-        1 => "; it is called in one more place".to_owned(),
-        n => format!("; it is called in {n} more places"),
+    let more = match (others, &client.through) {
+        (0, _) => String::new(),
+        (1, Some(_)) => "; it is called in one more place".to_owned(),
+        (n, Some(_)) => format!("; it is called in {n} more places"),
+        (1, None) => ", and in one more place of the file".to_owned(),
+        (n, None) => format!(", and in {n} more places of the file"),
     };
     let what = match &client.through {
         Some(function) => format!(
             "`{function}` makes a new client each time, and {} calls it{more}",
             client.within
         ),
-        None => format!("a client is made in {}", client.within),
+        None => format!("a client is made in {}{more}", client.within),
     };
     let is_loop = client.within == "a loop";
     code::draft(
@@ -116,8 +120,8 @@ fn draft(evidence: &Evidence, client: &RemadeClient, others: usize) -> Draft {
     .severity(if is_loop { Severity::Warn } else { Severity::Error })
 }
 
-/// What makes a client again and again: a function, or the very place.
-type Cause<'a> = (Option<&'a str>, Option<&'a Location>);
+/// What makes a client again and again: a function, or a file, in loops or in what answers requests.
+type Cause<'a> = (Option<&'a str>, Option<(&'a str, bool)>);
 
 #[cfg(test)]
 mod tests {
@@ -290,5 +294,23 @@ mod tests {
     fn cn_02_1_other_databases_are_none_of_ours() {
         let sqlite = "import sqlite3\n@app.route('/')\ndef x():\n    c = sqlite3.connect('a.db')\n    return c.execute('select 1')\n";
         assert_eq!(count("a.py", sqlite), 0);
+    }
+
+    #[test]
+    fn cn_02_1_routes_of_one_file_are_one_finding() {
+        let route = |name: &str| {
+            format!(
+                "@app.route('/{name}')\ndef {name}():\n    client = MongoClient('mongodb://db/')\n    return client.shop.t.find_one()\n"
+            )
+        };
+        let text = format!(
+            "source a.py\nfrom flask import Flask\nfrom pymongo import MongoClient\napp = Flask(__name__)\n{}{}{}",
+            route("a"),
+            route("b"),
+            route("c")
+        );
+        let found = check("C040", &text);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].what.ends_with("and in 2 more places of the file"), "{found:?}");
     }
 }

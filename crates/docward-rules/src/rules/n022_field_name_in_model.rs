@@ -30,7 +30,7 @@ declare_rule! {
     /// where it has no style of its own it is information. So are names that begin with an underscore or are long.
     /// What three or more models have, an underscore or the same odd name, is a habit of the project and told once.
     /// One-word names fit either style unless they begin with a capital, and so do acronyms (`URL`, `URLID`, also those that a name
-    /// begins with, `SMTPHost`), constants behind a word (`org_UUID`, `to_IN_REVIEW`) and figures (`open24_7`); names that object mappers write are left out.
+    /// begins with, `SMTPHost`, `KYC_docs`), constants behind a word (`org_UUID`, `to_IN_REVIEW`) and figures (`open24_7`); names that object mappers write are left out.
     ///
     /// ## Why it matters
     /// A model is where names are cheap to change. Once documents are stored with them, a query for
@@ -303,6 +303,15 @@ fn without_code(name: &str) -> Cow<'_, str> {
         code.starts_with(|c: char| c.is_ascii_uppercase())
             && code.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
     };
+    // `KYC_docs`: an acronym first.
+    if let Some((first, rest)) = name.split_once('_')
+        && first.len() > 1
+        && is_code(first)
+        && !rest.is_empty()
+        && rest.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+    {
+        return name.to_ascii_lowercase().into();
+    }
     let at = name.match_indices('_').map(|(at, _)| at).find(|at| is_code(&name[at + 1..]));
     match at.map(|at| name.split_at(at)) {
         Some((rest, code)) if rest.contains(|c: char| c.is_ascii_lowercase()) => {
@@ -571,5 +580,17 @@ mod tests {
         assert_eq!(model("{createdAt: 'created_at', updatedAt: 'updated_at'}"), 0);
         // This one somebody chose.
         assert_eq!(model("{createdAt: 'createTime'}"), 1);
+    }
+
+    #[test]
+    fn dm_04_2_acronyms_that_a_name_begins_with() {
+        let count = |name: &str| {
+            let text = format!(
+                "source a.js\nconst mongoose = require('mongoose');\nmodule.exports = mongoose.model('Owner', new mongoose.Schema({{first_name: String, last_name: String, phone_number: String, {name}: String}}));"
+            );
+            check("N022", &text).len()
+        };
+        assert_eq!(count("KYC_docs"), 0);
+        assert_eq!(count("Kyc_docs"), 1);
     }
 }

@@ -28,8 +28,10 @@ declare_rule! {
     /// examples in texts (messages, prompts) are mentioned with less weight: they are seldom the ones in use, but
     /// people copy them. What a schema of settings falls back to (`z.string().default("…")`, also of Joi) is in use as it
     /// stands, and has full weight. At a cluster of Atlas that somebody has, `admin:admin` is no such word, and a password that
-    /// looks made by chance is none of an example, also in `.env.example`. The same connection string in several places is one finding, at the
-    /// first, which names the others.
+    /// looks made by chance is none of an example, also in `.env.example`. Hosts that nobody can have (`db.example.com`, `cluster0.mongodb.net`
+    /// without the part of its own that Atlas gives), and files with a key that documentation shows to everybody, are examples. A `.env` that an ignore
+    /// file names is read where git tracks it, and where no git says. One account at one host in several places is one finding, at the
+    /// first of the gravest, which names the others, also those that are defaults.
     ///
     /// ## Why it matters
     /// Whoever can read the code can read the data: every copy of the repository, every build log, every
@@ -68,17 +70,30 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     for secret in &found.secrets {
         let alone = draft(evidence, found, secret, &[]);
         let is_string = secret.kind == SecretKind::ConnectionString;
-        match is_string && weight(found, secret).0 == Severity::Error && !cx.is_accepted(&alone) {
-            true => same.entry(&secret.shown).or_default().push(secret),
+        let is_loud = weight(found, secret).0 >= Severity::Warn;
+        match is_string && is_loud && !cx.is_accepted(&alone) {
+            true => same.entry(account(&secret.shown)).or_default().push(secret),
             false => cx.report(alone),
         }
     }
     for mut secrets in same.into_values() {
-        secrets.sort_by(|a, b| a.place.location.cmp(&b.place.location));
+        // The loudest is told, and of those the first.
+        secrets.sort_by(|a, b| {
+            let severity = |secret: &CodeSecret| weight(found, secret).0;
+            let place = |secret: &CodeSecret| secret.place.location.clone();
+            severity(b).cmp(&severity(a)).then_with(|| place(a).cmp(&place(b)))
+        });
         if let Some((first, others)) = secrets.split_first() {
             cx.report(draft(evidence, found, first, others));
         }
     }
+}
+
+/// The part of a connection string that a password belongs to: who, and where.
+fn account(shown: &str) -> &str {
+    let from = shown.find("://").map_or(0, |at| at + 3);
+    let end = shown[from..].find(['/', '?']).map_or(shown.len(), |at| from + at);
+    &shown[..end]
 }
 
 /// What is said of a password that stands in other places as well.
@@ -109,8 +124,9 @@ fn draft(evidence: &Evidence, found: &Code, secret: &CodeSecret, others: &[&Code
         .level(level);
     // Only what is beyond doubt is taken out of the code.
     let secrets = std::iter::once(secret).chain(others.iter().copied());
-    let literals = secrets.filter_map(|secret| secret.literal.as_ref());
-    literals.filter(|_| severity == Severity::Error).fold(draft, |draft, (location, lookup)| {
+    let sure = secrets.filter(|secret| weight(found, secret).0 == Severity::Error);
+    let literals = sure.filter_map(|secret| secret.literal.as_ref());
+    literals.fold(draft, |draft, (location, lookup)| {
         draft.edit(Edit {
             location: location.clone(),
             old: EditedText::Literal,
@@ -362,7 +378,8 @@ mod tests {
         let found = check("S020", &text);
         assert_eq!(found.len(), 1);
         assert!(found[0].what.contains("b.env:1"), "{found:?}");
-        assert_eq!(check("S020", &text.replacen("/x", "/y", 1)).len(), 2);
+        assert_eq!(check("S020", &text.replacen("/x", "/y", 1)).len(), 1, "the same account");
+        assert_eq!(check("S020", &text.replacen("app:", "web:", 1)).len(), 2);
     }
 
     #[test]
@@ -420,5 +437,34 @@ mod tests {
             ),
             [Severity::Error]
         );
+    }
+
+    #[test]
+    fn sc_7_defaults_and_other_databases_of_one_account_are_told_once() {
+        let uri = "mongodb+srv://app:9dXk2pLw7Q@cluster0.k3x9q.mongodb.net/x";
+        let text = format!(
+            "source a.py\nimport os\nu = os.getenv(\"U\", \"{uri}\")\nsource b.py\nu = \"{uri}?w=1\"\nsource c.js\nconst u = process.env.U || '{uri}';\n"
+        );
+        let found = check("S020", &text);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].severity, Severity::Error);
+        assert!(found[0].what.contains("a.py:2") && found[0].what.contains("c.js:1"), "{found:?}");
+        let other = text.replacen("app:", "web:", 1);
+        assert_eq!(check("S020", &other).len(), 2);
+    }
+
+    #[test]
+    fn sc_7_hosts_that_nobody_has_and_keys_that_everybody_knows() {
+        let at = |host: &str| {
+            severities("a.sh", &format!("curl -H \"x: mongodb+srv://app:9dXk2pLw7Q@{host}/x\"\n"))
+        };
+        for nobody in ["cluster.net", "cluster0.mongodb.net", "db.example.com"] {
+            assert_eq!(at(nobody), [Severity::Info], "{nobody}");
+        }
+        for somebody in ["cluster0.k3x9q.mongodb.net", "cluster0-k3x9q.mongodb.net", "db.shop.io"] {
+            assert_eq!(at(somebody), [Severity::Error], "{somebody}");
+        }
+        let known = "K=AKIAIOSFODNN7EXAMPLE\nU=mongodb://app:9dXk2pLw7Q@db.shop.io/x\n";
+        assert_eq!(severities("run.env", known), [Severity::Info]);
     }
 }

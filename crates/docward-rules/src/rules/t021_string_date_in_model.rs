@@ -9,7 +9,7 @@ use docward_model::{
 
 use crate::{
     Cx, declare_rule,
-    facts::{code, names, words},
+    facts::{code, moments, names, words},
 };
 
 declare_rule! {
@@ -19,14 +19,18 @@ declare_rule! {
     /// Reports fields of models in source code whose name says a point in time (`createdAt`, `birth_date`,
     /// `expireTime`) and whose type is a string. It is information where the text may be meant: beside a date of a
     /// related name (`startDate` of `startDay`) or the same as a number (`lastUpdate` of `lastUpdateTime`), a birth
-    /// date, which is a day, in a model that keeps other times as dates, where a name says a day and no more (`date`, `day`), where it may be a time of day
+    /// date, which is a day, in a model that keeps other times as dates, where a name says a day and no more (`date`, `day`), where it is a key of
+    /// a day (a unique index has it with other fields, `created_year` and `created_month` stand beside `created_date`, code finds one document
+    /// by it and another field), where it may be a time of day
     /// (`startTime`, `preferredStartTime`, `scheduledTime`), in what browsers hand over (`expirationTime` beside `endpoint` and
     /// `keys`), in capitals as other systems write them (`LAUNCH_DATE`), in answers of payment
     /// providers (beside `responseCode` and `bankCode`) and other systems (an object in which everything is text, also what they count; parts of a
     /// model that is named after a result, `ScanResult`, and has a date itself), in a career
     /// (`experience[].startDate`), and in structs of Go that documents are only read into.
     /// Lengths of time are no points in time, nor are times of day: those that a comment, a default or a pattern
-    /// shows (`"09:00"`, `HH:mm`), days that a comment or a pattern shows (`YYYY-MM-DD`, `2024-03-01`), and those of shops that open and close. A
+    /// shows (`"09:00"`, `HH:mm`), days that a comment or a pattern shows (`YYYY-MM-DD`, `MM-DD`, `2024-03-01`, `/^\d{4}-\d{2}-\d{2}$/`; a comment
+    /// above the field, its marks or the type of the model counts as one behind it), and those of shops that open and close
+    /// (`openAt` and `closeAt`). What is shown of one end of a span counts for the other (`startDate` and `endDate`). A
     /// `birthdate` among the other claims of OpenID Connect is text by that standard, and information. The fields of a
     /// model are one finding.
     ///
@@ -64,9 +68,13 @@ declare_rule! {
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let mut weighed = Vec::new();
     for (field, leaf) in code::fields(evidence, is_time) {
+        if is_of_opening(evidence, field, leaf) {
+            continue;
+        }
         let may_be_meant = field.only_read
             || is_day(leaf)
-            || may_be_of_day(leaf)
+            || is_key_of_day(evidence, field, leaf)
+            || moments::may_be_of_day(leaf)
             || names::style(leaf) == names::Style::Screaming
             || is_of_others(&field.path)
             || is_of_career(&field.path)
@@ -246,85 +254,36 @@ fn is_day(leaf: &str) -> bool {
     matches!(names::normalised(leaf).as_str(), "date" | "day" | "datekey")
 }
 
-/// Whether a name that ends in `time` may say a time of day: unless something happened then (`createTime`, `paidTime`).
-fn may_be_of_day(leaf: &str) -> bool {
-    const EVENTS: [&str; 48] = [
-        "create",
-        "creation",
-        "update",
-        "modify",
-        "change",
-        "delete",
-        "insert",
-        "add",
-        "login",
-        "logon",
-        "logout",
-        "signin",
-        "signup",
-        "pay",
-        "payment",
-        "purchase",
-        "register",
-        "registration",
-        "registe",
-        "expire",
-        "expiry",
-        "expiration",
-        "birth",
-        "publish",
-        "post",
-        "send",
-        "sent",
-        "receive",
-        "order",
-        "finish",
-        "complete",
-        "upload",
-        "download",
-        "visit",
-        "access",
-        "join",
-        "seen",
-        "sync",
-        "refresh",
-        "crawl",
-        "fetch",
-        "import",
-        "submit",
-        "record",
-        "event",
-        "release",
-        "issue",
-        "online",
-    ];
-    let all = names::words(leaf);
-    let Some((last, before)) = all.split_last() else { return false };
-    // What is laid down beforehand has not happened; `blockedTime` is a length of time.
-    const AHEAD: [&str; 16] = [
-        "expected",
-        "scheduled",
-        "estimated",
-        "preferred",
-        "planned",
-        "requested",
-        "reserved",
-        "blocked",
-        "desired",
-        "fixed",
-        "allotted",
-        "allowed",
-        "selected",
-        "proposed",
-        "suggested",
-        "needed",
-    ];
-    let happened = |word: &String| {
-        EVENTS.contains(&word.as_str())
-            || (word.len() > 4 && word.ends_with("ed") && !AHEAD.contains(&word.as_str()))
+/// Whether a text is a label of a day that documents are found by: a unique index has it with other fields, the year and
+/// the month stand beside it, or code finds one document by it and another field.
+fn is_key_of_day(evidence: &Evidence, field: &DeclaredField, leaf: &str) -> bool {
+    let mut keys = evidence.code.iter().flat_map(|code| &code.day_keys);
+    let is_given = keys.any(|(of, name)| {
+        name == leaf && (*of == field.model || field.collection.as_ref() == Some(of))
+    });
+    let stem = names::normalised(leaf);
+    let stem = ["date", "day"].iter().find_map(|tail| stem.strip_suffix(tail));
+    let has = |part: &str| {
+        stem.is_some_and(|stem| {
+            beside(evidence, field, leaf)
+                .any(|name| names::normalised(name) == format!("{stem}{part}"))
+        })
     };
-    let is_edge = before.last().is_some_and(|word| matches!(word.as_str(), "start" | "end"));
-    last == "time" && (is_edge || !before.iter().any(happened))
+    field.in_key || is_given || (has("year") && has("month"))
+}
+
+/// Whether a text is one of the two times of day between which something is open: `openAt` and `closeAt`.
+fn is_of_opening(evidence: &Evidence, field: &DeclaredField, leaf: &str) -> bool {
+    const PAIRS: [(&str, &str); 2] = [("openat", "closeat"), ("opensat", "closesat")];
+    let name = names::normalised(leaf);
+    let other = PAIRS.iter().find_map(|(open, close)| match name.as_str() {
+        name if name == *open => Some(*close),
+        name if name == *close => Some(*open),
+        _ => None,
+    });
+    other.is_some_and(|other| {
+        beside(evidence, field, leaf).any(|name| names::normalised(name) == other)
+    })
 }
 
 /// Whether a field stands in what another system answered.
@@ -367,51 +326,13 @@ fn has_date_beside(evidence: &Evidence, field: &DeclaredField, leaf: &str) -> bo
             && other.path.strip_prefix(parent).is_some_and(|name| {
                 let is_date = other.types.contains(&BsonType::Date);
                 let is_number = other.types.contains(&BsonType::Long)
-                    || (other.types.contains(&BsonType::Double) && says_count_of_time(name));
-                let shares =
-                    shares_word(name, leaf) || (!other.generated && shares_stem(name, leaf));
-                (is_date && shares) || (is_number && is_same_moment(name, leaf))
+                    || (other.types.contains(&BsonType::Double)
+                        && moments::says_count_of_time(name));
+                let shares = moments::shares_word(name, leaf)
+                    || (!other.generated && moments::shares_stem(name, leaf));
+                (is_date && shares) || (is_number && moments::is_same_moment(name, leaf))
             })
     })
-}
-
-/// Whether a number is the same point in time: `lastUpdate` of `lastUpdateTime`, `createdAtMs` of `createdAt`.
-fn is_same_moment(number: &str, text: &str) -> bool {
-    let (number, text) = (names::normalised(number), names::normalised(text));
-    let ends = |longer: &str, shorter: &str, tails: &[&str]| {
-        longer.strip_prefix(shorter).is_some_and(|tail| tails.contains(&tail))
-    };
-    ends(&text, &number, &["time", "date", "at", "string", "str"])
-        || ends(&number, &text, &["ms", "ts", "timestamp", "millis", "epoch", "unix"])
-        || (says_count_of_time(&number) && matches!(text.as_str(), "datetime" | "date" | "isodate"))
-}
-
-/// Whether a number counts from the beginning of time, by its name.
-fn says_count_of_time(name: &str) -> bool {
-    matches!(names::normalised(name).as_str(), "timestamp" | "ts" | "epoch" | "unixtime")
-}
-
-/// Whether two names are about one event in other words: `expiryDateTime` and `expiresAt`.
-fn shares_stem(name: &str, other: &str) -> bool {
-    /// Letters that words of one stem share.
-    const STEM: usize = 5;
-    let stems = |name: &str| -> BTreeSet<String> {
-        let all = names::words(name);
-        all.iter().filter_map(|word| word.get(..STEM)).map(str::to_owned).collect()
-    };
-    // `dateti(me)` and `timest(amp)` are what every such name ends with.
-    let ends = |stem: &String| matches!(stem.as_str(), "datet" | "times");
-    !name.contains('.') && stems(name).intersection(&stems(other)).any(|stem| !ends(stem))
-}
-
-/// Whether two names are about one thing: `date` and `isodate`, `startDate` and `startDateParsed`, `scheduledDate`
-/// and the `scheduledTime` of that day.
-fn shares_word(name: &str, other: &str) -> bool {
-    let (one, two) = (names::normalised(name), names::normalised(other));
-    let of_day = |time: &str, date: &str| {
-        time.strip_suffix("time").is_some_and(|stem| date.strip_suffix("date") == Some(stem))
-    };
-    !name.contains('.') && (one.contains(&two) || two.contains(&one) || of_day(&two, &one))
 }
 
 fn is_time(_: &Code, field: &DeclaredField, leaf: &str) -> bool {
@@ -432,61 +353,7 @@ fn is_time(_: &Code, field: &DeclaredField, leaf: &str) -> bool {
                     | "i18n"
             )
         });
-    is_text && !is_result && field.allowed.is_empty() && says_time(leaf)
-}
-
-/// Whether a name says a point in time. `runtime`, `timezone` and formats of dates do not.
-fn says_time(name: &str) -> bool {
-    const OTHERWISE: [&str; 12] = [
-        "format", "zone", "timezone", "interval", "range", "type", "unit", "mode", "slot", "text",
-        "label", "string",
-    ];
-    // A time of day has no date; `blockedOn` is not a time at all.
-    const OF_DAY: [&str; 10] = [
-        "daily", "at", "hourly", "opening", "closing", "weekly", "open", "close", "business",
-        "clock",
-    ];
-    // What is shown to people, beside what is meant.
-    const SHOWN: [&str; 7] =
-        ["formatted", "display", "pretty", "readable", "human", "simplified", "localized"];
-    // How long something takes or lasts.
-    const LENGTHS: [&str; 10] = [
-        "life",
-        "up",
-        "run",
-        "elapsed",
-        "response",
-        "wait",
-        "cache",
-        "processing",
-        "total",
-        "lead",
-    ];
-    let all = names::words(name);
-    let Some((last, before)) = all.split_last() else { return false };
-    let is_of_day = last == "time"
-        && (before.iter().any(|word| OF_DAY.contains(&word.as_str()))
-            || before.last().is_some_and(|word| LENGTHS.contains(&word.as_str())));
-    // `dateOfBirth`, also where nobody can tell the words apart.
-    let is_of = all.len() > 2 && all[0] == "date" && all[1] == "of"
-        || matches!(names::normalised(name).as_str(), "dateofbirth" | "birthdate" | "dob");
-    if is_of {
-        return true;
-    }
-    let is_shown = before.iter().any(|word| SHOWN.contains(&word.as_str()));
-    let is_point = match last.as_str() {
-        "at" | "date" | "datetime" | "timestamp" => true,
-        "time" => !before.is_empty(),
-        "on" => before
-            .iter()
-            .any(|word| matches!(word.as_str(), "created" | "updated" | "modified" | "deleted")),
-        _ => false,
-    };
-    words::is_time(name)
-        && is_point
-        && !is_of_day
-        && !is_shown
-        && !OTHERWISE.contains(&last.as_str())
+    is_text && !is_result && field.allowed.is_empty() && moments::says_time(leaf)
 }
 
 #[cfg(test)]
@@ -748,5 +615,95 @@ mod tests {
         };
         assert_eq!(worst("scheduledDate: Date, scheduledTime: String"), Some(Severity::Info));
         assert_eq!(worst("createdTime: String"), Some(Severity::Warn));
+    }
+
+    #[test]
+    fn dm_09_1_days_that_a_pattern_a_comment_above_or_the_other_end_shows() {
+        let found = |fields: &str| {
+            let text = format!(
+                "source a.js\nconst mongoose = require('mongoose');\nconst s = new mongoose.Schema({{\n{fields}\n}});\nmodule.exports = mongoose.model('Stay', s);"
+            );
+            check("T021", &text).into_iter().map(|f| f.severity).collect::<Vec<_>>()
+        };
+        for day in [
+            "visitDate: {type: String, match: /^\\d{4}-\\d{2}-\\d{2}$/}",
+            "visitDate: {\n  type: String,\n  validate: /^[0-9]{4}-[0-9]{2}-[0-9]{2}$/,\n}",
+            "visitDate: {type: String, default: () => new Date().toISOString().slice(0, 10)}",
+            "// \"MM-DD\", every year\nvisitDate: String",
+            "/** DD/MM/YYYY */\nvisitDate: String",
+            "startDate: String, // YYYY-MM-DD\nendDate: String",
+            "dateFrom: String, // YYYY-MM-DD\ndateTo: String",
+            "openAt: String, closeAt: String",
+        ] {
+            assert!(found(day).is_empty(), "{day}");
+        }
+        for moment in [
+            "visitDate: {type: String, match: /^\\d{4}-\\d{2}-\\d{2}T.*$/}",
+            "visitDate: {type: String, match: /^[a-z]+$/}",
+            "// YYYY-MM-DD HH:mm\nvisitDate: String",
+            "startDate: String, // YYYY-MM-DD\npaidDate: String",
+            "otherDate: String, // YYYY-MM-DD\nvisitDate: String",
+            "openedAt: String, closedAt: String",
+        ] {
+            assert_eq!(found(moment), [Severity::Warn], "{moment}");
+        }
+    }
+
+    #[test]
+    fn dm_09_1_comments_above_marks_and_types() {
+        let nest = |remark: &str| {
+            let text = format!(
+                "source a.schema.ts\nimport {{ Prop, Schema }} from '@nestjs/mongoose';\n@Schema()\nexport class Feast {{\n  {remark}\n  @Prop({{\n    type: String,\n    required: true,\n  }})\n  feastDate: string;\n}}\n"
+            );
+            check("T021", &text).len()
+        };
+        assert_eq!(nest("// \"MM-DD\" of each year"), 0);
+        assert_eq!(nest("// when it is"), 1);
+        let whole = |remark: &str| {
+            let text = format!(
+                "source a.ts\nimport {{ Schema, model }} from 'mongoose';\n/**\n * {remark}\n */\nexport type AbsenceDocument = {{\n  firstDate: string;\n}};\nconst absenceSchema = new Schema({{\n  firstDate: {{ type: String }},\n  createdAt: {{ type: String }},\n}});\nexport const Absence = model('Absence', absenceSchema);\n"
+            );
+            check("T021", &text).into_iter().map(|found| found.what).collect::<Vec<_>>()
+        };
+        let days = whole("Days are kept as \"YYYY-MM-DD\".");
+        assert!(days.len() == 1 && !days[0].contains("firstDate"), "{days:?}");
+        assert!(
+            whole("Days on which somebody is away.")[0].contains("`firstDate` and `createdAt`")
+        );
+    }
+
+    #[test]
+    fn dm_09_1_keys_of_a_day_are_information() {
+        let worst = |fields: &str, more: &str| {
+            let text = format!(
+                "source a.js\nconst mongoose = require('mongoose');\nconst s = new mongoose.Schema({{{fields}}});\n{more}\nmodule.exports = mongoose.model('Visit', s);\n"
+            );
+            check("T021", &text).iter().map(|finding| finding.severity).max()
+        };
+        let field = "owner: String, visitDate: String";
+        assert_eq!(worst(field, ""), Some(Severity::Warn));
+        let index = "s.index({owner: 1, visitDate: 1}, {unique: true});";
+        assert_eq!(worst(field, index), Some(Severity::Info));
+        assert_eq!(worst(field, &index.replace("unique", "sparse")), Some(Severity::Warn));
+        let parts = "visit_year: String, visit_month: String, visit_date: String";
+        assert_eq!(worst(parts, ""), Some(Severity::Info));
+        let used = |statement: &str| {
+            let more = format!(
+                "source b.js\nconst mongoose = require('mongoose');\nconst Visit = require('./models/visit');\nasync function f(owner, visitDate, now) {{ {statement} }}\n"
+            );
+            let text = format!(
+                "source a.js\nconst mongoose = require('mongoose');\nmodule.exports = mongoose.model('Visit', new mongoose.Schema({{{field}}}));\n{more}"
+            );
+            check("T021", &text)[0].severity
+        };
+        assert_eq!(used("return Visit.findOne({owner, visitDate});"), Severity::Info);
+        assert_eq!(used("return Visit.findOne({visitDate});"), Severity::Warn);
+        assert_eq!(used("await Visit.create({owner, visitDate: now});"), Severity::Warn);
+    }
+
+    #[test]
+    fn dm_09_1_what_expires_is_a_point_in_time() {
+        let text = "source a.js\nconst mongoose = require('mongoose');\nmodule.exports = mongoose.model('Code', new mongoose.Schema({expire_at: String}));";
+        assert_eq!(check("T021", text).len(), 1);
     }
 }

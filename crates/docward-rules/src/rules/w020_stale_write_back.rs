@@ -25,7 +25,10 @@ declare_rule! {
     /// without `@Version` and `@Transactional`, also of a document that a function of the project hands over
     /// (`getWallet(id)`) and that is told to save itself, and of what `Optional.get()` or a reactive `flatMap` hands over. A function that leaves the counting to `$inc`, and sets the value in a
     /// special case only, is left alone as well. It is information where any change does (`tokenVersion`), where the
-    /// value is worked out once a day (`currentStreak`), and in functions that are there for tests.
+    /// value is worked out once a day (`currentStreak`), and in
+    /// functions that are there for tests. In a transaction the second of two is refused: what is read and saved with its session is left
+    /// alone, what is read without it and saved with it is not. Documents of a loop over a list that was found, of
+    /// `Promise.all`, and of Beanie that a document links to or a parameter is, count as read.
     ///
     /// ## Why it matters
     /// Between the two, another process reads the same value: both write, and one change is lost. Counters,
@@ -369,5 +372,51 @@ mod tests {
         assert_eq!(check("W020", &python.replace("models.Model", "Document")).len(), 1);
         let views = "source a.py\nfrom rest_framework import views\nfrom shop.models import Order\ndef f(i):\n    order = Order.objects.get(id=i)\n    order.count += 1\n    order.save()\n";
         assert_eq!(check("W020", views).len(), 0);
+    }
+
+    #[test]
+    fn ck_15_read_without_the_session_that_it_is_saved_with() {
+        let count = |read: &str, save: &str| {
+            let text = format!(
+                "source a.js\nconst mongoose = require('mongoose');\nconst Wallet = mongoose.model('Wallet', s);\nasync function pay(id, n) {{\n  const session = await mongoose.startSession();\n  await session.withTransaction(async () => {{\n    const wallet = await Wallet.findById(id){read};\n    wallet.balance -= n;\n    await wallet.save({save});\n  }});\n}}\n"
+            );
+            check("W020", &text).len()
+        };
+        assert_eq!(count("", "{ session }"), 1);
+        assert_eq!(count(".session(session)", "{ session }"), 0);
+        assert_eq!(count("", ""), 1);
+    }
+
+    #[test]
+    fn ck_15_loops_lists_and_chains() {
+        let count = |body: &str| {
+            let text = format!(
+                "source a.js\nconst mongoose = require('mongoose');\nconst Batch = mongoose.model('Batch', s);\nasync function f(id, n) {{\n{body}\n}}\n"
+            );
+            check("W020", &text).len()
+        };
+        let each = "const batches = await Batch.find({id}).sort({a: 1});\nfor (const batch of batches) { batch.quantity -= n; await batch.save(); }";
+        assert_eq!(count(each), 1);
+        assert_eq!(count(&each.replace("Batch.find({id}).sort({a: 1})", "makeAll(id)")), 0);
+        let all = "const [batch, other] = await Promise.all([Batch.findById(id), make(n)]);\nbatch.quantity -= n;\nawait batch.save();";
+        assert_eq!(count(all), 1);
+        assert_eq!(count(&all.replace("[batch, other]", "[other, batch]")), 0);
+        let chain = "const batch = await Batch.findOne().where('_id').equals(id);\nbatch.quantity -= n;\nawait batch.save();";
+        assert_eq!(count(chain), 1);
+    }
+
+    #[test]
+    fn ck_15_documents_of_beanie_that_are_linked_or_handed_over() {
+        let count = |body: &str| {
+            let text = format!(
+                "source models.py\nfrom beanie import Document\nclass Member(Document):\n    credits: int\nclass Call(Document):\n    cost: int\nsource a.py\nfrom models import Member, Call\n{body}"
+            );
+            check("W020", &text).len()
+        };
+        let linked = "async def end(id, cost):\n    call = await Call.get(id)\n    member = call.member\n    member.credits -= cost\n    await member.save()\n";
+        assert_eq!(count(linked), 1);
+        let handed = "async def add(n: int, me: Member = Depends(current)):\n    me.credits += n\n    await me.save()\n";
+        assert_eq!(count(handed), 1);
+        assert_eq!(count(&handed.replace("me: Member", "me: Other")), 0);
     }
 }

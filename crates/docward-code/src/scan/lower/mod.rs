@@ -247,6 +247,19 @@ impl<'t> Lower<'_, 't> {
         Kind::Other(Vec::new())
     }
 
+    /// A loop over the elements of a list: `for (const batch of batches)`. Each is an element of the list.
+    fn repeat_each(&mut self, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
+        let left = node.child_by_field_name("left").filter(|left| left.kind() == "identifier");
+        let Some(left) = left else { return self.repeat(node, &["right"], scope) };
+        let at = left.start_byte();
+        let name = Expr { at, end: left.end_byte(), kind: Kind::Name(self.text(left)) };
+        let list = self.boxed(node, "right", scope);
+        let any = Box::new(Expr { at, end: at, kind: Kind::Null });
+        let value = Expr { at: list.at, end: list.end, kind: Kind::Index(list, any) };
+        self.assign(name, value, false, scope);
+        self.repeat(node, &[], scope)
+    }
+
     /// A `case`: what stands in another one does not run with it.
     fn case(&mut self, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
         let inner = self.enter(ScopeKind::Branch(None), scope, node);

@@ -47,7 +47,7 @@ pub(super) fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) ->
             };
             Kind::Function(l.function(function, node.child_by_field_name("body"), node, scope))
         }
-        "for_statement" => l.repeat(node, &["right"], scope),
+        "for_statement" => l.repeat_each(node, scope),
         "while_statement" => l.repeat(node, &["condition"], scope),
         "if_statement" | "elif_clause" => l.branches(node, scope),
         "with_item" => {

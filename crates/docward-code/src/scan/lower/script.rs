@@ -6,7 +6,7 @@ use tree_sitter::Node;
 
 use super::{Arg, Expr, Function, Key, Kind, Lower, Mark, ScopeId, ScopeKind, entry};
 use crate::{
-    scan::ir::Entry,
+    scan::ir::{Call, Entry},
     tree::{part, parts},
 };
 
@@ -91,7 +91,16 @@ pub(super) fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) ->
                 imported(l, name, module, whole);
             }
             let target = pattern(l, name, scope);
-            l.assign(target, value, false, scope);
+            let is_list = name.kind() == "array_pattern" && !has_gaps(l.text(name));
+            match (is_list, target.kind, value.kind) {
+                (true, Kind::List(names), Kind::Call(call)) if is_all(&call) => {
+                    assign_each(l, names, *call, scope);
+                }
+                (_, kind, of) => {
+                    let target = Expr { kind, ..target };
+                    l.assign(target, Expr { kind: of, ..value }, false, scope);
+                }
+            }
             Kind::Other(Vec::new())
         }
         "assignment_expression" | "augmented_assignment_expression" => {
@@ -141,6 +150,7 @@ pub(super) fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) ->
             Kind::Other(Vec::new())
         }
         "for_statement" => l.repeat(node, &["initializer", "condition", "increment"], scope),
+        "for_in_statement" if l.field_text(node, "operator") == "of" => l.repeat_each(node, scope),
         "for_in_statement" => l.repeat(node, &["right"], scope),
         "while_statement" | "do_statement" => l.repeat(node, &["condition"], scope),
         "if_statement" => l.branches(node, scope),
@@ -268,6 +278,33 @@ fn imported<'t>(l: &mut Lower<'_, 't>, name: Node<'_>, module: Cow<'t, str>, who
                 l.import(l.field_text(item, "value"), module.clone(), l.field_text(item, "key"));
             }
             _ => {}
+        }
+    }
+}
+
+/// Whether elements are left out of a pattern: `[, second]`.
+fn has_gaps(pattern: &str) -> bool {
+    let plain: String = pattern.chars().filter(|c| !c.is_whitespace()).collect();
+    plain.starts_with("[,") || plain.contains(",,") || plain.contains("...")
+}
+
+/// `Promise.all([…])` of a list that stands there.
+fn is_all(call: &Call<'_>) -> bool {
+    call.method() == Some("all")
+        && call.receiver().is_some_and(|of| matches!(of.kind, Kind::Name("Promise")))
+        && matches!(call.args.as_slice(), [Arg { value, .. }] if matches!(value.kind, Kind::List(_)))
+}
+
+/// `const [user, cart] = await Promise.all([findUser(), findCart()])`: each name is given its own.
+fn assign_each<'t>(l: &mut Lower<'_, 't>, names: Vec<Expr<'t>>, call: Call<'t>, scope: ScopeId) {
+    let mut names = names.into_iter();
+    for arg in call.args {
+        let Kind::List(items) = arg.value.kind else { continue };
+        for item in items {
+            match names.next() {
+                Some(name) => l.assign(name, item, false, scope),
+                None => l.eval(item, scope),
+            }
         }
     }
 }
