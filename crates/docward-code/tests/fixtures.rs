@@ -1,8 +1,6 @@
 //! Realistic files of every kind: what is read of them, kept as snapshots.
 
-mod common;
-
-use common::{FIXTURES, all_compile, shown};
+use crate::common::{FIXTURES, all_compile, shown};
 use docward_code::{Kind, read};
 
 #[test]

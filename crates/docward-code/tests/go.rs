@@ -1,8 +1,6 @@
 //! Go, type by type and tag by tag.
 
-mod common;
-
-use common::{field, left_out, one, required};
+use crate::common::{field, left_out, one, required};
 use docward_code::{Kind, Model, read};
 use serde_json::json;
 
@@ -83,7 +81,7 @@ fn structs_are_nested_inlined_or_embedded() {
                 Rest map[string]string `bson:\",inline\"`\n P *M `bson:\"p,omitempty\"`\n}";
     let models = read(Kind::Go, text).models;
     let model = models.iter().find(|model| model.name == "M").unwrap();
-    common::compiled(model);
+    crate::common::compiled(model);
     assert_eq!(field(model, "base.x"), json!({ "bsonType": "int" }));
     assert_eq!(field(model, "x"), json!({ "bsonType": "int" }));
     assert_eq!(field(model, "p"), json!({ "bsonType": "object" }));

@@ -1,8 +1,6 @@
 //! Bad input of every kind: nothing panics, mistakes have places, and what is emitted is a schema.
 
-mod common;
-
-use common::{FIXTURES, all_compile, field};
+use crate::common::{FIXTURES, all_compile, field};
 use docward_code::{Imported, Kind, read};
 use proptest::prelude::*;
 use serde_json::json;

@@ -1,9 +1,7 @@
 //! JSON Schema: what documents of it are, and what is left out. Verdicts are compared in
 //! `src/json_schema/suite.rs`.
 
-mod common;
-
-use common::{all_compile, compiled, field, left_out, one, plain_document};
+use crate::common::{all_compile, compiled, field, left_out, one, plain_document};
 use docward_code::{Kind, Model, read};
 use serde_json::json;
 

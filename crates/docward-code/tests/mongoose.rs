@@ -1,8 +1,6 @@
 //! Mongoose, type by type and option by option.
 
-mod common;
-
-use common::{field, left_out, one, plain_document, required};
+use crate::common::{field, left_out, one, plain_document, required};
 use docward_code::{Kind, Model, read};
 use serde_json::{Value, json};
 

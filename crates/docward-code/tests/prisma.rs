@@ -1,8 +1,6 @@
 //! Prisma, type by type and attribute by attribute.
 
-mod common;
-
-use common::{all_compile, field, left_out, one, required};
+use crate::common::{all_compile, field, left_out, one, required};
 use docward_code::{Kind, read};
 use serde_json::json;
 

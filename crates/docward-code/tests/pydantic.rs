@@ -1,8 +1,6 @@
 //! Pydantic and Beanie, type by type and argument by argument.
 
-mod common;
-
-use common::{field, left_out, one, required};
+use crate::common::{field, left_out, one, required};
 use docward_code::{Kind, Model, read};
 use serde_json::{Value, json};
 
@@ -241,7 +239,7 @@ fn enumerations_aliases_and_classes_that_hold_each_other_are_followed() {
                 class A(BaseModel):\n    id: UserId\n    name: Name\n    e: E\n    x: Literal[E.A]\n    f: F\n    loop: Alias\n    b: 'B'\n\n\
                 class B(BaseModel):\n    a: Optional[A] = None\n";
     let imported = read(Kind::Pydantic, text);
-    common::all_compile(&imported);
+    crate::common::all_compile(&imported);
     let model = &imported.models[0];
     assert_eq!(field(model, "id"), json!({ "bsonType": ["int", "long"] }));
     assert_eq!(field(model, "name"), json!({ "bsonType": "string" }));

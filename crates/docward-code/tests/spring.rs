@@ -1,8 +1,6 @@
 //! Spring Data, type by type and annotation by annotation.
 
-mod common;
-
-use common::{field, left_out, one, required};
+use crate::common::{field, left_out, one, required};
 use docward_code::{Kind, Model, read};
 use serde_json::json;
 

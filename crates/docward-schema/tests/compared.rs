@@ -3,16 +3,10 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "tests: a panic is the message")]
 
-#[path = "generate/conditions.rs"]
-mod conditions;
-mod generate;
-#[path = "generate/orders.rs"]
-mod orders;
-
+use crate::conditions::{dense, stored};
+use crate::generate::{self, Dice, bytes, schema, setting};
 use bson::{Bson, Document, doc};
-use conditions::{dense, stored};
 use docward_schema::{Containment, Validator, as_stored, compare};
-use generate::{Dice, bytes, schema, setting};
 
 /// The same schema with something taken out, added or put in its place.
 fn altered(dice: &mut Dice, schema: &Document, depth: u32) -> Document {
@@ -98,8 +92,8 @@ fn dm_11_5_a_claim_of_containment_holds_on_generated_documents() {
     for round in 0..pairs {
         let made = if round % 2 == 0 { stored } else { dense };
         let (first, documents): (Document, Vec<Vec<u8>>) = if round % 3 == 0 {
-            let schema = orders::order_schema(&mut dice);
-            (schema, (0..60).map(|n| bytes(&orders::order(&mut dice, n))).collect())
+            let schema = crate::orders::order_schema(&mut dice);
+            (schema, (0..60).map(|n| bytes(&crate::orders::order(&mut dice, n))).collect())
         } else {
             (schema(&mut dice, 0), (0..60).map(|n| bytes(&made(&mut dice, n))).collect())
         };

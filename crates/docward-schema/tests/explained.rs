@@ -3,20 +3,14 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "tests: a panic is the message")]
 
-#[path = "generate/conditions.rs"]
-mod conditions;
-mod generate;
-#[path = "generate/orders.rs"]
-mod orders;
-
 use std::collections::BTreeMap;
 
+use crate::conditions::{conditions, dense, stored};
+use crate::generate::{Dice, bytes, schema, setting};
+use crate::orders::{order, order_schema};
 use bson::{Binary, Bson, Document, doc, spec::BinarySubtype};
-use conditions::{conditions, dense, stored};
 use docward_schema::{Validator, ValidatorFault};
 use docward_testkit::Launch;
-use generate::{Dice, bytes, schema, setting};
-use orders::{order, order_schema};
 
 /// Documents per validator.
 const DOCUMENTS: usize = 50;

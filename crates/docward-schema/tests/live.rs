@@ -4,15 +4,11 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "tests: a panic is the message")]
 
-#[path = "generate/conditions.rs"]
-mod conditions;
-mod generate;
-
+use crate::conditions::{dense, stored};
+use crate::generate::{Dice, bytes, schema, setting};
 use bson::{Document, doc};
-use conditions::{dense, stored};
 use docward_schema::Schema;
 use docward_testkit::Launch;
-use generate::{Dice, bytes, schema, setting};
 
 /// Documents per schema: a schema is sent once and asked of all of them.
 const DOCUMENTS: usize = 100;

@@ -3,15 +3,11 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "tests: a panic is the message")]
 
-#[path = "generate/conditions.rs"]
-mod conditions;
-mod generate;
-
+use crate::conditions::{conditions, dense, stored};
+use crate::generate::{Dice, bytes, setting};
 use bson::{Document, doc};
-use conditions::{conditions, dense, stored};
 use docward_schema::{Validator, ValidatorFault};
 use docward_testkit::Launch;
-use generate::{Dice, bytes, setting};
 
 /// Documents per validator: one is sent once and asked of all of them.
 const DOCUMENTS: usize = 100;

@@ -228,8 +228,8 @@ fn is_nobodys(client: &ClientUri) -> bool {
         // Older clusters have their own part behind a dash: `cluster0-k3x9q.mongodb.net`.
         let is_of_atlas = name.strip_suffix(".mongodb.net").is_some_and(|name| {
             let own = name.rsplit_once('-').map_or("", |(_, own)| own);
-            !name.contains('.')
-                && !(own.len() == 5 && own.bytes().all(|b| b.is_ascii_alphanumeric()))
+            let is_own = own.len() == 5 && own.bytes().all(|b| b.is_ascii_alphanumeric());
+            !name.contains('.') && !is_own
         });
         is_reserved || is_general || is_of_atlas
     };

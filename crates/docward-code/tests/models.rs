@@ -1,0 +1,12 @@
+//! Models read out of source code, language by language.
+//! One program: each of its own would be built and linked with everything that Docward rests on.
+
+mod common;
+mod fixtures;
+mod go;
+mod hostile;
+mod json_schema;
+mod mongoose;
+mod prisma;
+mod pydantic;
+mod spring;
