@@ -4,7 +4,8 @@
 //! are read twice: once for what their neighbours need to know (constants, models), once for what they say.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
+    hash::{DefaultHasher, Hasher as _},
     path::{Path, PathBuf},
     process::Command,
     sync::{
@@ -96,11 +97,15 @@ pub fn read_source(request: &SourceRequest, stop: &(dyn Fn() -> bool + Sync)) ->
     let first = each(&files, threads, stop, |_, file| look(file));
     let mut known = Known::default();
     let mut mattering = vec![false; files.len()];
+    let mut same: BTreeMap<(u64, u64), Vec<usize>> = BTreeMap::new();
     for (at, looked) in first.into_iter().enumerate() {
         match looked {
             Some(Ok(looked)) => {
                 seen.bytes += looked.bytes;
                 mattering[at] = looked.matters;
+                if let Some(content) = looked.content {
+                    same.entry((looked.bytes, content)).or_default().push(at);
+                }
                 known.absorb(looked.known);
             }
             Some(Err(message)) => {
@@ -109,10 +114,19 @@ pub fn read_source(request: &SourceRequest, stop: &(dyn Fn() -> bool + Sync)) ->
             None => {}
         }
     }
+    // A file of which there are copies, as of a folder that somebody put aside, is read once.
+    let mut copies = BTreeSet::new();
+    for mut equal in same.into_values().filter(|equal| equal.len() > 1) {
+        equal.sort_by_key(|at| (is_put_aside(&files[*at].name), *at));
+        copies.extend(equal.into_iter().skip(1));
+    }
     // Files that never say `mongo` but use a model that another file declares.
     let models = model_search(&known);
     let second = each(&files, threads, stop, |at, file| {
         let matters = mattering[at];
+        if copies.contains(&at) {
+            return None;
+        }
         if !matters && (models.is_none() || !matches!(file.kind, FileKind::Code(_))) {
             return None;
         }
@@ -135,6 +149,9 @@ pub fn read_source(request: &SourceRequest, stop: &(dyn Fn() -> bool + Sync)) ->
 struct Looked {
     matters: bool,
     bytes: u64,
+    /// What tells its text from others, where it is source code that may have copies. A connection string is told
+    /// wherever it stands.
+    content: Option<u64>,
     known: Known,
 }
 
@@ -145,7 +162,29 @@ fn look(file: &File) -> Result<Looked, String> {
         true => scan::survey(&file.name, &String::from_utf8_lossy(&text), file.kind),
         false => Known::default(),
     };
-    Ok(Looked { matters, bytes: text.len() as u64, known })
+    let may_be_copy = matters
+        && matches!(file.kind, FileKind::Code(_))
+        && text.len() >= COPIED
+        && memchr::memmem::find(&text, b"mongodb://").is_none()
+        && memchr::memmem::find(&text, b"mongodb+srv://").is_none();
+    let content = may_be_copy.then(|| {
+        let mut hasher = DefaultHasher::new();
+        hasher.write(&text);
+        hasher.finish()
+    });
+    Ok(Looked { matters, bytes: text.len() as u64, content, known })
+}
+
+/// Bytes of a file from which an equal one is a copy: small ones are alike by nature.
+const COPIED: usize = 512;
+
+/// Whether a file lies where somebody put it aside, so that its equal is the one in use.
+fn is_put_aside(file: &str) -> bool {
+    const ASIDE: [&str; 9] =
+        ["temp", "tmp", "backup", "bak", "old", "copy", "archive", "docs", "documentation"];
+    file.to_ascii_lowercase()
+        .split('/')
+        .any(|folder| folder.split(['_', '-', '.', ' ']).any(|word| ASIDE.contains(&word)))
 }
 
 fn read(file: &File) -> Result<Vec<u8>, String> {

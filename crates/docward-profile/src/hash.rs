@@ -5,7 +5,7 @@
 //! as text can then be matched with the ids it means.
 
 /// Mixed into the hash of text that spells another type's value.
-pub(crate) const SPELLED: u64 = 0x9e37_79b9_7f4a_7c15;
+pub(crate) const SPELLED: u64 = 0x7f4a_7c15;
 
 const K0: u64 = 0xa076_1d64_78bd_642f;
 const K1: u64 = 0xe703_7ed1_a0b4_28db;

@@ -180,7 +180,7 @@ pub struct Lookup {
     pub found: Links,
 }
 
-/// With more collections a reference has to be named after the collection it refers to.
+/// With more collections in a database a reference has to be named after the collection it refers to.
 pub const MANY: usize = 200;
 
 impl Links {
@@ -222,12 +222,17 @@ pub fn relate(
 ) -> (Vec<Reference>, Vec<CopiedField>) {
     let mut references = Vec::new();
     let mut copies = Vec::new();
-    let only_by_name = collections.len() > MANY;
+    let mut databases: BTreeMap<&str, usize> = BTreeMap::new();
+    for (namespace, _) in collections {
+        *databases.entry(&namespace.database).or_default() += 1;
+    }
     let mut looked_up: BTreeMap<&Namespace, Vec<&Lookup>> = BTreeMap::new();
     lookups.iter().for_each(|lookup| looked_up.entry(&lookup.from).or_default().push(lookup));
     // Names are taken apart once: with thousands of collections the pairs are millions.
     let names: Vec<Vec<String>> = collections.iter().map(|(ns, _)| split(&ns.collection)).collect();
     for (from, links) in collections {
+        // What is not named after a collection refers to one of its own database.
+        let only_by_name = databases[from.database.as_str()] > MANY;
         for field in &links.refs {
             let words = reference_words(&field.path);
             let by = key_words(&field.path);

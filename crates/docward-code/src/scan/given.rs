@@ -152,7 +152,8 @@ pub(super) fn described(file: &str, text: &str) -> Vec<WholeUnits> {
     /// Decorators between a description and its property.
     const LINES: usize = 12;
     let lines: Vec<&str> = text.lines().map(str::trim).collect();
-    let says = |line: &&str| line.contains("descri") && names_smallest_unit(line);
+    let is_said = |line: &str| line.contains("descri") || line.contains("message");
+    let says = |line: &&str| is_said(line) && names_smallest_unit(line);
     let found = lines.iter().enumerate().filter(|(_, line)| says(line));
     let names = found.filter_map(|(at, _)| {
         let mut near = lines[at..].iter().take(LINES);

@@ -192,8 +192,13 @@ pub(super) fn settle(fields: &mut [DeclaredField], text: &str) {
 }
 
 /// Currencies without minor units, or whose minor units nobody uses, of which people write shops.
-const WHOLE: [&str; 11] =
-    ["VND", "IDR", "JPY", "KRW", "XAF", "XOF", "CLP", "PYG", "UGX", "RWF", "ISK"];
+const WHOLE: [&str; 21] = [
+    "VND", "IDR", "JPY", "KRW", "XAF", "XOF", "FCFA", "CFA", "CLP", "PYG", "UGX", "RWF", "ISK",
+    "MNT", "GNF", "BIF", "DJF", "KMF", "XPF", "LAK", "IRR",
+];
+
+/// Their signs, and the language of a country whose money has none.
+const WHOLE_SIGNS: [&str; 4] = ["₫", "₮", "₩", "vi-VN"];
 
 /// Whether amounts are of a currency without minor units unless something else is said: `default: 'VND'`.
 fn has_whole_currency(text: &str) -> bool {
@@ -212,8 +217,11 @@ pub(super) fn names_whole_currency(text: &str) -> bool {
     const PROVIDERS: [&str; 8] =
         ["VNPay", "vnpay", "VNPAY", "ZaloPay", "zalopay", "ZALOPAY", "PayOS", "payos"];
     let quoted = |code: &str| ['"', '\''].iter().any(|q| text.contains(&format!("{q}{code}{q}")));
+    let is_whole = WHOLE.iter().any(|code| quoted(code))
+        || WHOLE_SIGNS.iter().any(|sign| text.contains(sign))
+        || text.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| word == "FCFA");
     PROVIDERS.iter().any(|provider| text.contains(provider))
-        || (WHOLE.iter().any(|code| quoted(code)) && !quoted("USD") && !quoted("EUR"))
+        || (is_whole && !quoted("USD") && !quoted("EUR"))
 }
 
 /// Whether a declaration lets whole numbers in only: `validate: Number.isInteger`, `@IsInt()` before it.
@@ -278,16 +286,31 @@ fn shows_day_form(text: &str) -> bool {
     });
     FORMS.iter().any(|form| has(form))
         || shows_day_of_year(&lower)
+        || ["day of month", "day of the month"].iter().any(|said| lower.contains(said))
+        // A month and two figures of a year, as cards have it.
+        || ["1[0-2]/\\d{2}", "1[0-2]-\\d{2}"].iter().any(|form| plain.contains(form))
         || is_pattern
         || lower.contains("%y-%m-%d")
         || MADE.iter().any(|made| lower.contains(made))
         || shows_day(&lower)
 }
 
-/// Whether a text shows the form of a day of any year, by itself: `MM-DD`.
+/// Whether a text shows the form of a day of any year or of a month, by itself: `MM-DD`, `MM/YY`.
 fn shows_day_of_year(lower: &str) -> bool {
     lower.split(|c: char| !c.is_alphanumeric() && !matches!(c, '-' | '/' | '.' | ':')).any(|word| {
-        matches!(word.trim_end_matches(['.', ':']), "mm-dd" | "dd-mm" | "mm/dd" | "dd/mm")
+        matches!(
+            word.trim_end_matches(['.', ':']),
+            "mm-dd"
+                | "dd-mm"
+                | "mm/dd"
+                | "dd/mm"
+                | "mm/yy"
+                | "mm-yy"
+                | "mm/yyyy"
+                | "mm-yyyy"
+                | "yyyy-mm"
+                | "yyyy/mm"
+        )
     })
 }
 
@@ -310,7 +333,8 @@ fn shows_day(text: &str) -> bool {
 /// unit, or a currency that has no smaller one.
 fn says_cents(text: &str, line: u32) -> bool {
     let around = Around::of(text, line);
-    let described = around.declared.iter().filter(|line| line.contains("description"));
+    let is_said = |line: &&&str| line.contains("description") || line.contains("message");
+    let described = around.declared.iter().filter(is_said);
     around.remarks.iter().chain(described).any(|remark| names_smallest_unit(remark))
 }
 
@@ -320,14 +344,57 @@ pub(super) fn names_smallest_unit(remark: &str) -> bool {
     ["minor unit", "smallest unit", "smallest currency", "lowest denomination"]
         .iter()
         .any(|words| lower.contains(words))
+        || WHOLE_SIGNS.iter().any(|sign| lower.contains(sign))
         || lower.split(|c: char| !c.is_alphanumeric()).any(|word| SMALLEST.contains(&word))
 }
 
 /// Minor units of currencies, and currencies without.
-const SMALLEST: [&str; 25] = [
-    "cents", "pence", "paise", "paisa", "kobo", "pesewas", "centavos", "centimes", "kopecks",
-    "kopeks", "kuruş", "kurus", "groszy", "halalas", "fils", "sen", "øre", "öre", "satoshi",
-    "satoshis", "vnd", "vnđ", "jpy", "krw", "idr",
+const SMALLEST: [&str; 45] = [
+    "cents",
+    "pence",
+    "paise",
+    "paisa",
+    "kobo",
+    "pesewas",
+    "centavos",
+    "centimes",
+    "kopecks",
+    "kopeks",
+    "kuruş",
+    "kurus",
+    "groszy",
+    "halalas",
+    "fils",
+    "sen",
+    "øre",
+    "öre",
+    "satoshi",
+    "satoshis",
+    "vnd",
+    "vnđ",
+    "jpy",
+    "krw",
+    "idr",
+    "xaf",
+    "xof",
+    "fcfa",
+    "cfa",
+    "mnt",
+    "tugrik",
+    "tugriks",
+    "rupiah",
+    "céntimos",
+    "centimos",
+    "cêntimos",
+    "piastres",
+    "millimes",
+    "копейках",
+    "копеек",
+    "копейки",
+    "центах",
+    "центов",
+    "центы",
+    "төгрөг",
 ];
 
 /// Whether methods of the model show a field divided by a hundred: `format(this.amount / 100)`.

@@ -85,7 +85,8 @@ impl<'u, 't> Scan<'u, 't> {
             let StatementKind::Assign { target, value, adds: false } = &statement.kind else {
                 continue;
             };
-            let Some(path) = target.path().filter(|_| is_empty(value)) else { continue };
+            let is_cut = |path: &String| is_empty(value) || self.is_cut_by_age(value, path);
+            let Some(path) = target.path().filter(is_cut) else { continue };
             let Some((root, leaf)) = path.rsplit_once('.') else { continue };
             let is_this = matches!(root, "this" | "self");
             // `if (!post.comments) post.comments = []` begins it.
@@ -98,6 +99,21 @@ impl<'u, 't> Scan<'u, 't> {
             }
         }
         out
+    }
+
+    /// Whether a list is what of it is not too old: `log.filter((entry) => entry.date >= since)`. Who takes out one by
+    /// its key leaves the others.
+    fn is_cut_by_age(&self, value: &Expr<'t>, path: &str) -> bool {
+        let Some(call) = value.call().filter(|call| call.method() == Some("filter")) else {
+            return false;
+        };
+        let is_itself = call.receiver().and_then(Expr::path).is_some_and(|of| of == path);
+        let kept = call.args.first().and_then(|arg| self.text.get(arg.value.at..arg.value.end));
+        let compares = |kept: &str| {
+            let kept = kept.replace("=>", "");
+            kept.contains('>') || kept.contains('<')
+        };
+        is_itself && kept.is_some_and(compares)
     }
 
     /// Whether an update sets the state of what it changes, `$set: {status: 'paid'}`, to something that its filter does

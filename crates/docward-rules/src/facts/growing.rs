@@ -79,6 +79,9 @@ pub fn is_about_few(append: &Append) -> bool {
     around.extend(path.iter().cloned());
     around.extend(append.collection.iter().flat_map(|name| of(name)));
     let is_state = has(&path, &["status", "state"]) && has(&path, &["history", "log", "change"]);
+    // Where one parcel has been.
+    let is_tracked =
+        has(&path, &["tracking"]) && has(&path, &["event", "update", "history", "log"]);
     let is_of_order = path.last().is_some_and(|last| last == "transaction")
         && has(&around, &["order", "payment", "invoice", "refund", "booking"]);
     // Where the collection is known, only its name says what the array belongs to.
@@ -100,7 +103,7 @@ pub fn is_about_few(append: &Append) -> bool {
     let is_of_many = append.collection.is_none()
         && before.is_some_and(|word| SOON_DONE.contains(&word.as_str()));
     let lives_briefly = is_told && !is_of_many && has(&owner, &SOON_DONE);
-    is_state || is_of_order || lives_briefly
+    is_state || is_tracked || is_of_order || lives_briefly
 }
 
 /// Things that have an end, after which nothing more is written down of them.

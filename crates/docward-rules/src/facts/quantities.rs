@@ -73,8 +73,12 @@ pub fn may_count(field: &DeclaredField, leaf: &str) -> bool {
     let model: Vec<String> =
         words(&field.model).iter().map(|word| meaning::singular(word)).collect();
     let has = |known: &[&str]| model.iter().any(|word| known.contains(&word.as_str()));
+    // `totalPayments` says how many as often as how much.
+    let is_total_of = before.first().is_some_and(|word| word == "total")
+        && matches!(last.as_str(), "payments" | "transactions" | "orders" | "refunds");
     (last == "amount" && is_plural)
         || is_either
+        || is_total_of
         || (is_amount && is_bare && has(&COUNTED) && !has(&MONEY))
 }
 
@@ -136,7 +140,14 @@ pub fn is_priced_each(found: &Code, field: &DeclaredField, leaf: &str) -> bool {
 /// exchange stands in it.
 pub fn is_of_market(found: &Code, field: &DeclaredField, leaf: &str) -> bool {
     // What somebody has is booked, in whatever it is.
-    let is_balance = words(leaf).last().is_some_and(|last| last == "balance");
+    let all = words(leaf);
+    let is_balance = all.last().is_some_and(|last| last == "balance");
+    // What a token or a share was worth on some day.
+    let is_of_token =
+        all.last().is_some_and(|last| last == "price") && all.iter().any(|word| word == "token");
+    if is_of_token || normalised(&field.model).contains("pricehistory") {
+        return true;
+    }
     !is_balance
         && found.fields.iter().filter(|other| other.model == field.model).any(|other| {
             let leaf = other.path.rsplit('.').next().unwrap_or(&other.path);
@@ -167,7 +178,14 @@ pub fn is_played_for(found: &Code, field: &DeclaredField, leaf: &str) -> bool {
     let is_virtual = ["virtualcash", "virtualmoney", "virtualcurrency", "virtualfund"]
         .iter()
         .any(|play| normalised(leaf).contains(play));
+    // What players buy with what they have earned by playing.
+    let is_for_players = matches!(normalised(&field.model).as_str(), "shopitem" | "storeitem")
+        && found.fields.iter().any(|other| {
+            let leaf = other.path.rsplit('.').next().unwrap_or(&other.path);
+            matches!(normalised(leaf).as_str(), "coin" | "coins" | "gems" | "xp" | "diamonds")
+        });
     is_play(leaf)
+        || is_for_players
         || is_virtual
         || is_play(&field.model)
         || (begins && beside(found, field).any(says_contest))
@@ -231,12 +249,19 @@ mod tests {
         assert_eq!(worst("StockExpense", "amount: Number", ""), Some(Warn));
         assert_eq!(worst("StockMovement", "unitPrice: Number", ""), Some(Warn));
         assert_eq!(worst("Offer", "quantityOrAmount: Number", ""), Some(Info));
+        assert_eq!(worst("Contract", "totalPayments: Number", ""), Some(Info));
     }
 
     #[test]
     fn dm_09_2_prices_of_markets_and_games() {
         assert_eq!(worst("Alert", "symbol: String, price: Number", ""), Some(Info));
         assert_eq!(worst("Tag", "label: String, price: Number", ""), Some(Warn));
+        assert_eq!(worst("Reward", "tokenPrice: Number", ""), Some(Info));
+        assert_eq!(worst("StockPriceHistory", "price: Number", ""), Some(Info));
+        let player = "source p.js\nconst mongoose = require('mongoose');\nmodule.exports = mongoose.model('Player', new mongoose.Schema({coins: Number}));\n";
+        assert_eq!(worst("ShopItem", "price: Number", player), Some(Info));
+        assert_eq!(worst("ShopItem", "price: Number", ""), Some(Warn));
+        assert_eq!(worst("OrderResponseDto", "price: Number", ""), Some(Info));
         assert_eq!(worst("Round", "bigBlind: Number, potAmount: Number", ""), Some(Info));
         assert_eq!(worst("Pot", "amount: Number", ""), Some(Info));
         assert_eq!(worst("Account", "virtualCash: Number", ""), Some(Info));
@@ -268,6 +293,8 @@ mod tests {
         assert_eq!(remark("base fare (in kobo)"), None);
         assert_eq!(remark("in pesewas"), None);
         assert_eq!(remark("in naira"), Some(Warn));
+        assert_eq!(remark("Amount in FCFA"), None);
+        assert_eq!(remark("цена (в копейках)"), None);
         let behind = "  count: Number, // cents are left out\n  amount: Number,";
         assert_eq!(worst("Fare", behind, ""), Some(Warn), "of the line before");
         let request = |text: &str| {

@@ -150,6 +150,18 @@ pub fn is_time(name: &str) -> bool {
                 || matches!(w.as_str(), "expires" | "expire" | "expiry")
                 || w == "login"
                 || w == "seen"
+                || matches!(
+                    w.as_str(),
+                    "paid"
+                        | "sent"
+                        | "sold"
+                        | "made"
+                        | "done"
+                        | "bought"
+                        | "left"
+                        | "begun"
+                        | "read"
+                )
         }),
         "time" => before.is_some_and(|w| {
             !matches!(

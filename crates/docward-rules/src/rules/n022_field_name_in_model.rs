@@ -28,7 +28,8 @@ declare_rule! {
     /// two styles (`Create_Time`). Each document within a document is judged by itself: objects of other systems
     /// come with names of their own. Where the project as a whole writes as the name does, the name is not odd, and
     /// where it has no style of its own it is information. So are names that begin with an underscore or are long.
-    /// What three or more models have, an underscore or the same odd name, is a habit of the project and told once.
+    /// What three or more models have, an underscore, the same odd name or a prefix before names of another style
+    /// (`cart_userId`, `order_itemCount`), is a habit of the project and told once.
     /// One-word names fit either style unless they begin with a capital, and so do acronyms (`URL`, `URLID`, also those that a name
     /// begins with, `SMTPHost`, `KYC_docs`), constants behind a word (`org_UUID`, `to_IN_REVIEW`) and figures (`open24_7`); names that object mappers write are left out.
     ///
@@ -192,6 +193,15 @@ fn same_names(
 
 /// What names have in common that are written out of one habit.
 fn alike(leaf: &str) -> &str {
+    // `cart_userId`: a prefix, and a name of another style behind it.
+    if let Some((prefix, rest)) = leaf.split_once('_')
+        && !prefix.is_empty()
+        && prefix.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit())
+        && !rest.contains('_')
+        && style(rest) == Style::Camel
+    {
+        return "prefix_camelCase";
+    }
     const REFERENCES: [&str; 4] = ["_id", "_ids", "_ref", "_refs"];
     REFERENCES.into_iter().find(|end| leaf.len() > end.len() && leaf.ends_with(end)).unwrap_or(leaf)
 }
@@ -321,6 +331,21 @@ fn without_code(name: &str) -> Cow<'_, str> {
     }
 }
 
+/// Whether a name is a constant of somebody: `RANKED_SOLO_5x5`.
+fn is_constant(name: &str) -> bool {
+    let chars: Vec<char> = name.chars().collect();
+    let is_figure =
+        |at: Option<usize>| at.and_then(|at| chars.get(at)).is_some_and(char::is_ascii_digit);
+    let has_times = chars
+        .iter()
+        .enumerate()
+        .any(|(at, c)| *c == 'x' && is_figure(at.checked_sub(1)) && is_figure(Some(at + 1)));
+    has_times
+        && chars
+            .iter()
+            .all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || matches!(c, '_' | 'x'))
+}
+
 /// Whether a name begins with an acronym or a proper name in capitals, which camelCase has no way of its own for:
 /// `SMTPHost`.
 fn begins_with_acronym(name: &str) -> bool {
@@ -355,6 +380,9 @@ fn oddity(
     let bare = name.trim_start_matches('_');
     if bare.len() < name.len() && !bare.is_empty() {
         return Some(Fault::Underscore);
+    }
+    if is_constant(name) {
+        return None;
     }
     let written = style(&without_figures(&without_code(name)));
     if written == Style::Mixed {
@@ -407,6 +435,21 @@ mod tests {
     }
 
     #[test]
+    fn dm_04_1_a_prefix_before_every_name_is_one_habit() {
+        let models = |count: usize| {
+            let all = (0..count).map(|n| {
+                format!("source m{n}.js\nconst mongoose = require('mongoose');\nmodule.exports = mongoose.model('M{n}', new mongoose.Schema({{userName: String, orderItems: [String], payTime: Date, m{n}_userId: String}}));\n")
+            });
+            check("N022", &all.collect::<String>())
+        };
+        assert_eq!(models(2).len(), 2);
+        let found = models(4);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].severity, docward_model::Severity::Info);
+        assert!(found[0].what.starts_with("4 models"), "{found:?}");
+    }
+
+    #[test]
     fn dm_04_1_codes_at_the_end_are_no_style() {
         let found = |name: &str| {
             let text = format!(
@@ -417,6 +460,7 @@ mod tests {
         assert_eq!([found("org_UUID"), found("score_E1"), found("Create_Time")], [0, 0, 1]);
         assert_eq!([found("to_IN_REVIEW"), found("URLID"), found("Create_TIME")], [0, 0, 1]);
         assert_eq!([found("CUSTOMER"), found("TOTAL_SUM")], [1, 1]);
+        assert_eq!([found("TEAM_SOLO_5x5"), found("TEAM_SOLO_xy")], [0, 1]);
     }
 
     fn mongoose(fields: &str) -> Vec<String> {

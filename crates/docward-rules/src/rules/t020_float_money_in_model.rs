@@ -89,7 +89,8 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     for fields in copies.values() {
         // The model itself rather than its copy in a script.
         let first = fields.iter().min_by_key(|(field, _)| {
-            (is_of_script(field), !is_of_models(field), &field.place.location)
+            let is_aside = is_of_script(field) || is_of_documentation(field);
+            (is_aside, !is_of_models(field), &field.place.location)
         });
         let Some((field, leaf)) = first else { continue };
         let is_doubtful = fields.iter().all(|(field, _)| field.only_read)
@@ -182,6 +183,7 @@ fn may_be_meant(found: &Code, field: &DeclaredField, leaf: &str) -> bool {
         || quantities::is_of_market(found, field, leaf)
         || quantities::is_played_for(found, field, leaf)
         || quantities::is_said_of_somebody(leaf)
+        || is_answer(field)
         || may_be_share(found, field, leaf)
         || is_market
         || is_forecast
@@ -203,6 +205,13 @@ fn is_charged_beside(found: &Code, field: &DeclaredField) -> bool {
     };
     let mut fields = found.fields.iter().filter(|other| other.model == field.model);
     fields.any(|other| other.types.contains(&BsonType::Double) && charged(other))
+}
+
+/// Whether a type is named after what is answered or shown, which is worked out and not stored.
+fn is_answer(field: &DeclaredField) -> bool {
+    let all = words(&field.model);
+    let mut last = all.iter().rev().filter(|word| !matches!(word.as_str(), "dto" | "model"));
+    last.next().is_some_and(|word| matches!(word.as_str(), "response" | "view"))
 }
 
 /// Whether an amount is one that people aim at or stay below: nothing is booked with it.
@@ -285,6 +294,14 @@ fn is_of_script(field: &DeclaredField) -> bool {
     let mut folders = field.place.location.file.rsplit('/').skip(1);
     folders.any(|folder| {
         matches!(folder, "scripts" | "script" | "seed" | "seeds" | "seeders" | "migrations")
+    })
+}
+
+/// Whether a file is part of what is written about the project.
+fn is_of_documentation(field: &DeclaredField) -> bool {
+    let mut folders = field.place.location.file.rsplit('/').skip(1);
+    folders.any(|folder| {
+        matches!(folder.to_ascii_lowercase().as_str(), "doc" | "docs" | "documentation")
     })
 }
 

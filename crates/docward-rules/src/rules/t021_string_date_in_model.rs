@@ -29,8 +29,8 @@ declare_rule! {
     /// (`experience[].startDate`), and in structs of Go that documents are only read into.
     /// Lengths of time are no points in time, nor are times of day: those that a comment, a default or a pattern
     /// shows (`"09:00"`, `HH:mm`), days that a comment or a pattern shows (`YYYY-MM-DD`, `MM-DD`, `2024-03-01`, `/^\d{4}-\d{2}-\d{2}$/`; a comment
-    /// above the field, its marks or the type of the model counts as one behind it), and those of shops that open and close
-    /// (`openAt` and `closeAt`). What is shown of one end of a span counts for the other (`startDate` and `endDate`). A
+    /// above the field, its marks or the type of the model counts as one behind it), those of shops that open and close
+    /// (`openAt` and `closeAt`), and months (`MM/YY`, what expires beside `cvv` or `cardNumber`). What is shown of one end of a span counts for the other (`startDate` and `endDate`). A
     /// `birthdate` among the other claims of OpenID Connect is text by that standard, and information. The fields of a
     /// model are one finding.
     ///
@@ -68,7 +68,7 @@ declare_rule! {
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let mut weighed = Vec::new();
     for (field, leaf) in code::fields(evidence, is_time) {
-        if is_of_opening(evidence, field, leaf) {
+        if is_of_opening(evidence, field, leaf) || is_of_card(evidence, field, leaf) {
             continue;
         }
         let may_be_meant = field.only_read
@@ -109,6 +109,18 @@ fn draft(evidence: &Evidence, fields: &[&DeclaredField]) -> Draft {
         "text sorts and compares only while everybody writes one form; date operators and TTL indexes do not work on it",
         "declare a date, and convert what is stored with $toDate",
     )
+}
+
+/// Whether a text is the month until which a card is good, as it is printed on it: `expiryDate` beside `cvv`.
+fn is_of_card(evidence: &Evidence, field: &DeclaredField, leaf: &str) -> bool {
+    let name = names::normalised(leaf);
+    (name.contains("expir") || name.contains("validthru"))
+        && beside(evidence, field, leaf).any(|other| {
+            matches!(
+                names::normalised(other).as_str(),
+                "cvv" | "cvc" | "cardnumber" | "cardno" | "cardholder" | "cardholdername"
+            )
+        })
 }
 
 /// Whether a `birthdate` is a claim of OpenID Connect, which is text by that standard: other claims stand beside it.

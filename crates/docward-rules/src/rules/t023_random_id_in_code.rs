@@ -1,5 +1,7 @@
 //! DM-10.3: random ids.
 
+use std::collections::BTreeSet;
+
 use docward_model::{Evidence, Severity, code::DeclaredField};
 
 use crate::{
@@ -16,7 +18,7 @@ declare_rule! {
     /// document is no key of a collection, what migrations, other scripts and programs that end by themselves make once
     /// does no harm, what is only sent as an answer is not stored, and an id with a length of its own (`nanoid(7)`) is made to be read and typed. It is information
     /// in a collection that others look something up in and that stays small (`brand`, `category`, `country`). Three
-    /// or more models with random keys are a habit of the project and told once.
+    /// or more models or collections with random keys are a habit of the project and told once.
     ///
     /// ## Why it matters
     /// New keys land all over the index: pages split, more of the index must be in memory, and writes slow down
@@ -61,15 +63,15 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         let fields = found.fields.iter().filter(|field| field.path == "_id");
         fields.filter_map(|field| Some((field, field.made_by.as_deref()?)))
     };
-    let growing: Vec<&DeclaredField> = random()
-        .map(|(field, _)| field)
-        .filter(|f| !f.model.is_empty() && !stays_small(f))
-        .collect();
-    let told_for_all = growing.first().filter(|_| growing.len() >= HABIT);
+    let growing: Vec<&DeclaredField> =
+        random().map(|(field, _)| field).filter(|f| !stays_small(f)).collect();
+    // A collection that several places insert into is one.
+    let kinds: BTreeSet<(&str, Option<&str>, &str)> = growing.iter().map(|f| kind(f)).collect();
+    let told_for_all = growing.first().filter(|_| kinds.len() >= HABIT);
     for (field, made_by) in random() {
-        let others = match told_for_all.filter(|_| !field.model.is_empty()) {
+        let others = match told_for_all {
             Some(first) if std::ptr::eq(*first, field) => {
-                format!(", and so are those of {} more models", growing.len() - 1)
+                format!(", and so are those of {} more", kinds.len() - 1)
             }
             Some(_) => continue,
             None => String::new(),
@@ -87,6 +89,13 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         );
         cx.report(draft.severity(severity));
     }
+}
+
+/// What a key belongs to: a model, a collection, or what a file is about.
+fn kind(field: &DeclaredField) -> (&str, Option<&str>, &str) {
+    let is_named = !field.model.is_empty() || field.collection.is_some();
+    let file = if is_named { "" } else { field.place.location.file.as_str() };
+    (&field.model, field.collection.as_deref(), file)
 }
 
 /// Whether a model or collection is one of those that others look something up in, by its name: a few hundred documents

@@ -4,12 +4,15 @@
 //! the other. A few documents of each collection are kept as they come, and the `_id`s they may name are asked
 //! for in the collections that were not read whole: by index, some hundred documents at most for each pair.
 
-use std::{collections::BTreeMap, rc::Rc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    rc::Rc,
+};
 
 use docward_model::FieldPath;
 use docward_profile::{Links, Lookup, MANY, Profiler};
 use mongodb::{
-    bson::{Bson, RawBsonRef, RawDocument, RawDocumentBuf, oid::ObjectId},
+    bson::{Bson, RawBsonRef, RawDocument, RawDocumentBuf, Uuid, oid::ObjectId},
     error::Error,
 };
 
@@ -19,7 +22,7 @@ use super::{
     catalogue::Listed,
     documents::GLANCE,
     session::Asked,
-    trouble::{LiveTrouble, words},
+    trouble::{LiveTrouble, is_gone, is_passing, words},
 };
 use crate::{engine::Slot, trouble::Trouble};
 
@@ -40,6 +43,8 @@ const LARGE: usize = 64 * 1024;
 const SMALL_FIELD: usize = 1024;
 /// Questions that are handed to the driver together.
 const TOGETHER: usize = 32;
+/// Collections that do not answer, after which nobody is asked any more.
+const LOST: usize = 2;
 /// Questions to one deployment.
 const QUESTIONS: usize = 5_000;
 
@@ -131,6 +136,7 @@ impl Reader<'_, '_, '_> {
             .collect();
         let pairs = pairs(collections, &targets, &kept, &links);
         let mut questions = 0;
+        let mut failed: BTreeSet<Slot> = BTreeSet::new();
         // Most fields refer to none of the collections that are asked: the first question tells, and many of
         // them are on their way together.
         for some in pairs.chunks(TOGETHER) {
@@ -139,8 +145,23 @@ impl Reader<'_, '_, '_> {
             questions += first.len();
             let Some(answers) = self.ask(deployment, first, questions) else { return };
             for (pair, answer) in some.iter().zip(answers) {
-                let found = self.whole(deployment, pair, answer, &mut questions);
-                let Some(found) = found else { return };
+                // A collection that does not answer is told once.
+                if failed.contains(&pair.to.slot) {
+                    continue;
+                }
+                let found = match self.whole(deployment, pair, answer, &mut questions) {
+                    Some(Ok(found)) => found,
+                    Some(Err(error)) => {
+                        self.not_looked_up(deployment, pair, &error);
+                        // Who has lost the server need not ask for the others.
+                        if is_passing(&error) && !is_gone(&error) && failed.len() >= LOST {
+                            return;
+                        }
+                        failed.insert(pair.to.slot);
+                        continue;
+                    }
+                    None => return,
+                };
                 // What nothing was found of is no reference, or one of which everything is gone.
                 if !found.is_empty() {
                     self.table.lookups.push(pair.lookup(&kept, &links, &found));
@@ -157,30 +178,33 @@ impl Reader<'_, '_, '_> {
         pair: &Pair<'_>,
         first: Answer,
         questions: &mut usize,
-    ) -> Option<Vec<RawDocumentBuf>> {
+    ) -> Option<Answer> {
         let mut found = Vec::new();
         let mut rest = pair.chunks().skip(1);
         let mut answer = first;
         loop {
             match answer {
                 // The first few tell whether the field refers to this collection at all.
-                Ok(documents) if documents.is_empty() && found.is_empty() => return Some(found),
-                Ok(documents) => found.extend(documents),
-                Err(error) => {
-                    let trouble = LiveTrouble::Failed {
-                        what: format!("looking up what others refer to in {}", pair.to.namespace),
-                        why: words(&error),
-                        rest: "references to it may be missing",
-                    };
-                    self.troubles.add_for(&*deployment.session.name, &Trouble::Live(trouble));
-                    return Some(Vec::new());
+                Ok(documents) if documents.is_empty() && found.is_empty() => {
+                    return Some(Ok(found));
                 }
+                Ok(documents) => found.extend(documents),
+                Err(error) => return Some(Err(error)),
             }
-            let Some(ids) = rest.next() else { return Some(found) };
+            let Some(ids) = rest.next() else { return Some(Ok(found)) };
             *questions += 1;
             let answers = self.ask(deployment, vec![pair.asked(ids)], *questions)?;
             answer = answers.into_iter().next()?;
         }
+    }
+
+    fn not_looked_up(&mut self, deployment: &Deployment, pair: &Pair<'_>, error: &Error) {
+        let trouble = LiveTrouble::Failed {
+            what: format!("looking up what others refer to in {}", pair.to.namespace),
+            why: words(error),
+            rest: "references to it may be missing",
+        };
+        self.troubles.add_for(&*deployment.session.name, &Trouble::Live(trouble));
     }
 
     /// Asks for documents by their ids; `None` when nothing more may be asked.
@@ -277,9 +301,15 @@ fn pairs<'a>(
 ) -> Vec<Pair<'a>> {
     let mut known: BTreeMap<(Slot, &FieldPath), Rc<Values>> = BTreeMap::new();
     let mut pairs = Vec::new();
-    let passes: &[bool] = if collections.len() > MANY { &[true] } else { &[true, false] };
-    for &named in passes {
+    let mut databases: BTreeMap<&str, usize> = BTreeMap::new();
+    for listed in collections {
+        *databases.entry(&listed.namespace.database).or_default() += 1;
+    }
+    for named in [true, false] {
         for from in collections {
+            if !named && databases[from.namespace.database.as_str()] > MANY {
+                continue;
+            }
             let (Some(some), Some(referring)) =
                 (kept.collections.get(&from.slot), links.get(&from.slot))
             else {
@@ -341,14 +371,25 @@ fn links_of<'a>(documents: impl Iterator<Item = &'a [u8]>) -> Links {
     profiler.finish().links
 }
 
-/// The id in its other form: hexadecimal text of an ObjectId, and an ObjectId written as text.
+/// The id in its other form: an ObjectId, a UUID or a whole number written as text, and the text of one.
 fn spelled(id: &Bson) -> Option<Bson> {
     match id {
         Bson::ObjectId(id) => Some(Bson::String(id.to_hex())),
-        Bson::String(text) => ObjectId::parse_str(text).ok().map(Bson::ObjectId),
+        Bson::Int32(number) => Some(Bson::String(number.to_string())),
+        Bson::Int64(number) => Some(Bson::String(number.to_string())),
+        Bson::Binary(binary) => binary.to_uuid().ok().map(|uuid| Bson::String(uuid.to_string())),
+        Bson::String(text) => {
+            let number = || text.parse().ok().filter(|n: &i64| n.to_string() == *text);
+            let uuid = || Uuid::parse_str(text).ok().filter(|_| text.len() == UUID_TEXT);
+            let id = ObjectId::parse_str(text).ok().map(Bson::ObjectId);
+            id.or_else(|| number().map(Bson::Int64)).or_else(|| uuid().map(Bson::from))
+        }
         _ => None,
     }
 }
+
+/// Characters of a UUID with its dashes.
+const UUID_TEXT: usize = 36;
 
 /// Different values that the first documents hold at a path, in arrays as well, and how many documents these are:
 /// every value of theirs is looked up, and not more than a few hundred.
@@ -432,6 +473,22 @@ mod tests {
         kept.offer(Slot(1), &of_bytes(4 * 1024 * 1024));
         let ids = serialize_to_vec(&doc! { "_id": 7, "owner": 9 }).unwrap();
         assert_eq!(kept.collections[&Slot(1)].documents, [ids], "what it refers to, not its text");
+    }
+
+    #[test]
+    fn dm_09_6_ids_have_another_form() {
+        let uuid = Uuid::from_bytes([7; 16]);
+        let id = ObjectId::from_bytes([7; 12]);
+        for (stored, text) in [
+            (Bson::Int64(42), "42".to_owned()),
+            (Bson::ObjectId(id), id.to_hex()),
+            (Bson::from(uuid), uuid.to_string()),
+        ] {
+            assert_eq!(spelled(&stored), Some(Bson::String(text.clone())));
+            assert_eq!(spelled(&Bson::String(text)), Some(stored));
+        }
+        assert_eq!(spelled(&Bson::String("007".into())), None, "another key");
+        assert_eq!(spelled(&Bson::Double(1.5)), None);
     }
 
     #[test]
