@@ -4,7 +4,8 @@
 //! ObjectId, a UUID or an integer hashes like that value with [`SPELLED`] mixed in: a reference kept
 //! as text can then be matched with the ids it means.
 
-/// Mixed into the hash of text that spells another type's value.
+/// Mixed into the hash of text that spells another type's value. Samples keep the smallest hashes, so the upper half
+/// stays as it is: a text is in a sample when the value it spells is.
 pub(crate) const SPELLED: u64 = 0x7f4a_7c15;
 
 const K0: u64 = 0xa076_1d64_78bd_642f;

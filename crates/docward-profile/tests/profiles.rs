@@ -250,6 +250,21 @@ fn pt_poly_1_the_field_that_predicts_the_shape_is_found() {
     assert_eq!(discriminator.accuracy, 1.0);
 }
 
+/// Of very many ids a sample by hash is kept: text that spells one has to be in it when the id is.
+#[test]
+fn pt_ref_1_dm_09_6_ids_written_as_text_are_found_among_very_many() {
+    let users: Vec<_> = (0..200_000i32).map(|i| doc! { "_id": i }).collect();
+    let orders: Vec<_> =
+        (0..5_000i32).map(|i| doc! { "_id": i, "userId": (i * 40).to_string() }).collect();
+    let collections = vec![
+        (Namespace::new("db", "users"), profiled(&users).links),
+        (Namespace::new("db", "orders"), profiled(&orders).links),
+    ];
+    let (references, _) = relate(&collections, &[]);
+    let order = references.iter().find(|r| r.from.collection == "orders").expect("a reference");
+    assert!(order.needs_conversion && order.contained > 0.99, "{order:?}");
+}
+
 #[test]
 fn pt_ref_1_references_and_copies_are_found_across_collections() {
     let oid = |i: u32| {
