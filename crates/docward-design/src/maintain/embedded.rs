@@ -4,7 +4,7 @@ use bson::{Bson, Document, doc};
 use docward_model::{BsonType, EntityField, Relationship, shell::quote};
 
 use super::owned::at;
-use super::summary::Summary;
+use super::summary::{Summary, nothing};
 use super::{Place, Plans, factory, unless_matched};
 use crate::collection::{CollectionPlan, Purpose};
 use crate::js::{self, SPREAD, given, member_of};
@@ -27,13 +27,24 @@ pub(super) struct Inside<'m> {
 }
 
 impl Inside<'_> {
-    /// What is appended: what the function is given, with an id where elements have one.
+    /// What is appended: what the function is given, with an id where elements have one, and with the counts and
+    /// sums that begin with nothing.
     pub(super) fn pushed(&self) -> Bson {
-        if self.addressed {
-            doc! { SPREAD: given(&self.element), "_id": given("_id") }.into()
-        } else {
-            given(&self.element)
+        let mut pushed = doc! { SPREAD: given(&self.element) };
+        for kept in self.field.fields.iter().filter(|field| field.required) {
+            if matches!(kept.origin, Origin::Computed(_)) {
+                let zero = js::value(&nothing(kept.kind), 0);
+                let value = format!("{} ?? {zero}", member_of(&self.element, &kept.name));
+                pushed.insert(&kept.name, given(value));
+            }
         }
+        if pushed.len() == 1 && !self.addressed {
+            return given(&self.element);
+        }
+        if self.addressed {
+            pushed.insert("_id", given("_id"));
+        }
+        pushed.into()
     }
 
     /// Makes the id of an element.

@@ -13,6 +13,12 @@ use crate::plan::Decision;
 use crate::statement::{Job, Method, Script, Statement, Step};
 
 impl<'m> Plans<'m> {
+    /// Whether every document of an entity has a field, if only as null.
+    pub(super) fn must_have(&self, entity: &str, field: &str) -> bool {
+        let entity = self.layout.model.entity(entity);
+        entity.and_then(|entity| entity.field(field)).is_some_and(|field| field.required)
+    }
+
     pub(super) fn owned(
         &self,
         relationship: &'m Relationship,
@@ -457,9 +463,13 @@ impl<'m> Plans<'m> {
             lines.push("let all = [];".to_owned());
             lines.push(format!("await together(Array.from({{ length: 20 }}, async (_, i) => {add}(at, {root_id}, one(100 + i))));"));
             for sum in summary.sums.iter().filter(|sum| sum.having.is_some()) {
+                let field = member_of("without", sum.field);
+                let lacks = match self.must_have(&relationship.child, sum.field) {
+                    true => format!("{field} = null"),
+                    false => format!("delete {field}"),
+                };
                 lines.push(format!(
-                    "{{\n  const without = one(200);\n  delete {};\n  {add}(at, {root_id}, without);\n}}",
-                    member_of("without", sum.field)
+                    "{{\n  const without = one(200);\n  {lacks};\n  {add}(at, {root_id}, without);\n}}"
                 ));
             }
             let refresh = [format!("all = {all};"), again.clone()];

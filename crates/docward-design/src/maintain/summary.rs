@@ -71,8 +71,7 @@ impl<'m> Plans<'m> {
                         let made = self.layout.sum(relationship, field);
                         let child = self.layout.model.entity(&relationship.child);
                         let kind = child.and_then(|child| child.field(field)).map(|f| f.kind);
-                        let exact = (kind == Some(BsonType::Decimal)).then(|| "0".parse().ok());
-                        let zero = exact.flatten().map_or(Bson::Int32(0), Bson::Decimal128);
+                        let zero = nothing(kind.unwrap_or(BsonType::Long));
                         found.sums.push(Sum {
                             field,
                             sum: format!("{path}{}", made.sum),
@@ -97,6 +96,12 @@ impl<'m> Plans<'m> {
 /// Whether an expression has a value.
 pub(super) fn is_given(value: impl Into<Bson>) -> Document {
     doc! { "$ne": [{ "$ifNull": [value.into(), Bson::Null] }, Bson::Null] }
+}
+
+/// The sum of nothing.
+pub(super) fn nothing(kind: BsonType) -> Bson {
+    let exact = (kind == BsonType::Decimal).then(|| "0".parse().ok());
+    exact.flatten().map_or(Bson::Int32(0), Bson::Decimal128)
 }
 
 /// A figure of a parent that may not have it yet.

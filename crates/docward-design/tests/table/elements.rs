@@ -42,6 +42,29 @@ fn pt_computed_1_ck_11_counts_and_sums_are_kept_in_elements_of_a_list() {
 }
 
 #[test]
+fn pt_computed_1_what_elements_keep_begins_with_nothing() {
+    let text = job(&elements(), "addOption").shell();
+    for kept in ["option.voteCount ?? 0", "option.weightSum ?? ", "option.weightGivenCount ?? 0"] {
+        assert!(text.contains(kept), "{kept} in {text}");
+    }
+}
+
+#[test]
+fn pt_computed_2_dm_09_6_a_check_sends_null_where_a_field_must_be_there() {
+    let text = |amount: &str| {
+        let model = format!(
+            "name: shop\nentities:\n  shop: {{count: 1k, lifecycle: {{growth: 9/year, kept: forever}}, fields: {{name: {{type: string, bytes: 9}}}}}}\n  sale: {{count: 9M, lifecycle: {{growth: 1M/year, kept: forever}}, fields: {{amount: {{type: decimal, {amount}}}}}}}\nrelationships:\n  shop.sales: {{child: sale, children: {{p50: 900, p99: 9k, max: 90k}}, growth: endless}}\nreads:\n  shop: {{from: shop, where: [_id], count: [shop.sales], sum: {{shop.sales: amount}}, rate: 900/s}}\n  sale: {{from: sale, where: [_id], rate: 1/s}}\nwrites:\n  open: {{insert: shop, rate: 1/h}}\n  sell: {{insert: sale, rate: 1/s}}\n"
+        );
+        let case = of(&model);
+        let all = scripts(&case.model, &case.design, ProfileName::Neutral);
+        all.into_iter().flat_map(|script| script.check).collect::<String>()
+    };
+    let null = text("nullable: true");
+    assert!(null.contains("without.amount = null") && !null.contains("delete without"), "{null}");
+    assert!(text("required: false").contains("delete without.amount"));
+}
+
+#[test]
 fn pt_computed_1_what_else_a_list_would_keep_is_said_to_be_read() {
     let text = include_str!("../models/elements.yaml").replace(
         "count: [option.votes], sum: {option.votes: weight}, rate: 5000/s",
