@@ -117,7 +117,10 @@ pub fn read_source(request: &SourceRequest, stop: &(dyn Fn() -> bool + Sync)) ->
     // A file of which there are copies, as of a folder that somebody put aside, is read once.
     let mut copies = BTreeSet::new();
     for mut equal in same.into_values().filter(|equal| equal.len() > 1) {
-        equal.sort_by_key(|at| (is_put_aside(&files[*at].name), *at));
+        equal.sort_by_key(|at| {
+            let within = seen.code.within_project(&files[*at].name);
+            (scan::stands_aside(&within), *at)
+        });
         copies.extend(equal.into_iter().skip(1));
     }
     // Files that never say `mongo` but use a model that another file declares.
@@ -177,15 +180,6 @@ fn look(file: &File) -> Result<Looked, String> {
 
 /// Bytes of a file from which an equal one is a copy: small ones are alike by nature.
 const COPIED: usize = 512;
-
-/// Whether a file lies where somebody put it aside, so that its equal is the one in use.
-fn is_put_aside(file: &str) -> bool {
-    const ASIDE: [&str; 9] =
-        ["temp", "tmp", "backup", "bak", "old", "copy", "archive", "docs", "documentation"];
-    file.to_ascii_lowercase()
-        .split('/')
-        .any(|folder| folder.split(['_', '-', '.', ' ']).any(|word| ASIDE.contains(&word)))
-}
 
 fn read(file: &File) -> Result<Vec<u8>, String> {
     match std::fs::metadata(&file.path) {
@@ -304,11 +298,10 @@ fn list(request: &SourceRequest, seen: &mut SourceSeen) -> Vec<File> {
         // What git tracks is published, whatever an ignore file says of it: a `.env` that was committed before
         // somebody thought of that. Where no git says, a `.env` in the tree counts as one.
         let whole = path.canonicalize().ok().filter(|whole| whole.is_dir());
-        let is_git = whole.as_ref().is_some_and(|whole| is_in_git(whole));
-        let tracked = match &whole {
-            Some(whole) if is_git => tracked_though_ignored(whole),
-            _ => BTreeSet::new(),
-        };
+        let tracked = whole.as_ref().filter(|whole| is_in_git(whole));
+        let tracked = tracked.and_then(|whole| tracked_though_ignored(whole));
+        let is_git = tracked.is_some();
+        let tracked = tracked.unwrap_or_default();
         let walks_again = !tracked.is_empty() || (whole.is_some() && !is_git);
         let again = walks_again.then(|| walk(path, false)).into_iter().flatten();
         let again = again.filter(|entry| {
@@ -364,20 +357,16 @@ fn is_in_git(folder: &Path) -> bool {
 }
 
 /// Files that git tracks although an ignore file names them; whole paths. None where git does not say.
-fn tracked_though_ignored(folder: &Path) -> BTreeSet<PathBuf> {
+fn tracked_though_ignored(folder: &Path) -> Option<BTreeSet<PathBuf>> {
     let output = Command::new("git")
         .arg("-C")
         .arg(folder)
         .args(["ls-files", "-z", "--cached", "--ignored", "--exclude-standard"])
         .output();
-    let Some(output) = output.ok().filter(|output| output.status.success()) else {
-        return BTreeSet::new();
-    };
-    String::from_utf8_lossy(&output.stdout)
-        .split('\0')
-        .filter(|name| !name.is_empty())
-        .filter_map(|name| folder.join(name).canonicalize().ok())
-        .collect()
+    let output = output.ok().filter(|output| output.status.success())?;
+    let listed = String::from_utf8_lossy(&output.stdout);
+    let names = listed.split('\0').filter(|name| !name.is_empty());
+    Some(names.filter_map(|name| folder.join(name).canonicalize().ok()).collect())
 }
 
 fn add(

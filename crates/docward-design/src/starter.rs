@@ -347,7 +347,7 @@ fn relations<'e>(
             found.push(relation);
         }
     };
-    for reference in evidence.references.iter().filter(|r| r.contained >= 0.9) {
+    for reference in evidence.references.iter().filter(|r| r.agreement() >= 0.9) {
         if let Some(relation) = referenced(evidence, reference, names) {
             push(relation, &mut found);
         }

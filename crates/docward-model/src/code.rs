@@ -1,5 +1,7 @@
 //! What source code says about MongoDB. Clients are [`crate::ClientUri`]s of the evidence; here is the rest.
 
+use std::collections::BTreeSet;
+
 use crate::{BsonType, Location};
 
 /// What was found in source code and settings.
@@ -8,7 +10,7 @@ pub struct Code {
     /// Files that were looked at.
     pub files: u64,
     /// The same by name, within the project.
-    pub paths: std::collections::BTreeSet<String>,
+    pub paths: BTreeSet<String>,
     /// Files that have to do with MongoDB and were read whole.
     pub read: u64,
     /// How paths begin in reports, and how they begin within the project: fingerprints are the same wherever the
@@ -50,9 +52,10 @@ pub struct Code {
     pub serving: Vec<Serving>,
     /// Settings that make a replica set of one member.
     pub single_sets: u64,
-    /// Days by which, and another field, code finds one document; with the collection or model, which is empty when it
-    /// is not known.
-    pub day_keys: std::collections::BTreeSet<(String, String)>,
+    /// Days by which, and another field, code finds one document; with the collection or model.
+    pub day_keys: BTreeSet<(String, String)>,
+    /// Fields that are given the present time, to the second, as text, by the last part of their path.
+    pub stamped: BTreeSet<String>,
 }
 
 /// Where a statement stands, and what that says about its weight.
@@ -147,6 +150,8 @@ pub struct DeclaredField {
     pub path: String,
     /// The types it is stored with.
     pub types: Vec<BsonType>,
+    /// What its values are by what stands around the declaration, where its type says less.
+    pub meant: Option<Meant>,
     /// Values it is limited to, as text.
     pub allowed: Vec<String>,
     /// What a new value is made by, when that matters: `uuid4`.
@@ -157,8 +162,15 @@ pub struct DeclaredField {
     pub max_items: Option<u64>,
     /// Whether documents are only read into it, as far as code shows: what is stored may be another system's.
     pub only_read: bool,
-    /// Whether a unique index has it together with other fields.
-    pub in_key: bool,
+}
+
+/// What values are, whatever type holds them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Meant {
+    /// Whole numbers: cents, or a currency without minor units.
+    Whole,
+    /// Text that is no point in time: a day, a time of day, a length of time.
+    NoMoment,
 }
 
 /// What kind of secret it is.
@@ -374,8 +386,22 @@ pub enum WholeUnits {
         /// The field, by the last part of its path.
         name: String,
     },
+    /// A field of this name is handed to a payment provider that counts in the smallest unit, as it is.
+    Charged {
+        /// The field, by the last part of its path.
+        name: String,
+    },
+    /// A description of a request says so of a field; what the same module stores under that name counts the same.
+    Described {
+        /// The folder of the module, with the slash at the end.
+        folder: String,
+        /// The field.
+        name: String,
+    },
     /// A field of this name is given how many of something there are: `tagsAmount = tags.length`.
     Count {
+        /// The collection, when it can be told.
+        of: Option<String>,
         /// The field, by the last part of its path.
         name: String,
     },
@@ -432,6 +458,7 @@ impl Code {
             serving,
             single_sets,
             day_keys,
+            stamped,
         } = other;
         self.files += files;
         self.paths.extend(paths);
@@ -456,5 +483,6 @@ impl Code {
         self.serving.extend(serving);
         self.single_sets += single_sets;
         self.day_keys.extend(day_keys);
+        self.stamped.extend(stamped);
     }
 }

@@ -309,6 +309,10 @@ pub struct Reference {
     pub to_path: FieldPath,
     /// Share of the distinct values that exist there, 0..=1.
     pub contained: f64,
+    /// Share of the references that exist there, however many have the same value, 0..=1; the share of the
+    /// distinct values where only that is known.
+    #[serde(default)]
+    pub references_contained: f64,
     /// Distinct values the share was measured on.
     pub checked_values: u64,
     /// Type of the reference.
@@ -329,6 +333,12 @@ pub struct Reference {
 }
 
 impl Reference {
+    /// How sure it is that the field refers there: many may refer to few, and a few to what is gone, each of
+    /// them to something else.
+    pub fn agreement(&self) -> f64 {
+        self.contained.max(self.references_contained)
+    }
+
     /// Whether it refers to `_id`.
     pub fn is_by_id(&self) -> bool {
         self.to_path.as_str() == "_id"

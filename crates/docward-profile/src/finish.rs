@@ -1,6 +1,6 @@
 //! From running statistics to the [`Profile`] that rules read.
 
-use std::collections::BTreeMap;
+use std::{cmp::Reverse, collections::BTreeMap};
 
 use docward_bson::value::hex;
 use docward_model::{
@@ -290,7 +290,7 @@ impl Finisher {
                     .iter()
                     .any(|(k, _)| !matches!(k, BsonType::Object | BsonType::Array))
             })
-            .max_by_key(|f| (f.depth, std::cmp::Reverse(f.path.as_str().len())))
+            .max_by_key(|f| (f.depth, Reverse(f.path.as_str().len())))
             .map(|f| f.path.clone());
         let max_depth = p.depths.iter().rposition(|&n| n > 0).unwrap_or(0) as u32;
         let max_depth = fields
@@ -464,8 +464,8 @@ impl Finisher {
                     uuid_v4: blobs.uuid_v4,
                     uuid_v7: blobs.uuid_v7,
                 };
-                blob.kinds.sort_by_key(|&(k, n)| (std::cmp::Reverse(n), k));
-                blob.subtypes.sort_by_key(|&(k, n)| (std::cmp::Reverse(n), k));
+                blob.kinds.sort_by_key(|&(k, n)| (Reverse(n), k));
+                blob.subtypes.sort_by_key(|&(k, n)| (Reverse(n), k));
                 Box::new(blob)
             }),
             dynamic: dynamic(node).map(Box::new),
@@ -720,6 +720,9 @@ impl Finisher {
                 continue;
             }
             let holders = holding_documents(profile, field);
+            // What comes most often first: the first few tell whether it is a reference at all.
+            let mut values = sketch.entries();
+            values.sort_by_key(|&(hash, count)| (Reverse(count), hash));
             refs.push(RefField {
                 path: field.path.clone(),
                 kind,
@@ -727,7 +730,7 @@ impl Finisher {
                 holders,
                 distinct: field.distinct.values,
                 top_share: (field.distinct.top_share - field.distinct.top_share_error).max(0.0),
-                values: sketch.entries(),
+                values,
                 beside: self
                     .profiler
                     .joins

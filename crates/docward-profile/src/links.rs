@@ -87,7 +87,7 @@ pub(crate) struct RefField {
     pub(crate) distinct: f64,
     /// Lower bound of the share of the most frequent value.
     pub(crate) top_share: f64,
-    /// Sampled distinct values and how often they came.
+    /// Sampled distinct values and how often they came, the most frequent ones first.
     pub(crate) values: Vec<(u64, u32)>,
     /// Sampled values with what stands beside them, by its place among [`Links::paths`].
     pub(crate) beside: Vec<(u64, Vec<(u32, u64)>)>,
@@ -315,10 +315,16 @@ fn candidate(
     // Some of them may be written the other way: they are there all the same.
     let (found, tested) = if needs_conversion { spelled } else { either(field, target, plain) };
     let contained = part((found, tested));
-    if contained < 0.5 || found < 2 {
+    // Few values that many refer to are no chance among values that are unique.
+    let references_contained = match is_unique_kind(field.kind) {
+        true => references_share(field, target).max(contained),
+        false => contained,
+    };
+    let agreement = contained.max(references_contained);
+    if agreement < 0.5 || found < 2 {
         return None;
     }
-    let score = contained + if named { 1.0 } else { 0.0 } + if from == to { -0.25 } else { 0.0 };
+    let score = agreement + if named { 1.0 } else { 0.0 } + if from == to { -0.25 } else { 0.0 };
     Some((
         score,
         Reference {
@@ -327,6 +333,7 @@ fn candidate(
             to: to.clone(),
             to_path: FieldPath::new("_id"),
             contained,
+            references_contained,
             checked_values: tested,
             from_type: field.kind,
             to_type,
@@ -376,6 +383,7 @@ fn by_key(
                 to: to.clone(),
                 to_path: key.path.clone(),
                 contained,
+                references_contained: contained,
                 checked_values: tested,
                 from_type: field.kind,
                 to_type: key.kind,
@@ -410,6 +418,20 @@ fn share(field: &RefField, target: &Links, mark: u64) -> (u64, u64) {
     }
     let answers = field.values.iter().filter_map(known);
     answers.fold((0, 0), |(found, tested), is_id| (found + u64::from(is_id), tested + 1))
+}
+
+/// The share of the references, not of their values, that exist in either spelling.
+fn references_share(field: &RefField, target: &Links) -> f64 {
+    let (mut found, mut tested) = (0.0, 0.0);
+    for &(hash, count) in &field.values {
+        let known = [hash, hash ^ hash::SPELLED].map(|hash| target.ids.contains(hash));
+        if known == [None, None] {
+            continue;
+        }
+        tested += f64::from(count);
+        found += if known.contains(&Some(true)) { f64::from(count) } else { 0.0 };
+    }
+    found / f64::max(tested, 1.0)
 }
 
 /// The share of `plain` with those values that exist in another spelling.

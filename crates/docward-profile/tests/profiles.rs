@@ -149,6 +149,30 @@ fn ap_s2_5_a_few_names_of_people_are_keys_and_not_fields() {
 }
 
 #[test]
+fn pt_ref_1_many_refer_to_few_and_some_to_what_is_gone() {
+    let ids: Vec<ObjectId> = (0..4).map(|_| ObjectId::new()).collect();
+    let customers: Vec<Document> = ids.iter().map(|id| doc! { "_id": id }).collect();
+    // 1,900 orders of four customers, and 100 each of another one.
+    let of = |n: usize| if n.is_multiple_of(20) { ObjectId::new() } else { ids[n % 4] };
+    let orders: Vec<Document> = (0..2000).map(|n| doc! { "customerId": of(n) }).collect();
+    let strangers: Vec<Document> =
+        (0..2000).map(|_| doc! { "customerId": ObjectId::new() }).collect();
+    let links = |name: &str, documents: &[Document]| {
+        (Namespace::new("db_shop", name), profiled(documents).links)
+    };
+    let all = [
+        links("t_customer", &customers),
+        links("t_order", &orders),
+        links("t_stranger", &strangers),
+    ];
+    let (found, _) = relate(&all, &[]);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!((found[0].checked_values, (found[0].contained * 104.0).round()), (104, 4.0));
+    assert_eq!((found[0].references_contained * 100.0).round(), 95.0);
+    assert_eq!(found[0].agreement(), found[0].references_contained);
+}
+
+#[test]
 fn pt_ref_1_a_unique_code_is_referred_to_like_an_id() {
     let stations: Vec<Document> = (0..3000)
         .map(|i| doc! { "_id": ObjectId::new(), "code": format!("ST-{i}"), "kind": i % 3 })

@@ -373,6 +373,9 @@ fn nothing_followed(now: &Evidence, earlier: &Evidence, settings: &Settings) -> 
              older file, or lower `min-days` of D002 and D008",
             seen.days()
         )
+    } else if profiles().next().is_none() {
+        "no documents were read, so that nothing is said about growth; leave --metadata-only out"
+            .to_owned()
     } else if profiles().all(|c| earlier.collection(&c.namespace).is_none()) {
         "none of its collections was audited, so that nothing is said about growth".to_owned()
     } else {

@@ -456,6 +456,30 @@ fn dm_09_2_structs_with_tags_alone_and_schemas_of_prisma_are_read() {
     assert_eq!(found, ["T020 order.go:5", "T020 schema.prisma:8"]);
 }
 
+/// Of files that say the same the one in use is read, whichever comes first.
+#[test]
+fn copies_of_a_file_are_told_once() {
+    let model = format!(
+        "const mongoose = require('mongoose');\nconst schema = new mongoose.Schema({{\n  name: String,\n  price: Number,\n}});\nmodule.exports = mongoose.model('Product', schema);\n{}",
+        "// A product of the shop, as the catalogue knows it.\n".repeat(12)
+    );
+    for others in [
+        &["models/product.1.js"][..],
+        &["backup/models/product.js", "docs/product.js"],
+        &["bin/product.js", "a/tests/product.js"],
+    ] {
+        let mut files = vec![("models/product.js", model.as_str())];
+        files.extend(others.iter().map(|other| (*other, model.as_str())));
+        let folder = project(&files);
+        let found = report(&folder, &["--select", "T020"]);
+        let findings = found["findings"].as_array().unwrap();
+        assert_eq!(findings.len(), 1, "{others:?}: {findings:#?}");
+        let file = findings[0]["location"]["file"].as_str().unwrap();
+        assert!(file.ends_with("/models/product.js") && !file.contains("backup"), "{file}");
+        assert_eq!(findings[0]["severity"], "warning", "{others:?}");
+    }
+}
+
 #[test]
 fn what_compilers_and_bundlers_write_is_not_judged() {
     let push = "const {MongoClient} = require('mongodb');\nfunction f(c, e) { c.updateOne({_id: 1}, {$push: {events: e}}); }\n";

@@ -11,6 +11,7 @@ use bson::{Document, doc, oid::ObjectId};
 use docward_testkit::{Launch, Refused, Servers, repository};
 use serde_json::Value;
 
+mod losses;
 mod samples;
 mod sets;
 

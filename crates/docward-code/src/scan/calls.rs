@@ -124,6 +124,7 @@ impl<'u, 't> Scan<'u, 't> {
             }
         }
         self.assigned();
+        self.stamped();
         // Components of a page have `_id`s as well, which nobody stores.
         if self.values.is_mongo_file() || self.values.is_mapper_file() {
             let elements = self.elements();
@@ -450,12 +451,12 @@ impl<'u, 't> Scan<'u, 't> {
                     collection: None,
                     path: "_id".to_owned(),
                     types: Vec::new(),
+                    meant: None,
                     allowed: Vec::new(),
                     made_by: Some(made_by),
                     generated: false,
                     max_items: None,
                     only_read: false,
-                    in_key: false,
                 });
             }
         }

@@ -6,7 +6,7 @@ use super::{
     Scan,
     calls::WRITES,
     ir::{Call, Entry, Expr, Kind, ScopeId, StatementKind},
-    meant::names_smallest_unit,
+    meant::{braces, is_day, is_of_smallest_unit, names_smallest_unit},
 };
 
 impl<'u, 't> Scan<'u, 't> {
@@ -70,10 +70,10 @@ impl<'u, 't> Scan<'u, 't> {
             return;
         }
         let of = call.receiver().and_then(|of| self.values.target(of, scope));
-        let of = of.map(|target| target.collection).unwrap_or_default();
+        let Some(of) = of.map(|target| target.collection) else { return };
         for field in filter {
-            let is_range = matches!(field.value.kind, Kind::Object(_));
-            if let Some(name) = field.name.filter(|name| !is_range && says_day(name)) {
+            let is_range = self.values.document(field.value, field.scope).is_some();
+            if let Some(name) = field.name.filter(|name| !is_range && is_day(name)) {
                 self.out.code.day_keys.insert((of.clone(), name));
             }
         }
@@ -95,11 +95,82 @@ impl<'u, 't> Scan<'u, 't> {
                 let (value, _) = self.values.follow(&entry.value, scope);
                 let names = [entry.value.last_name(), value.last_name()];
                 for name in names.into_iter().flatten().filter(|name| !name.starts_with("unit")) {
-                    let (of, name) = (String::new(), name.to_owned());
-                    self.out.code.whole_units.push(WholeUnits::Field { of, name });
+                    self.out.code.whole_units.push(WholeUnits::Charged { name: name.to_owned() });
                 }
             }
         }
+    }
+
+    /// `{startDate: new Date().toISOString()}`, `job.start_date = datetime.now().isoformat()`: a time as text, where a
+    /// day was not meant.
+    pub(super) fn stamped(&mut self) {
+        let unit = self.values.unit;
+        let mut stamped = Vec::new();
+        unit.each(|_, expr| {
+            if let Kind::Object(entries) = &expr.kind {
+                let now = entries.iter().filter(|entry| self.is_present(&entry.value));
+                stamped.extend(now.filter_map(Entry::name).map(str::to_owned));
+            }
+            let named = expr.call().into_iter().flat_map(|call| &call.args);
+            let now = named.filter(|arg| arg.name.is_some() && self.is_present(&arg.value));
+            stamped.extend(now.filter_map(|arg| arg.name).map(str::to_owned));
+        });
+        for statement in &unit.statements {
+            if let StatementKind::Assign { target, value, .. } = &statement.kind
+                && let Kind::Member(_, name) = &target.kind
+                && self.is_present(value)
+            {
+                stamped.push((*name).to_owned());
+            }
+        }
+        self.out.code.stamped.extend(stamped);
+    }
+
+    /// Whether an expression makes a text of the present time, and more than its day.
+    fn is_present(&self, value: &Expr<'t>) -> bool {
+        /// What is longer does something else.
+        const LONGEST: usize = 120;
+        const NOW: [&str; 8] = [
+            "new Date()",
+            "now(",
+            "Now(",
+            "moment()",
+            "dayjs()",
+            "Date.now",
+            "timezone.now",
+            "DateTime.Now",
+        ];
+        const AS_TEXT: [&str; 8] = [
+            "toISOString",
+            "isoformat",
+            "strftime",
+            "Format(",
+            "format(",
+            "toString",
+            "toLocaleString",
+            "str(",
+        ];
+        const OF_DAY: [&str; 8] = [
+            ".split(",
+            "slice(",
+            "substring(",
+            "substr(",
+            "LocalDate.",
+            ".date()",
+            "[:10]",
+            "today(",
+        ];
+        if !matches!(value.kind, Kind::Call(_)) {
+            return false;
+        }
+        let text = self.text.get(value.at..value.end).unwrap_or_default();
+        let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
+        let is_formatted_day = {
+            let lower = text.to_ascii_lowercase();
+            (lower.contains("%d") || lower.contains("dd") || lower.contains("2006-01-02"))
+                && !["%h", "%x", "hh", "15:04"].iter().any(|hour| lower.contains(hour))
+        };
+        text.len() <= LONGEST && has(&NOW) && has(&AS_TEXT) && !has(&OF_DAY) && !is_formatted_day
     }
 
     /// `bucket.tagsAmount = bucket.tags.length`, `user.visitsAmount += 1`: how many there are. `wallet.balance +=
@@ -107,17 +178,25 @@ impl<'u, 't> Scan<'u, 't> {
     pub(super) fn assigned(&mut self) {
         let unit = self.values.unit;
         let mut whole: Vec<(ScopeId, usize, String, &'t str)> = Vec::new();
+        let mut counted: Vec<(ScopeId, usize, Option<String>, &'t str)> = Vec::new();
         let mut broken = Vec::new();
         for statement in &unit.statements {
             let StatementKind::Assign { target, value, adds } = &statement.kind else { continue };
             let Kind::Member(of, name) = &target.kind else { continue };
             let (value, _) = self.values.follow(value, statement.scope);
             if is_count(name, value, *adds) {
-                self.out.code.whole_units.push(WholeUnits::Count { name: (*name).to_owned() });
+                counted.push((statement.scope, target.at, of.path(), *name));
             } else if is_whole_amount(value) {
                 whole.extend(of.path().map(|root| (statement.scope, target.at, root, *name)));
             } else {
                 broken.push(*name);
+            }
+        }
+        for (scope, at, root, name) in counted {
+            let of = root.and_then(|root| self.loaded_from(&root, at, scope)).and_then(|l| l.0);
+            if !broken.contains(&name) {
+                let name = name.to_owned();
+                self.out.code.whole_units.push(WholeUnits::Count { of, name });
             }
         }
         for (scope, at, root, name) in whole {
@@ -146,21 +225,43 @@ fn is_count(name: &str, value: &Expr<'_>, adds: bool) -> bool {
 }
 
 /// Fields of which a description says that they count the smallest unit: `description: 'in minor units (cents)'` of a
-/// property of a request. What the same module stores under that name counts the same: its folder, with the slash at the
-/// end, stands for the model.
+/// property of a request.
 pub(super) fn described(file: &str, text: &str) -> Vec<WholeUnits> {
-    /// Decorators between a description and its property.
-    const LINES: usize = 12;
     let lines: Vec<&str> = text.lines().map(str::trim).collect();
     let is_said = |line: &str| line.contains("descri") || line.contains("message");
     let says = |line: &&str| is_said(line) && names_smallest_unit(line);
     let found = lines.iter().enumerate().filter(|(_, line)| says(line));
-    let names = found.filter_map(|(at, _)| {
-        let mut near = lines[at..].iter().take(LINES);
-        near.find_map(|line| property(line))
-    });
-    let module = module_of(file);
-    names.map(|name| WholeUnits::Field { of: module.to_owned(), name: name.to_owned() }).collect()
+    let names = found.filter_map(|(at, _)| described_at(&lines, at));
+    let folder = module_of(file);
+    names
+        .map(|name| WholeUnits::Described { folder: folder.to_owned(), name: name.to_owned() })
+        .collect()
+}
+
+/// The property that a description belongs to: it stands on the same line, before the call that the description is an
+/// argument of (`amount: int = Field(`), or behind the mark that it is in.
+fn described_at<'t>(lines: &[&'t str], at: usize) -> Option<&'t str> {
+    /// Nobody reads on for longer.
+    const LINES: usize = 12;
+    if let Some(name) = property(lines[at]) {
+        return Some(name);
+    }
+    let before = lines[at.saturating_sub(LINES)..at].iter().rev();
+    let opens =
+        before.take_while(|line| !line.starts_with('@')).find(|line| line.ends_with("Field("));
+    if let Some(opens) = opens {
+        return property(opens);
+    }
+    // Up to the end of the mark, then the first that declares something.
+    let mut depth = 0;
+    let mut near = lines[at..].iter().take(LINES);
+    let closes = |line: &&&str| {
+        let before = depth;
+        depth += braces(line);
+        depth < 0 || (depth == 0 && (before > 0 || line.contains('}')))
+    };
+    near.find(closes)?;
+    near.find_map(|line| property(line))
 }
 
 /// The folder of the module that a request belongs to: `src/orders/` of `src/orders/dto/order.dto.ts`.
@@ -183,20 +284,10 @@ fn property(line: &str) -> Option<&str> {
     (is_name && !is_option && !name.starts_with(|c: char| c.is_ascii_digit())).then_some(name)
 }
 
-/// Whether a name may be that of a day: `visitDate`, not `createdAt`.
-fn says_day(name: &str) -> bool {
-    let lower = name.to_ascii_lowercase();
-    ["date", "day", "today"].iter().any(|tail| lower.ends_with(tail)) || lower == "datekey"
-}
-
 /// Whether an expression is a whole amount, by what makes it: `price * 100`, `toCents(price)`, `parseInt(price)`.
 fn is_whole_amount(value: &Expr<'_>) -> bool {
     let is_hundred =
         |expr: &Expr<'_>| matches!(expr.kind, Kind::Number("100" | "100.0" | "1e2" | "1e8"));
-    let says = |name: &str| {
-        let lower = name.to_ascii_lowercase();
-        lower.ends_with("cents") || lower.contains("satoshi") || lower.ends_with("minorunits")
-    };
     match &value.kind {
         Kind::Binary("*", left, right) => is_hundred(left) || is_hundred(right),
         Kind::Call(call) => match call.method() {
@@ -207,9 +298,9 @@ fn is_whole_amount(value: &Expr<'_>) -> bool {
                     || call.receiver().is_some_and(is_whole_amount)
                     || is_cut_to_whole(call)
             }
-            method => method.is_some_and(says),
+            method => method.is_some_and(is_of_smallest_unit),
         },
-        Kind::Name(name) | Kind::Member(_, name) => says(name),
+        Kind::Name(name) | Kind::Member(_, name) => is_of_smallest_unit(name),
         _ => false,
     }
 }

@@ -8,7 +8,7 @@ use super::{
 };
 
 /// Methods that take whole documents.
-const STORES: [&str; 5] =
+pub(super) const STORES: [&str; 5] =
     ["insert_one", "insert_many", "replace_one", "find_one_and_replace", "update_one"];
 
 /// Classes whose objects a file stores as they are, with the fields that it gives other values first.
@@ -25,11 +25,11 @@ pub(super) fn classes<'u, 't>(values: &Values<'u, 't>) -> BTreeMap<String, BTree
                 Some(fields) => fields
                     .into_iter()
                     .filter(|field| field.is("$set") || field.is_spread)
-                    .map(|field| field.value)
+                    .map(|field| (field.value, field.scope))
                     .collect(),
-                None => vec![&arg.value],
+                None => vec![(&arg.value, scope)],
             };
-            for value in stored {
+            for (value, scope) in stored {
                 let Some((name, at)) = dumped(values, value, scope) else { continue };
                 let Some(class) = class_of(values, name, at) else { continue };
                 let changed = match &value.kind {

@@ -2,36 +2,75 @@
 
 use std::collections::BTreeMap;
 
-use docward_model::{BsonType, code::DeclaredField};
+use docward_model::{
+    BsonType,
+    code::{DeclaredField, Meant},
+    words::split,
+};
 
-/// Types of a field without those that what stands around its declaration speaks against: numbers that are whole, and
-/// texts that are no points in time.
-pub(super) fn as_meant(
-    mut types: Vec<BsonType>,
-    text: &str,
-    line: u32,
-    leaf: &str,
-) -> Vec<BsonType> {
-    // `// amount in cents`: whole numbers, whatever the language calls them.
-    if says_cents(text, line)
-        || is_tested_whole(text, line)
-        || is_shown_divided(text, leaf)
-        || has_whole_currency(text)
-    {
-        types.retain(|kind| *kind != BsonType::Double);
-    }
-    if is_no_moment(text, line) {
-        types.retain(|kind| *kind != BsonType::String);
-    }
-    types
+use super::remarks;
+
+/// A file, and what is asked of it for each of its fields.
+pub(super) struct Sheet<'t> {
+    text: &'t str,
+    lines: Vec<&'t str>,
+    /// Whether amounts are of a currency without minor units unless something else is said.
+    has_whole_currency: bool,
+    /// Whether something in it is divided by a power of ten.
+    divides: bool,
 }
 
-/// Whether a declaration shows a length of time, a day or a time of day: some store them as text, and they are no dates.
-pub(super) fn is_no_moment(text: &str, line: u32) -> bool {
-    is_length_of_time(text, line) || is_time_of_day(text, line) || is_said_to_be_day(text, line)
+impl<'t> Sheet<'t> {
+    pub(super) fn new(text: &'t str) -> Self {
+        Self {
+            text,
+            lines: text.lines().collect(),
+            has_whole_currency: has_whole_currency(text),
+            divides: text.contains("/ 100") || text.contains("/100"),
+        }
+    }
+
+    /// What a field is by what stands around its declaration: a number that is whole, or a text that is no point in
+    /// time.
+    pub(super) fn meant(&self, types: &[BsonType], line: u32, leaf: &str) -> Option<Meant> {
+        if types.contains(&BsonType::Double) {
+            // `// amount in cents`: whole numbers, whatever the language calls them.
+            let is_whole = self.has_whole_currency
+                || (self.divides && is_shown_divided(self.text, leaf))
+                || self.around(line).is_whole();
+            is_whole.then_some(Meant::Whole)
+        } else if types.contains(&BsonType::String) {
+            self.is_no_moment(line).then_some(Meant::NoMoment)
+        } else {
+            None
+        }
+    }
+
+    /// Whether a declaration shows a length of time, a day or a time of day: some store them as text, and they are no
+    /// dates.
+    fn is_no_moment(&self, line: u32) -> bool {
+        is_length_of_time(self.line(line)) || self.around(line).is_no_moment()
+    }
+
+    fn line(&self, line: u32) -> &'t str {
+        let at = usize::try_from(line).unwrap_or(usize::MAX).saturating_sub(1);
+        self.lines.get(at).copied().unwrap_or_default()
+    }
+
+    /// What stands around the declaration on a line.
+    fn around(&self, line: u32) -> Around<'t> {
+        let line = usize::try_from(line).unwrap_or(usize::MAX);
+        let mut declared = declaration(&self.lines, line);
+        let remark = declared.first().and_then(|first| remarks::at_end(first));
+        let mut remarks: Vec<&str> = remark.into_iter().collect();
+        let (marks, above) = before(&self.lines, line);
+        declared.extend(marks);
+        remarks.extend(above);
+        Around { remarks, declared }
+    }
 }
 
-/// What stands around the declaration on a line.
+/// What stands around a declaration.
 struct Around<'t> {
     /// Comments on its line and on those directly above, above marks as well.
     remarks: Vec<&'t str>,
@@ -39,32 +78,36 @@ struct Around<'t> {
     declared: Vec<&'t str>,
 }
 
-impl<'t> Around<'t> {
-    fn of(text: &'t str, line: u32) -> Self {
-        let line = usize::try_from(line).unwrap_or(usize::MAX);
-        let mut declared = declaration(text, line);
-        let remark = declared.first().and_then(|first| remark_behind(first));
-        let mut remarks: Vec<&str> = remark.into_iter().collect();
-        let (marks, above) = before(text, line);
-        declared.extend(marks);
-        remarks.extend(above);
-        Self { remarks, declared }
+impl Around<'_> {
+    /// Whether a comment, or a description in the declaration, says that a field counts the smallest unit or a
+    /// currency that has no smaller one; or the declaration lets whole numbers in only (`validate: Number.isInteger`,
+    /// `@IsInt()`).
+    fn is_whole(&self) -> bool {
+        let is_said = |line: &&&str| line.contains("description") || line.contains("message");
+        let described = self.declared.iter().filter(is_said);
+        self.remarks.iter().chain(described).any(|remark| names_smallest_unit(remark))
+            || self
+                .declared
+                .iter()
+                .any(|line| line.contains("@IsInt(") || line.contains(".isInteger"))
+    }
+
+    /// Whether a comment says that a field is a day and no more, `// YYYY-MM-DD` or `// "2024-03-01"`, or a pattern or a
+    /// default of the declaration does: `match: /^\d{4}-\d{2}-\d{2}$/`, `@JsonFormat(pattern = "yyyy-MM-dd")`; or the
+    /// declaration shows a time of day: an example (`"09:00"`), a form (`HH:mm`) or a pattern, and no date with it.
+    fn is_no_moment(&self) -> bool {
+        self.remarks.iter().chain(&self.declared).any(|line| shows_day_form(line))
+            || self.declared.iter().any(|line| shows_time_of_day(line))
     }
 }
 
-/// The comment at the end of a line.
-fn remark_behind(line: &str) -> Option<&str> {
-    let (_, remark) = line.split_once("//").or_else(|| line.split_once('#'))?;
-    Some(remark)
-}
-
 /// Lines of marks and of comments that stand directly above a line.
-fn before(text: &str, line: usize) -> (Vec<&str>, Vec<&str>) {
+fn before<'t>(all: &[&'t str], line: usize) -> (Vec<&'t str>, Vec<&'t str>) {
     /// Nobody reads on for longer.
     const LINES: usize = 24;
-    let above = line.saturating_sub(1);
+    let above = line.saturating_sub(1).min(all.len());
     let lines: Vec<&str> =
-        text.lines().take(above).skip(above.saturating_sub(LINES)).map(str::trim).collect();
+        all[above.saturating_sub(LINES)..above].iter().map(|line| line.trim()).collect();
     let (mut marks, mut remarks) = (Vec::new(), Vec::new());
     let mut at = lines.len();
     while let Some(here) = at.checked_sub(1).map(|at| lines[at]) {
@@ -101,28 +144,42 @@ fn is_remark(line: &str) -> bool {
 
 /// Whether the comment above the type, class or schema of a model says that its dates are days: `Dates are stored as
 /// "YYYY-MM-DD"`.
-pub(super) fn says_days(text: &str, model: &str) -> bool {
-    let model = model.to_ascii_lowercase();
+fn says_days(lines: &[&str], model: &str) -> bool {
+    // `userSchema` and `UserModel` declare `User`.
+    let named = |line: &str| {
+        line.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| {
+            let rest = word.get(..model.len()).filter(|head| head.eq_ignore_ascii_case(model));
+            rest.is_some_and(|_| {
+                let tail = word[model.len()..].trim_start_matches('_').to_ascii_lowercase();
+                matches!(tail.as_str(), "" | "schema" | "model" | "type" | "document")
+            })
+        })
+    };
     let declares = |line: &str| {
         !line.starts_with(char::is_whitespace)
             && ["type ", "interface ", "class ", "const ", "let ", "var "]
                 .iter()
                 .any(|word| line.starts_with(word) || line.contains(&format!(" {word}")))
-            && line.to_ascii_lowercase().contains(&model)
+            && named(line)
     };
     !model.is_empty()
-        && text.lines().enumerate().filter(|(_, line)| declares(line)).any(|(at, _)| {
-            let (_, remarks) = before(text, at + 1);
-            remarks.iter().any(|remark| shows_day_form(remark)) || says_days_within(text, at + 1)
+        && lines.iter().enumerate().filter(|(_, line)| declares(line)).any(|(at, _)| {
+            let (_, remarks) = before(lines, at + 1);
+            remarks.iter().any(|remark| shows_day_form(remark)) || says_days_within(lines, at + 1)
         })
 }
 
 /// Whether the documentation that a class of Python begins with says so.
-fn says_days_within(text: &str, first: usize) -> bool {
-    let mut lines = text.lines().skip(first).take(20).map(str::trim);
+fn says_days_within(lines: &[&str], first: usize) -> bool {
+    let mut lines = lines.iter().skip(first).take(20).map(|line| line.trim());
     let Some(head) = lines.next().filter(|line| line.starts_with("\"\"\"")) else { return false };
-    let is_one_line = head.len() > 3 && head.ends_with("\"\"\"");
-    let rest = lines.take_while(|line| !is_one_line && !line.ends_with("\"\"\""));
+    let mut is_over = head.len() > 3 && head.ends_with("\"\"\"");
+    // The line that ends it belongs to it.
+    let rest = lines.take_while(|line| {
+        let is_within = !is_over;
+        is_over |= line.ends_with("\"\"\"");
+        is_within
+    });
     std::iter::once(head).chain(rest).any(shows_day_form)
 }
 
@@ -163,32 +220,59 @@ fn is_end(name: &str) -> bool {
 
 /// Takes texts that are days or times of day by what is said of the other end, or of the whole model, for what they
 /// are.
-pub(super) fn settle(fields: &mut [DeclaredField], text: &str) {
-    let split = |path: &str| match path.rsplit_once('.') {
+pub(super) fn settle(fields: &mut [DeclaredField], sheet: &Sheet<'_>) {
+    let parted = |path: &str| match path.rsplit_once('.') {
         Some((above, leaf)) => (above.to_owned(), leaf.to_owned()),
         None => (String::new(), path.to_owned()),
     };
     let shown: Vec<(String, String, String)> = fields
         .iter()
-        .filter(|field| is_end(&field.path) && is_no_moment(text, field.place.location.line))
+        .filter(|field| is_end(&field.path) && sheet.is_no_moment(field.place.location.line))
         .map(|field| {
-            let (above, leaf) = split(&field.path);
+            let (above, leaf) = parted(&field.path);
             (field.model.clone(), above, leaf)
         })
         .collect();
     let mut models = BTreeMap::new();
     for field in fields.iter_mut().filter(|field| field.types.contains(&BsonType::String)) {
-        let (above, leaf) = split(&field.path);
+        let (above, leaf) = parted(&field.path);
         let is_end = shown.iter().any(|(model, other, name)| {
             *model == field.model && *other == above && are_ends(&leaf, name)
         });
-        let lower = leaf.to_ascii_lowercase();
-        let is_of_days = (lower.ends_with("date") || lower.ends_with("day"))
-            && *models.entry(field.model.clone()).or_insert_with(|| says_days(text, &field.model));
+        let is_of_days = is_day(&leaf)
+            && *models
+                .entry(field.model.clone())
+                .or_insert_with(|| says_days(&sheet.lines, &field.model));
         if is_end || is_of_days {
-            field.types.retain(|kind| *kind != BsonType::String);
+            field.meant = Some(Meant::NoMoment);
         }
     }
+}
+
+/// Whether a name may be that of a day: `visitDate`, not `createdAt` nor `candidate`.
+pub(super) fn is_day(name: &str) -> bool {
+    const OTHERWISE: [&str; 8] = [
+        "candidate",
+        "update",
+        "mandate",
+        "validate",
+        "consolidate",
+        "intimidate",
+        "accommodate",
+        "sunday",
+    ];
+    let last = split(name).pop().unwrap_or_default();
+    (last.ends_with("date") || last.ends_with("day") || last == "datekey")
+        && !OTHERWISE.contains(&last.as_str())
+}
+
+/// Whether a name says that a number counts the smallest unit: `toCents`, `amountInKobo`.
+pub(super) fn is_of_smallest_unit(name: &str) -> bool {
+    let all = split(name);
+    let last = all.last().map(String::as_str).unwrap_or_default();
+    SMALLEST.contains(&last)
+        || last.contains("satoshi")
+        || all.ends_with(&["minor".to_owned(), "units".to_owned()])
 }
 
 /// Currencies without minor units, or whose minor units nobody uses, of which people write shops.
@@ -197,48 +281,44 @@ const WHOLE: [&str; 21] = [
     "MNT", "GNF", "BIF", "DJF", "KMF", "XPF", "LAK", "IRR",
 ];
 
-/// Their signs, and the language of a country whose money has none.
-const WHOLE_SIGNS: [&str; 4] = ["₫", "₮", "₩", "vi-VN"];
+/// Their signs.
+const WHOLE_SIGNS: [&str; 3] = ["₫", "₮", "₩"];
 
 /// Whether amounts are of a currency without minor units unless something else is said: `default: 'VND'`.
 fn has_whole_currency(text: &str) -> bool {
     WHOLE.iter().any(|code| {
         text.match_indices(code).any(|(at, _)| {
             let before = text[..at].strip_suffix(['"', '\'']).map(str::trim_end);
-            before
-                .is_some_and(|before| before.ends_with("default:") || before.ends_with("default="))
+            let is_default = before
+                .is_some_and(|before| before.ends_with("default:") || before.ends_with("default="));
+            is_default && text[at + code.len()..].starts_with(['"', '\''])
         })
     })
 }
 
 /// Whether a file says that amounts are of a currency without minor units: a payment provider of its country, or its
-/// code where no other currency is named.
+/// code, its sign or how its numbers are written, where no other currency is named.
 pub(super) fn names_whole_currency(text: &str) -> bool {
     const PROVIDERS: [&str; 8] =
         ["VNPay", "vnpay", "VNPAY", "ZaloPay", "zalopay", "ZALOPAY", "PayOS", "payos"];
+    const FORMATS: [&str; 4] = [
+        "toLocaleString('vi-VN'",
+        "toLocaleString(\"vi-VN\"",
+        "NumberFormat('vi-VN'",
+        "NumberFormat(\"vi-VN\"",
+    ];
+    let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
+    if has(&PROVIDERS) {
+        return true;
+    }
+    let word = |wanted: &str| {
+        text.contains(wanted)
+            && text.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| word == wanted)
+    };
     let quoted = |code: &str| ['"', '\''].iter().any(|q| text.contains(&format!("{q}{code}{q}")));
-    let is_whole = WHOLE.iter().any(|code| quoted(code))
-        || WHOLE_SIGNS.iter().any(|sign| text.contains(sign))
-        || text.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| word == "FCFA");
-    PROVIDERS.iter().any(|provider| text.contains(provider))
-        || (is_whole && !quoted("USD") && !quoted("EUR"))
-}
-
-/// Whether a declaration lets whole numbers in only: `validate: Number.isInteger`, `@IsInt()` before it.
-fn is_tested_whole(text: &str, line: u32) -> bool {
-    let line = usize::try_from(line).unwrap_or(usize::MAX);
-    let before = text.lines().take(line.saturating_sub(1)).skip(line.saturating_sub(5));
-    let marks: Vec<&str> = before.collect();
-    let mut marks = marks.iter().rev().take_while(|line| line.trim_start().starts_with('@'));
-    marks.any(|mark| mark.contains("@IsInt("))
-        || declaration(text, line).iter().any(|line| line.contains(".isInteger"))
-}
-
-/// Whether a comment on the line or above says that a field is a day and no more, `// YYYY-MM-DD` or `// "2024-03-01"`,
-/// or a pattern or a default of the declaration does: `match: /^\d{4}-\d{2}-\d{2}$/`, `@JsonFormat(pattern = "yyyy-MM-dd")`.
-fn is_said_to_be_day(text: &str, line: u32) -> bool {
-    let around = Around::of(text, line);
-    around.remarks.iter().chain(&around.declared).any(|line| shows_day_form(line))
+    let is_whole =
+        WHOLE.iter().any(|code| quoted(code)) || has(&WHOLE_SIGNS) || has(&FORMATS) || word("FCFA");
+    is_whole && !["USD", "EUR", "GBP"].iter().any(|code| word(code)) && !has(&["€", "£"])
 }
 
 /// Whether a text shows the form of a day, or how one is made, and no time with it.
@@ -329,15 +409,6 @@ fn shows_day(text: &str) -> bool {
     })
 }
 
-/// Whether a comment on the line or above, or a description in the declaration, says that a field counts the smallest
-/// unit, or a currency that has no smaller one.
-fn says_cents(text: &str, line: u32) -> bool {
-    let around = Around::of(text, line);
-    let is_said = |line: &&&str| line.contains("description") || line.contains("message");
-    let described = around.declared.iter().filter(is_said);
-    around.remarks.iter().chain(described).any(|remark| names_smallest_unit(remark))
-}
-
 /// Whether words for people name the smallest unit of a currency, or a currency that has none.
 pub(super) fn names_smallest_unit(remark: &str) -> bool {
     let lower = remark.to_lowercase();
@@ -345,11 +416,13 @@ pub(super) fn names_smallest_unit(remark: &str) -> bool {
         .iter()
         .any(|words| lower.contains(words))
         || WHOLE_SIGNS.iter().any(|sign| lower.contains(sign))
-        || lower.split(|c: char| !c.is_alphanumeric()).any(|word| SMALLEST.contains(&word))
+        || lower.split(|c: char| !c.is_alphanumeric()).any(|word| {
+            SMALLEST.contains(&word) || WHOLE.iter().any(|code| code.eq_ignore_ascii_case(word))
+        })
 }
 
-/// Minor units of currencies, and currencies without.
-const SMALLEST: [&str; 45] = [
+/// Minor units of currencies, and what people call currencies without.
+const SMALLEST: [&str; 36] = [
     "cents",
     "pence",
     "paise",
@@ -370,16 +443,7 @@ const SMALLEST: [&str; 45] = [
     "öre",
     "satoshi",
     "satoshis",
-    "vnd",
     "vnđ",
-    "jpy",
-    "krw",
-    "idr",
-    "xaf",
-    "xof",
-    "fcfa",
-    "cfa",
-    "mnt",
     "tugrik",
     "tugriks",
     "rupiah",
@@ -413,23 +477,14 @@ fn is_shown_divided(text: &str, leaf: &str) -> bool {
 }
 
 /// Whether the type on a line is a length of time: `Duration timeout`.
-fn is_length_of_time(text: &str, line: u32) -> bool {
-    let line = usize::try_from(line).unwrap_or(usize::MAX);
-    let text = text.lines().nth(line.saturating_sub(1)).unwrap_or_default();
-    text.split(|c: char| !c.is_alphanumeric() && c != '_')
+fn is_length_of_time(line: &str) -> bool {
+    line.split(|c: char| !c.is_alphanumeric() && c != '_')
         .any(|word| matches!(word, "Duration" | "Period" | "timedelta"))
 }
 
-/// Whether a declaration shows a time of day: an example (`"09:00"`), a form (`HH:mm`) or a pattern
-/// (`/^([01]\d|2[0-3]):…/`) on its lines, and no date with it.
-fn is_time_of_day(text: &str, line: u32) -> bool {
-    let line = usize::try_from(line).unwrap_or(usize::MAX);
-    declaration(text, line).iter().any(|line| shows_time_of_day(line))
-}
-
 /// The lines of a declaration: one in braces goes on to the line that closes it.
-fn declaration(text: &str, line: usize) -> Vec<&str> {
-    let mut near = text.lines().skip(line.saturating_sub(1));
+fn declaration<'t>(lines: &[&'t str], line: usize) -> Vec<&'t str> {
+    let mut near = lines.iter().copied().skip(line.saturating_sub(1));
     let Some(first) = near.next() else { return Vec::new() };
     let mut depth = braces(first);
     let mut declared = vec![first];
@@ -441,7 +496,7 @@ fn declaration(text: &str, line: usize) -> Vec<&str> {
     declared
 }
 
-fn braces(line: &str) -> i32 {
+pub(super) fn braces(line: &str) -> i32 {
     line.chars().fold(0, |depth, c| match c {
         '{' => depth + 1,
         '}' => depth - 1,

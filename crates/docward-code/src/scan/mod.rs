@@ -32,7 +32,10 @@ mod tests;
 mod updates;
 mod values;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    cell::OnceCell,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use docward_model::{
     ClientUri, Code, Location,
@@ -40,7 +43,7 @@ use docward_model::{
 };
 
 pub use language::{FileKind, Language};
-pub use purpose::is_test;
+pub use purpose::{is_test, stands_aside};
 pub use remarks::Allowed;
 pub use survey::survey;
 
@@ -164,6 +167,8 @@ pub fn may_matter(text: &[u8]) -> bool {
             // What properties of requests say of amounts.
             b"minor unit",
             b"in cents",
+            b"in kobo",
+            b"in paise",
         ]
         .iter()
         .any(|word| memchr::memmem::find(text, word).is_some())
@@ -201,6 +206,7 @@ pub fn scan(file: &str, within: &str, text: &str, kind: FileKind, known: &Known)
                 places: Places::new(text),
                 is_sample,
                 seen_strings: BTreeSet::new(),
+                sheet: OnceCell::new(),
                 out: &mut out,
             };
             scan.clients();
@@ -229,6 +235,7 @@ pub fn scan(file: &str, within: &str, text: &str, kind: FileKind, known: &Known)
                 let file = file.to_owned();
                 out.code.serving.push(Serving { file, is_short_lived });
             }
+            out.code.single_sets = settings::single_sets(text);
             out.code.whole_units.extend(given::described(file, text));
             if meant::names_whole_currency(text) {
                 out.code.whole_units.push(WholeUnits::Project);
@@ -276,6 +283,7 @@ fn factories(file: &str, text: &str, unit: &ir::Unit<'_>, known: &Known) -> Vec<
         places: Places::new(text),
         is_sample: false,
         seen_strings: BTreeSet::new(),
+        sheet: OnceCell::new(),
         out: &mut out,
     }
     .clients();
@@ -316,6 +324,8 @@ struct Scan<'u, 't> {
     is_sample: bool,
     /// Where connection strings stand that were looked at already.
     seen_strings: BTreeSet<usize>,
+    /// What stands around the declarations of the file, when it was asked for.
+    sheet: OnceCell<meant::Sheet<'t>>,
     out: &'u mut Scanned,
 }
 

@@ -11,7 +11,7 @@ use docward_model::{
 use super::{
     Language, Scan, Scanned,
     ir::{Expr, Kind, ScopeKind, StatementKind, Unit},
-    meant::{self, as_meant},
+    meant::{self, Sheet},
     values::Values,
 };
 use crate::{Kind as Library, Model};
@@ -88,42 +88,6 @@ impl<'u, 't> Scan<'u, 't> {
             self.mongoengine();
         }
         self.identified();
-        self.keyed(first);
-    }
-
-    /// Marks fields of the file that a unique index has together with others:
-    /// `schema.index({userId: 1, date: 1}, {unique: true})`.
-    fn keyed(&mut self, first: usize) {
-        let (unit, text) = (self.values.unit, self.text);
-        let mut keys = BTreeSet::new();
-        unit.each(|scope, expr| {
-            let Some(call) = expr.call() else { return };
-            let is_index = call.method().is_some_and(|method| {
-                matches!(method, "index" | "createIndex" | "create_index" | "IndexModel" | "Index")
-            });
-            let written = || text.get(expr.at..expr.end).unwrap_or_default();
-            if !is_index || !written().contains("unique") {
-                return;
-            }
-            let Some(of) = call.positional(0) else { return };
-            let names: Vec<String> = match self.values.document(of, scope) {
-                Some(fields) => fields.into_iter().filter_map(|field| field.name).collect(),
-                None => {
-                    let items = self.values.list(of, scope).unwrap_or_default();
-                    let named = |item: &Expr<'t>| match &item.kind {
-                        Kind::List(pair) => pair.first()?.text().map(|text| text.into_owned()),
-                        _ => item.text().map(|text| text.into_owned()),
-                    };
-                    items.iter().filter_map(named).collect()
-                }
-            };
-            if names.len() > 1 {
-                keys.extend(names);
-            }
-        });
-        for field in &mut self.out.code.fields[first..] {
-            field.in_key = keys.contains(&field.path);
-        }
     }
 
     /// Whether the file belongs to a program that asks an API: it carries over the tags of the server's structs, and
@@ -163,7 +127,8 @@ impl<'u, 't> Scan<'u, 't> {
     }
 
     fn declared(&mut self, model: &Model, only_read: bool) {
-        declared(self.file, self.text, model, only_read, self.out);
+        let sheet = self.sheet.get_or_init(|| Sheet::new(self.text));
+        declared(self.file, sheet, model, only_read, self.out);
     }
 
     /// Classes of MongoEngine, `price = FloatField()`, and of djongo, `price = models.FloatField()`.
@@ -210,22 +175,24 @@ impl<'u, 't> Scan<'u, 't> {
                 .and_then(|n| self.values.int(n, statement.scope))
                 .and_then(|n| u64::try_from(n).ok());
             let place = self.place(target.at, statement.scope);
-            let types = as_meant(types, self.text, place.location.line, field);
+            let sheet = self.sheet.get_or_init(|| Sheet::new(self.text));
+            let meant = sheet.meant(&types, place.location.line, field);
             self.out.code.fields.push(DeclaredField {
                 place,
                 model: (*model).to_owned(),
                 collection: None,
                 path: if is_id { "_id".to_owned() } else { (*field).to_owned() },
                 types,
+                meant,
                 allowed,
                 made_by: made_by.map(str::to_owned),
                 generated: false,
                 max_items,
                 only_read: false,
-                in_key: false,
             });
         }
-        meant::settle(&mut self.out.code.fields[first..], self.text);
+        let sheet = self.sheet.get_or_init(|| Sheet::new(self.text));
+        meant::settle(&mut self.out.code.fields[first..], sheet);
     }
 
     /// `id: UUID = Field(default_factory=uuid4)` of Beanie, `@Id String id = UUID.randomUUID()…`.
@@ -266,12 +233,12 @@ impl<'u, 't> Scan<'u, 't> {
                     collection: None,
                     path: "_id".to_owned(),
                     types: Vec::new(),
+                    meant: None,
                     allowed: Vec::new(),
                     made_by: Some(made_by),
                     generated: false,
                     max_items: None,
                     only_read: false,
-                    in_key: false,
                 });
             }
         }
@@ -291,14 +258,15 @@ pub(super) fn of_prisma(file: &str, text: &str, out: &mut Scanned) {
         })
     });
     if !is_other {
+        let sheet = Sheet::new(text);
         for model in crate::read(Library::Prisma, text).models {
-            declared(file, text, &model, false, out);
+            declared(file, &sheet, &model, false, out);
         }
     }
 }
 
 /// Files the fields of a model.
-fn declared(file: &str, text: &str, model: &Model, only_read: bool, out: &mut Scanned) {
+fn declared(file: &str, sheet: &Sheet<'_>, model: &Model, only_read: bool, out: &mut Scanned) {
     let first = out.code.fields.len();
     let mut found = Vec::new();
     properties(&model.schema, "", &mut found);
@@ -307,12 +275,14 @@ fn declared(file: &str, text: &str, model: &Model, only_read: bool, out: &mut Sc
         let location =
             Location { file: file.to_owned(), line: declared.line, column: declared.column };
         let leaf = path.rsplit('.').next().unwrap_or(&path);
-        let types = as_meant(types(&schema), text, declared.line, leaf);
+        let types = types(&schema);
+        let meant = sheet.meant(&types, declared.line, leaf);
         out.code.fields.push(DeclaredField {
             place: Place { location, function: None },
             model: model.name.clone(),
             collection: model.collection.clone(),
             types,
+            meant,
             allowed: allowed(&schema),
             made_by: None,
             generated: model.generated.contains(&path),
@@ -322,11 +292,10 @@ fn declared(file: &str, text: &str, model: &Model, only_read: bool, out: &mut Sc
                 _ => None,
             }),
             only_read,
-            in_key: false,
             path,
         });
     }
-    meant::settle(&mut out.code.fields[first..], text);
+    meant::settle(&mut out.code.fields[first..], sheet);
 }
 
 /// Whether a file lies where applications keep the bodies of requests and answers.

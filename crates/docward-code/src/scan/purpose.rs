@@ -182,6 +182,19 @@ pub(super) fn is_copy(file: &str) -> bool {
     is_numbered || matches!(last, "copy" | "old" | "bak" | "orig")
 }
 
+/// Whether a file stands aside of the program: its equal elsewhere is the one in use.
+pub fn stands_aside(file: &str) -> bool {
+    const ASIDE: [&str; 9] =
+        ["temp", "tmp", "backup", "bak", "old", "copy", "archive", "docs", "documentation"];
+    let lower = file.to_ascii_lowercase();
+    is_copy(file)
+        || is_script(file)
+        || is_test(file)
+        || lower
+            .split('/')
+            .any(|folder| folder.split(['_', '-', '.', ' ']).any(|word| ASIDE.contains(&word)))
+}
+
 /// Classes that a tool for migrations runs once.
 pub(super) fn is_migration(text: &str) -> bool {
     ["\n@ChangeUnit", "\n@ChangeLog", "@ChangeSet("].iter().any(|mark| text.contains(mark))

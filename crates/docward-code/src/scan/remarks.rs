@@ -44,6 +44,17 @@ pub(super) fn allowed(text: &str) -> Vec<Allowed> {
         .collect()
 }
 
+/// The comment on a line, as most languages write one.
+pub(super) fn at_end(line: &str) -> Option<&str> {
+    let trimmed = line.trim_start();
+    if trimmed.starts_with(['*', '#']) || trimmed.starts_with("/*") {
+        return Some(trimmed);
+    }
+    // `mongodb://` begins no comment.
+    let at = line.match_indices("//").find(|(at, _)| !line[..*at].ends_with(':'));
+    at.map(|(at, _)| &line[at..]).or_else(|| line.split_once(" # ").map(|(_, remark)| remark))
+}
+
 /// What stands behind a rule or a day, without the signs between.
 fn behind(text: &str) -> &str {
     text.trim_start_matches(['-', ':', ',', ' ']).trim()

@@ -326,6 +326,7 @@ fn split_at_commas(text: &str) -> Vec<&str> {
     out.push(&text[from..]);
     out
 }
+
 /// How many replica sets of one member a text makes: `rs.initiate({_id: "rs0", members: [{_id: 0, host: "db:27017"}]})`.
 pub(super) fn single_sets(text: &str) -> u64 {
     /// Nobody writes longer ones on a line.
@@ -341,7 +342,9 @@ pub(super) fn single_sets(text: &str) -> u64 {
             };
             depth > 0
         });
-        held.collect::<String>().matches("host").count() < 2
+        let held: String = held.collect();
+        // A variable may hold any set.
+        held.trim().is_empty() || (held.contains("members") && held.matches("host").count() == 1)
     });
     single.count() as u64
 }

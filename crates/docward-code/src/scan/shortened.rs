@@ -111,7 +111,11 @@ impl<'u, 't> Scan<'u, 't> {
         let kept = call.args.first().and_then(|arg| self.text.get(arg.value.at..arg.value.end));
         let compares = |kept: &str| {
             let kept = kept.replace("=>", "");
-            kept.contains('>') || kept.contains('<')
+            let is_of_time =
+                ["date", "time", "At ", "at)", "since", "ago", "expire", "now", "timestamp"]
+                    .iter()
+                    .any(|word| kept.to_ascii_lowercase().contains(&word.to_ascii_lowercase()));
+            is_of_time && (kept.contains('>') || kept.contains('<'))
         };
         is_itself && kept.is_some_and(compares)
     }

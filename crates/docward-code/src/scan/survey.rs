@@ -26,7 +26,8 @@ pub fn survey(file: &str, text: &str, kind: FileKind) -> Known {
     let unit = lower::lower(&source, language);
     let nothing = Known::default();
     let values = Values::new(&unit, &nothing, false);
-    let stem = stem_of(file);
+    // As others import it, a file is called after its folder where it has no name of its own.
+    let stem = super::values::stem(&format!("./{file}"));
     constants(&unit, &values, &stem, &mut out);
     if text.contains("mongodb://") {
         local_defaults(&unit, &values, &stem, &mut out);
@@ -39,7 +40,7 @@ pub fn survey(file: &str, text: &str, kind: FileKind) -> Known {
         versioned(&unit, text, &mut out);
         parts(&unit, text, &mut out);
     }
-    if language == Language::Python && text.contains("insert_") {
+    if language == Language::Python && super::kept::STORES.iter().any(|word| text.contains(word)) {
         out.kept = super::kept::classes(&values);
     }
     if language == Language::Go {
@@ -50,16 +51,6 @@ pub fn survey(file: &str, text: &str, kind: FileKind) -> Known {
     let factories = super::factories(file, text, &unit, &nothing);
     out.factories.extend(factories.into_iter().map(|name| (stem.clone(), name)));
     out
-}
-
-fn stem_of(file: &str) -> String {
-    let name = file.rsplit('/').next().unwrap_or(file);
-    let stem = name.split('.').next().unwrap_or(name);
-    // `config/index.js` and `config/__init__.py` are imported as `config`.
-    if matches!(stem, "index" | "__init__") {
-        return file.rsplit('/').nth(1).unwrap_or(stem).to_owned();
-    }
-    stem.to_owned()
 }
 
 fn constants<'u, 't>(unit: &'u Unit<'t>, values: &Values<'u, 't>, stem: &str, out: &mut Known) {

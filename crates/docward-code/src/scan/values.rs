@@ -617,8 +617,15 @@ fn is_environment(path: &str) -> bool {
         || matches!(lower.as_str(), "config" | "config.get" | "settings.get" | "os.get")
 }
 
-/// The last part of a module's path without its ending: `../config/db.js` is `db`.
+/// What a module is called by others: `../config/db.js` is `db`, `./user.model` is `user`, `../config/index` is
+/// `config`, `app.config` of Python is `config`.
 pub(crate) fn stem(module: &str) -> String {
+    if module.contains('/') {
+        let mut parts = module.rsplit('/').map(|part| part.split('.').next().unwrap_or(part));
+        // `config/index.js` and `config/__init__.py` are imported as `config`.
+        let named = parts.find(|part| !matches!(*part, "" | "index" | "__init__"));
+        return named.unwrap_or("index").to_owned();
+    }
     let last = module.rsplit(['/', '.']).find(|part| {
         !part.is_empty() && !matches!(*part, "js" | "ts" | "mjs" | "cjs" | "py" | "jsx" | "tsx")
     });

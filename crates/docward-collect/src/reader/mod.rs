@@ -79,13 +79,13 @@ pub(crate) struct Reader<'r, 'scope, 'env> {
 }
 
 /// A source with its reading list.
-struct Planned {
+struct Planned<'r> {
     source: usize,
     items: Vec<Item>,
     /// Whether the source is a directory that `mongodump` wrote.
     is_dump: bool,
     /// The connection to a deployment that answered.
-    session: Option<live::Session>,
+    session: Option<live::Session<'r>>,
 }
 
 impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
@@ -232,7 +232,7 @@ impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
     }
 
     /// Makes the reading list of a source.
-    fn plan(&mut self, name: &str) -> Planned {
+    fn plan(&mut self, name: &str) -> Planned<'r> {
         let source = self.sources.len();
         self.sources.push(Source {
             kind: SourceKind::Unknown,
@@ -324,7 +324,7 @@ impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
         self.engine.expect(self.remaining.len());
     }
 
-    fn read_source(&mut self, planned: Planned) {
+    fn read_source(&mut self, planned: Planned<'r>) {
         let Planned { source, items, is_dump, session } = planned;
         if let Some(session) = session {
             self.open_ended -= 1;

@@ -97,6 +97,34 @@ impl Graph {
         parts
     }
 
+    /// Whether more ways lead through the graph than the library, which follows each of them, can follow in time:
+    /// where two lead to one box at each step they double each time.
+    fn is_tangled(&self) -> bool {
+        const WAYS: u64 = 10_000;
+        let mut follow: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); self.boxes.len()];
+        for arrow in self.arrows.iter().filter(|arrow| arrow.from != arrow.to) {
+            follow[arrow.from].insert(arrow.to);
+        }
+        // Ways from a box on; what is being followed is a circle, which the library cuts.
+        let mut ways: Vec<Option<u64>> = vec![None; self.boxes.len()];
+        let mut all = 0_u64;
+        for first in 0..self.boxes.len() {
+            let mut open = vec![(first, false)];
+            while let Some((at, is_done)) = open.pop() {
+                if is_done {
+                    let behind = follow[at].iter().filter_map(|next| ways[*next]);
+                    ways[at] = Some(behind.fold(1, u64::saturating_add));
+                } else if ways[at].is_none() {
+                    ways[at] = Some(0);
+                    open.push((at, true));
+                    open.extend(follow[at].iter().map(|next| (*next, false)));
+                }
+            }
+            all = all.saturating_add(ways[first].unwrap_or(0));
+        }
+        all > WAYS
+    }
+
     fn lay_out(&self, part: &[usize], canvas: &mut Canvas) {
         let mut graph = VisualGraph::new(Orientation::LeftToRight);
         let mut handles = vec![None; self.boxes.len()];
@@ -123,14 +151,19 @@ impl Graph {
             handles[at] = Some(graph.add_node(element));
         }
         let mut laid = BTreeSet::new();
+        let is_tangled = self.is_tangled();
+        let mut joined: Vec<usize> = (0..self.boxes.len()).collect();
         for (at, arrow) in self.arrows.iter().enumerate() {
             let (Some(tail), Some(head)) = (handles[arrow.from], handles[arrow.to]) else {
                 continue;
             };
-            // What points at itself says so in its box. A second arrow between two boxes moves neither, and the
-            // library follows every way through a graph: with two arrows for each step they double each time.
+            // What points at itself says so in its box. A second arrow between two boxes moves neither.
             let ends = (arrow.from.min(arrow.to), arrow.from.max(arrow.to));
             if arrow.from == arrow.to || !laid.insert(ends) {
+                continue;
+            }
+            // Of a tangle the library gets what holds it together; all lines are drawn afterwards.
+            if is_tangled && !join(&mut joined, arrow.from, arrow.to) {
                 continue;
             }
             let mut drawn = Arrow::simple_with_properties("", at.to_string());
@@ -279,27 +312,51 @@ impl RenderBackend for Canvas {
     }
 }
 
+/// Joins the groups of two boxes; false when they are in one already.
+fn join(groups: &mut [usize], a: usize, b: usize) -> bool {
+    let (a, b) = (groups[a], groups[b]);
+    groups.iter_mut().filter(|group| **group == b).for_each(|group| *group = a);
+    a != b
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// With an edge for each arrow there would be two to the sixtieth ways through it.
-    #[test]
-    fn two_arrows_for_each_step_of_a_long_chain_are_drawn() {
-        let boxes = (0..61).map(|n| GraphBox {
+    fn drawn(boxes: usize, arrows: impl Iterator<Item = (usize, usize)>) -> String {
+        let boxes = (0..boxes).map(|n| GraphBox {
             lines: vec![format!("box {n}")],
             title: String::new(),
             href: None,
         });
-        let arrow = |n: usize| GraphArrow {
-            from: n,
-            to: n + 1,
+        let arrow = |(from, to): (usize, usize)| GraphArrow {
+            from,
+            to,
             label: "one".into(),
             words: "one".into(),
             dashed: false,
         };
-        let arrows = (0..60).flat_map(|n| [arrow(n), arrow(n)]).collect();
-        let drawn = Graph { boxes: boxes.collect(), arrows }.draw("box").into_string();
+        let (boxes, arrows) = (boxes.collect(), arrows.map(arrow).collect());
+        Graph { boxes, arrows }.draw("box").into_string()
+    }
+
+    /// With an edge for each arrow there would be two to the sixtieth ways through it.
+    #[test]
+    fn two_arrows_for_each_step_of_a_long_chain_are_drawn() {
+        let drawn = drawn(61, (0..60).flat_map(|n| [(n, n + 1), (n, n + 1)]));
         assert!(drawn.matches("<path").count() >= 120, "{}", drawn.len());
+    }
+
+    /// Here the ways are a number of Fibonacci.
+    #[test]
+    fn boxes_that_two_ways_lead_to_are_drawn() {
+        let drawn = drawn(62, (0..60).flat_map(|n| [(n, n + 1), (n, n + 2)]));
+        assert!(drawn.matches("<path").count() >= 120, "{}", drawn.len());
+    }
+
+    #[test]
+    fn a_circle_is_drawn() {
+        let drawn = drawn(30, (0..30).flat_map(|n| [(n, (n + 1) % 30), (n, (n + 2) % 30)]));
+        assert!(drawn.matches("<path").count() >= 60, "{}", drawn.len());
     }
 }

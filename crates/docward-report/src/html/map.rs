@@ -240,6 +240,7 @@ mod tests {
             to: Namespace::new("db", to),
             to_path: FieldPath::new("_id"),
             contained: 1.0,
+            references_contained: 1.0,
             checked_values: 10,
             from_type: BsonType::ObjectId,
             to_type: BsonType::ObjectId,

@@ -85,12 +85,23 @@ pub fn may_be_of_day(leaf: &str) -> bool {
     last == "time" && (is_edge || !before.iter().any(happened))
 }
 
+/// Whether a name may say a day of the calendar, which has no time and no zone: `dueDate`, `dateOfBirth`. What a
+/// program writes down by itself (`createdDate`, `lastLoginDate`) is a moment.
+pub fn may_be_a_day(leaf: &str) -> bool {
+    const RECORDED: [&str; 24] = [
+        "creat", "updat", "modif", "chang", "delet", "insert", "added", "login", "logon", "logout",
+        "logged", "signin", "signup", "last", "seen", "sync", "refresh", "crawl", "fetch",
+        "import", "upload", "access", "time", "stamp",
+    ];
+    let all = names::words(leaf);
+    let is_day = matches!(all.last().map(String::as_str), Some("date" | "day" | "birthday"))
+        || all.first().is_some_and(|first| first == "date")
+        || matches!(names::normalised(leaf).as_str(), "dateofbirth" | "birthdate" | "dob");
+    is_day && !all.iter().any(|word| RECORDED.iter().any(|stem| word.starts_with(stem)))
+}
+
 /// Whether a name says a point in time. `runtime`, `timezone` and formats of dates do not.
 pub fn says_time(name: &str) -> bool {
-    const OTHERWISE: [&str; 12] = [
-        "format", "zone", "timezone", "interval", "range", "type", "unit", "mode", "slot", "text",
-        "label", "string",
-    ];
     // A time of day has no date; `blockedOn` is not a time at all.
     const OF_DAY: [&str; 10] = [
         "daily", "at", "hourly", "opening", "closing", "weekly", "open", "close", "business",
@@ -132,11 +143,7 @@ pub fn says_time(name: &str) -> bool {
             .any(|word| matches!(word.as_str(), "created" | "updated" | "modified" | "deleted")),
         _ => false,
     };
-    words::is_time(name)
-        && is_point
-        && !is_of_day
-        && !is_shown
-        && !OTHERWISE.contains(&last.as_str())
+    words::is_time(name) && is_point && !is_of_day && !is_shown
 }
 
 /// Whether two names are about one event in other words: `expiryDateTime` and `expiresAt`.
@@ -176,4 +183,20 @@ pub fn is_same_moment(number: &str, text: &str) -> bool {
 /// Whether a number counts from the beginning of time, by its name.
 pub fn says_count_of_time(name: &str) -> bool {
     matches!(names::normalised(name).as_str(), "timestamp" | "ts" | "epoch" | "unixtime")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dm_09_1_days_and_moments() {
+        for day in ["dueDate", "dateOfBirth", "dob", "start_date", "date", "expiryDate", "eventDay"]
+        {
+            assert!(may_be_a_day(day), "{day}");
+        }
+        for moment in ["createdDate", "dateCreated", "lastLoginDate", "createdAt", "updateTime"] {
+            assert!(!may_be_a_day(moment), "{moment}");
+        }
+    }
 }

@@ -33,14 +33,25 @@ const BARE: [&str; 20] = [
     "pending",
 ];
 
-/// Whether code gives a field of this name how many of something there are. A bare `amount` of another model may be
-/// money.
-pub fn is_counted(found: &Code, leaf: &str) -> bool {
-    words(leaf).len() > 1
-        && found
-            .whole_units
-            .iter()
-            .any(|unit| matches!(unit, WholeUnits::Count { name } if name == leaf))
+/// Whether code gives the field how many of something there are.
+pub fn is_counted(found: &Code, field: &DeclaredField, leaf: &str) -> bool {
+    counts(found, leaf)
+        .flatten()
+        .any(|of| *of == field.model || field.collection.as_ref() == Some(of))
+}
+
+/// Whether code gives a field of this name how many of something there are, of which nobody can tell what it belongs to.
+/// A bare `amount` may be money.
+pub fn may_be_counted(found: &Code, leaf: &str) -> bool {
+    words(leaf).len() > 1 && counts(found, leaf).any(|of| of.is_none())
+}
+
+/// What fields of this name that are given such counts belong to.
+fn counts<'a>(found: &'a Code, leaf: &'a str) -> impl Iterator<Item = Option<&'a String>> {
+    found.whole_units.iter().filter_map(move |unit| match unit {
+        WholeUnits::Count { of, name } if name == leaf => Some(of.as_ref()),
+        _ => None,
+    })
 }
 
 /// Whether a number may say how many there are: a plural stands before it (`ticketsAmount`, but `feesAmount`), it is a
@@ -170,8 +181,7 @@ pub fn is_played_for(found: &Code, field: &DeclaredField, leaf: &str) -> bool {
         })
     };
     let is_table = |name: &str| {
-        matches!(normalised(name).as_str(), "smallblind" | "bigblind")
-            || normalised(name).starts_with("smallblind")
+        ["smallblind", "bigblind"].iter().any(|blind| normalised(name).starts_with(blind))
     };
     let begins = normalised(leaf).starts_with("starting");
     // A virtual account or wallet is one of a bank; virtual cash is nobody's.
@@ -236,8 +246,10 @@ mod tests {
             );
             worst("Box", "parcelAmount: Number", &more)
         };
-        assert_eq!(given("= box.parcels.length"), None);
-        assert_eq!(given("+= 1"), None);
+        assert_eq!(given("= box.parcels.length"), Some(Info), "of whatever has such a field");
+        assert_eq!(given("+= 1"), Some(Info));
+        let more = "source b.js\nconst mongoose = require('mongoose');\nconst Box = require('./a');\nasync function f(id) { const box = await Box.findById(id); box.parcelAmount = box.parcels.length; await box.save(); }\n";
+        assert_eq!(worst("Box", "parcelAmount: Number", more), None);
         assert_eq!(given("+= box.price"), Some(Warn));
         assert_eq!(worst("Event", "ticketsAmount: Number", ""), Some(Info));
         assert_eq!(worst("Event", "feesAmount: Number", ""), Some(Warn));
@@ -305,6 +317,14 @@ mod tests {
         };
         assert_eq!(request("the amount in minor units"), Some(Info));
         assert_eq!(request("the amount to pay"), Some(Warn));
+        let within = |folder: &str| {
+            let text = format!(
+                "source {folder}order.dto.ts\nexport class OrderDto {{\n  @ApiProperty({{ description: 'in minor units', required: true,\n    maximum: 5 }})\n  amount: number;\n}}\nsource src/fare/fare.schema.js\nconst mongoose = require('mongoose');\nmodule.exports = mongoose.model('Fare', new mongoose.Schema({{amount: Number}}));\n"
+            );
+            check("T020", &text).iter().map(|finding| finding.severity).max()
+        };
+        assert_eq!(within("src/fare/dto/"), Some(Info), "of the same module");
+        assert_eq!(within("src/order/dto/"), Some(Warn));
         let other = "source src/charge/dto/charge.dto.ts\nexport class ChargeDto {\n  @ApiProperty({ description: 'in minor units' })\n  amount: number;\n}\n";
         assert_eq!(worst("Fare", "amount: Number", other), Some(Warn), "of another module");
     }

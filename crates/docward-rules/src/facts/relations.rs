@@ -183,6 +183,7 @@ mod tests {
                 to: Namespace::new("db_shop", "t_post"),
                 to_path: FieldPath::new("_id"),
                 contained: 1.0,
+                references_contained: 1.0,
                 checked_values: 100,
                 from_type: BsonType::ObjectId,
                 to_type: BsonType::ObjectId,

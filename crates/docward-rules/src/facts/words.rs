@@ -9,6 +9,9 @@ const MONEY: &[&str] = &[
     "amount", "price", "balance", "fee", "fees", "cost", "costs", "revenue", "refund", "discount",
     "payment", "salary", "wage", "subtotal", "msrp", "tax", "deposit", "payout", "income",
     "budget", "fare", "rent", "cash", "money", "cny", "usd", "eur",
+    // As people write them in Spanish, Portuguese, Italian, French, German, Indonesian and Turkish.
+    "precio", "monto", "importe", "saldo", "sueldo", "salario", "preco", "prezzo", "importo",
+    "prix", "montant", "salaire", "preis", "betrag", "harga", "gaji", "fiyat", "tutar",
 ];
 /// Words that make a money word mean something else (`priceCount`, `taxRate`, `costCenter`).
 const NOT_MONEY: &[&str] = &[

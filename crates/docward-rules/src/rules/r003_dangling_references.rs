@@ -89,7 +89,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             .is_some_and(|to| to.documents > 0 && to.documents >= to.total)
             || reference.looked_up;
         let enough = reference.checked_values >= cx.count(&MIN_VALUES);
-        if whole && enough && reference.contained >= least && reference.contained < COMPLETE {
+        if whole && enough && reference.agreement() >= least && reference.contained < COMPLETE {
             cx.report(draft(collection, profile, reference));
         }
     }
@@ -114,11 +114,12 @@ fn draft(
     let draft = Draft::new(
         Subject::Field(ns.clone(), path.clone()),
         format!(
-            "{} of {} looked up from `{path}` {} no document in {}",
+            "{} of {} looked up from `{path}` {} no document in {}{}",
             text::count(missing),
             text::plural(checked, "value"),
             text::form(missing, "has", "have"),
-            if reference.is_by_id() { format!("`{to}`") } else { format!("`{to}` with that `{}`", reference.to_path) }
+            if reference.is_by_id() { format!("`{to}`") } else { format!("`{to}` with that `{}`", reference.to_path) },
+            of_references(reference)
         ),
         "pages break on what is not there, and $lookup drops the row or leaves it empty",
         format!(
@@ -150,6 +151,17 @@ fn draft(
         ),
     )
 }
+
+/// How many references that are, where many have the same value: else the values say it.
+fn of_references(reference: &Reference) -> String {
+    if reference.references_contained - reference.contained < OTHERWISE {
+        return String::new();
+    }
+    format!(", {} of its references", text::percent(1.0 - reference.references_contained))
+}
+
+/// Shares that differ by less are not told both.
+const OTHERWISE: f64 = 0.05;
 
 #[cfg(test)]
 mod tests {

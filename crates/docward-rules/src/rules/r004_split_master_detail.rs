@@ -131,7 +131,7 @@ pub(super) fn judge<'a>(
     if reference.from == reference.to || reference.from.database != reference.to.database {
         return None;
     }
-    if reference.contained < 0.9 {
+    if reference.agreement() < 0.9 {
         return None;
     }
     let strong = is_pair(&reference.to.collection, &reference.from.collection)?;

@@ -130,7 +130,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let ns = &collection.namespace;
     let mut drafts = Vec::new();
     // A collection that refers to itself is a tree; there is nothing to embed it in.
-    let sure = |r: &&Reference| r.from == *ns && r.to != *ns && r.contained >= SURE;
+    let sure = |r: &&Reference| r.from == *ns && r.to != *ns && r.agreement() >= SURE;
     for reference in evidence.references.iter().filter(sure) {
         // `R004` says more about masters and their details.
         if r004::judge(evidence, reference, &r004::Limits::of(cx.settings(), ns)).is_some() {

@@ -14,8 +14,8 @@ declare_rule! {
     /// from document to document as they are stored: fewer than 95 of 100 neighbours rise, and they do not
     /// rise in the large either, as they do where programs insert side by side or a member of a replica
     /// set copies many inserts at a time. Natural keys (names, addresses, codes) are information only.
-    /// Small collections and small samples are left alone, and so are sharded ones, whose documents come
-    /// from several shards in turn.
+    /// Small collections and small samples are left alone, and so is what is read through a router, where
+    /// documents come from several shards in turn.
     ///
     /// ## Why it matters
     /// Ids that rise are appended at the right edge of the `_id` index; ids in any other order are

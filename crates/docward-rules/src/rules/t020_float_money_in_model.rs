@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use docward_model::{
     BsonType, Draft, Evidence, Severity,
-    code::{Code, DeclaredField, WholeUnits},
+    code::{Code, DeclaredField, Meant, WholeUnits},
 };
 
 use crate::{
@@ -176,6 +176,7 @@ fn may_be_meant(found: &Code, field: &DeclaredField, leaf: &str) -> bool {
         ends_with(leaf, "fee") && (all.len() < 2 || !has_amount_beside(found, field, leaf));
     // `discounts` are shares as often as amounts.
     all.iter().any(|word| matches!(words::singular(word).as_str(), "cost" | "discount"))
+        || quantities::may_be_counted(found, leaf)
         || is_estimate
         || is_plan(field, leaf)
         || is_copy(field)
@@ -199,9 +200,10 @@ fn may_be_meant(found: &Code, field: &DeclaredField, leaf: &str) -> bool {
 /// Whether another amount of the model is handed to Stripe as it is: those of one model count in one unit.
 fn is_charged_beside(found: &Code, field: &DeclaredField) -> bool {
     let charged = |other: &DeclaredField| {
-        found.whole_units.iter().any(|unit| {
-            matches!(unit, WholeUnits::Field { of, name } if of.is_empty() && *name == other.path)
-        })
+        found
+            .whole_units
+            .iter()
+            .any(|unit| matches!(unit, WholeUnits::Charged { name } if *name == other.path))
     };
     let mut fields = found.fields.iter().filter(|other| other.model == field.model);
     fields.any(|other| other.types.contains(&BsonType::Double) && charged(other))
@@ -349,9 +351,8 @@ fn is_of_game(found: &Code, field: &DeclaredField) -> bool {
 fn is_whole_elsewhere(found: &Code, field: &DeclaredField, leaf: &str) -> bool {
     let file = field.place.location.file.as_str();
     let given = |unit: &WholeUnits| match unit {
-        WholeUnits::Field { of, name } => {
-            name == leaf && (!of.ends_with('/') || file.starts_with(of.as_str()))
-        }
+        WholeUnits::Field { name, .. } | WholeUnits::Charged { name } => name == leaf,
+        WholeUnits::Described { folder, name } => name == leaf && file.starts_with(folder),
         WholeUnits::Count { .. } | WholeUnits::Project => false,
     };
     found.whole_units.iter().any(given)
@@ -363,7 +364,8 @@ fn is_money(found: &Code, field: &DeclaredField, leaf: &str) -> bool {
         || (ends_with(leaf, "fee") && has_amount_beside(found, field, leaf))
         || (is_winnings(leaf) && has_stake_beside(found, field, leaf))
         || (amounts::is_vague(leaf) && is_of_items(found, field, leaf));
-    if !is_float || !field.allowed.is_empty() || !is_named {
+    let is_whole = field.meant == Some(Meant::Whole);
+    if !is_float || is_whole || !field.allowed.is_empty() || !is_named {
         return false;
     }
     // `amount` beside `unit` counts days or grams.
@@ -401,7 +403,7 @@ fn is_money(found: &Code, field: &DeclaredField, leaf: &str) -> bool {
         && !is_part_of_score(parent)
         && !is_grade_or_rate(field, leaf)
         && !is_count(found, field, leaf)
-        && !quantities::is_counted(found, leaf)
+        && !quantities::is_counted(found, field, leaf)
         && !is_given_whole(found, field, leaf)
 }
 
@@ -421,7 +423,7 @@ fn is_given_whole(found: &Code, field: &DeclaredField, leaf: &str) -> bool {
         WholeUnits::Field { of, name } => {
             name == leaf && (*of == field.model || field.collection.as_ref() == Some(of))
         }
-        WholeUnits::Count { .. } | WholeUnits::Project => false,
+        _ => false,
     })
 }
 

@@ -6,7 +6,7 @@ use docward_model::{Evidence, Severity, code::DeclaredField};
 
 use crate::{
     Cx, declare_rule,
-    facts::{code, names, words},
+    facts::{code, names, text, words},
 };
 
 declare_rule! {
@@ -71,7 +71,8 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     for (field, made_by) in random() {
         let others = match told_for_all {
             Some(first) if std::ptr::eq(*first, field) => {
-                format!(", and so are those of {} more", kinds.len() - 1)
+                let more = text::plural(kinds.len() as u64 - 1, "more model or collection");
+                format!(", and so are those of {more}")
             }
             Some(_) => continue,
             None => String::new(),

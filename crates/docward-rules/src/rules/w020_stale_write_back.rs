@@ -198,6 +198,20 @@ mod tests {
     }
 
     #[test]
+    fn ck_15_transactions_protect_what_they_read() {
+        let count = |read: &str, begin: &str| {
+            let text = format!(
+                "source a.js\nconst mongoose = require('mongoose');\nconst Wallet = mongoose.model('Wallet', s);\nasync function pay(id, n, options) {{ await {begin}(async (session) => {{ const w = await Wallet.findById({read}); w.balance -= n; await w.save({{ session }}); }}); }}"
+            );
+            check("W020", &text).len()
+        };
+        assert_eq!(count("id, null, { session }", "mongoose.connection.transaction"), 0);
+        assert_eq!(count("id, null, { session }", "db.withTransaction"), 0);
+        assert_eq!(count("id", "mongoose.connection.transaction"), 1, "read without it");
+        assert_eq!(count("{ctx: id}", "mongoose.connection.transaction"), 1);
+    }
+
+    #[test]
     fn ck_15_marks_and_functions_for_tests_are_information() {
         use docward_model::Severity::{Info, Warn};
         let severity = |name: &str, field: &str| {
@@ -211,6 +225,8 @@ mod tests {
         assert_eq!(severity("testCredit", "balance"), Info);
         assert_eq!(severity("credit", "balance"), Warn);
         assert_eq!(severity("attest", "versionCount"), Warn);
+        assert_eq!(severity("again", "retryCount"), Info, "the job itself counts");
+        assert_eq!(severity("login", "loginAttempts"), Warn, "anybody tries");
     }
 
     #[test]

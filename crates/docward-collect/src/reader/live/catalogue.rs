@@ -19,7 +19,7 @@ use super::{
     Deployment,
     privileges::Resource,
     session::{Question, Read, number, tree},
-    trouble::{LiveTrouble, code, is_forbidden, is_gone, words},
+    trouble::{LiveTrouble, Unanswered, code, is_forbidden, is_gone, words},
     workload::PROFILE,
 };
 use crate::{
@@ -137,7 +137,7 @@ impl Reader<'_, '_, '_> {
     /// Lists the collections, and learns about each what can be learnt without its documents.
     pub(super) fn read_catalogue(
         &mut self,
-        deployment: &mut Deployment,
+        deployment: &mut Deployment<'_>,
         databases: &[String],
     ) -> Vec<Listed> {
         let mut own = self.misplaced(deployment);
@@ -192,7 +192,7 @@ impl Reader<'_, '_, '_> {
     }
 
     /// Adds up what the members of a set count of the use of indexes.
-    fn ask_members_for_usage(&mut self, deployment: &mut Deployment, listed: &[Listed]) {
+    fn ask_members_for_usage(&mut self, deployment: &mut Deployment<'_>, listed: &[Listed]) {
         let with_indexes: Vec<_> = listed.iter().filter(|one| one.has_documents).collect();
         for member in deployment.members.clone() {
             for some in with_indexes.chunks(TOGETHER) {
@@ -234,7 +234,7 @@ impl Reader<'_, '_, '_> {
     /// not, and where there are too few to be worth it. Each collection is then asked.
     fn indexes_at_once(
         &self,
-        deployment: &Deployment,
+        deployment: &Deployment<'_>,
         databases: &[String],
         collections: usize,
     ) -> KnownIndexes {
@@ -262,7 +262,7 @@ impl Reader<'_, '_, '_> {
     /// Learns the names of collections that people made in the server's own databases, and how many
     /// others there are. Who may not list them there is told nothing: few may, and few have
     /// to.
-    fn misplaced(&mut self, deployment: &mut Deployment) -> usize {
+    fn misplaced(&mut self, deployment: &mut Deployment<'_>) -> usize {
         let mut own = 0;
         if self.request.filter.database.is_some() {
             return own;
@@ -298,7 +298,7 @@ impl Reader<'_, '_, '_> {
         self.request.filter.wants(namespace)
     }
 
-    pub(super) fn databases(&mut self, deployment: &mut Deployment) -> Vec<String> {
+    pub(super) fn databases(&mut self, deployment: &mut Deployment<'_>) -> Vec<String> {
         let list = |authorized: bool| {
             let rest = doc! { "nameOnly": true, "authorizedDatabases": authorized };
             deployment.session.ask("admin", Read::ListDatabases, rest).map(|reply| names_in(&reply))
@@ -337,7 +337,7 @@ impl Reader<'_, '_, '_> {
         names
     }
 
-    fn collections(&mut self, deployment: &mut Deployment, database: &str) -> Vec<Entry> {
+    fn collections(&mut self, deployment: &mut Deployment<'_>, database: &str) -> Vec<Entry> {
         let read = |entry: Document| Entry::read(database, &entry);
         let rest = Document::new();
         let mut entries = deployment.session.list_as(database, Read::ListCollections, rest, read);
@@ -364,7 +364,7 @@ impl Reader<'_, '_, '_> {
 
     fn read_entry(
         &mut self,
-        deployment: &mut Deployment,
+        deployment: &mut Deployment<'_>,
         entry: &Entry,
         known: Option<Vec<Index>>,
         answers: Option<Answers>,
@@ -439,7 +439,11 @@ impl Reader<'_, '_, '_> {
     }
 
     /// The number of documents, for those who may read them but not the statistics.
-    fn count(&mut self, deployment: &mut Deployment, ns: &Namespace) -> Option<CollectionStats> {
+    fn count(
+        &mut self,
+        deployment: &mut Deployment<'_>,
+        ns: &Namespace,
+    ) -> Option<CollectionStats> {
         let rest = doc! { "count": &ns.collection };
         let reply = deployment.session.ask(&ns.database, Read::Count, rest).ok()?;
         Some(CollectionStats { documents: number(&reply, "n")?, ..CollectionStats::default() })
@@ -448,7 +452,7 @@ impl Reader<'_, '_, '_> {
     /// Notes that a question about a collection was not answered.
     fn refused_of(
         &mut self,
-        deployment: &mut Deployment,
+        deployment: &mut Deployment<'_>,
         ns: &Namespace,
         action: &'static str,
         what: &str,
@@ -465,7 +469,7 @@ impl Reader<'_, '_, '_> {
     /// Notes that a question was not answered.
     pub(super) fn refused(
         &mut self,
-        deployment: &mut Deployment,
+        deployment: &mut Deployment<'_>,
         resource: Resource,
         action: &'static str,
         what: &str,
@@ -474,6 +478,15 @@ impl Reader<'_, '_, '_> {
         if is_forbidden(error) {
             deployment.missing.add(resource, action);
             return;
+        }
+        // That a run was stopped, or that a server hangs, is told once.
+        match error.get_custom() {
+            Some(Unanswered::Stopped) => return,
+            Some(Unanswered::NotAsked) => {
+                deployment.not_asked += 1;
+                return;
+            }
+            Some(Unanswered::Silent(_)) | None => {}
         }
         let rest = "the rest of the deployment was read";
         let trouble = LiveTrouble::Failed { what: what.to_owned(), why: words(error), rest };

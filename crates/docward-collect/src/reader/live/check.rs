@@ -1,25 +1,26 @@
 //! Holding a live collection against a schema: the server counts what breaks it, and only such documents
 //! travel, as many as are needed to say what they break.
 
-use mongodb::{
-    bson::{Document, RawDocument, doc},
-    error::Error,
-};
+use mongodb::bson::{Document, RawDocument, doc};
 
 use super::{
     super::Reader,
     Deployment,
     catalogue::Listed,
-    documents::{End, GLANCE},
+    documents::End,
     privileges::Resource,
-    session::{Question, Read, Way, number},
+    session::{Read, Way, number},
     trouble::{LiveTrouble, is_forbidden, words},
 };
 use crate::trouble::Trouble;
 
 impl Reader<'_, '_, '_> {
     /// Counts the documents that break the schema, and fetches some of them.
-    pub(super) fn check_live_collection(&mut self, deployment: &mut Deployment, listed: &Listed) {
+    pub(super) fn check_live_collection(
+        &mut self,
+        deployment: &mut Deployment<'_>,
+        listed: &Listed,
+    ) {
         let Some(check) = &self.request.check else { return };
         // Buckets of a time series are no documents that anybody wrote.
         let is_own = listed.namespace.collection.starts_with("system.");
@@ -38,7 +39,8 @@ impl Reader<'_, '_, '_> {
             "cursor": {},
         };
         let question = (listed.namespace.database.clone(), Read::Aggregate, count);
-        let refused = match self.answer(deployment, question) {
+        let answers = deployment.session.list_long(vec![question]);
+        let refused = match answers.and_then(|mut answers| answers.pop()) {
             Some(Ok(rows)) => rows.first().and_then(|row| number(row, "n")).unwrap_or(0),
             Some(Err(error)) if is_forbidden(&error) => {
                 deployment.missing.add(Resource::Collection(listed.namespace.clone()), "find");
@@ -63,25 +65,6 @@ impl Reader<'_, '_, '_> {
         if let End::Failed(error) = end {
             let taken = self.table.entry(listed.slot).taken;
             self.gave_up(deployment, &listed.namespace, file, taken, &error);
-        }
-    }
-    /// The answer to a question that may take long; none if the run is stopped meanwhile.
-    fn answer(
-        &mut self,
-        deployment: &Deployment,
-        question: Question,
-    ) -> Option<Result<Vec<Document>, Error>> {
-        let mut asked = deployment.session.list_meanwhile(vec![question]);
-        loop {
-            if self.is_stopped() {
-                // The connection is closed with it, at which the server gives up, too.
-                asked.abort();
-                return None;
-            }
-            let answered = async { tokio::time::timeout(GLANCE, &mut asked).await };
-            if let Ok(answers) = deployment.session.wait(answered) {
-                return answers.unwrap_or_default().pop();
-            }
         }
     }
 }

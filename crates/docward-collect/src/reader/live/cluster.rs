@@ -33,7 +33,7 @@ impl Reader<'_, '_, '_> {
     /// Reads the tables of a cluster; `None` when this is none.
     pub(super) fn cluster(
         &mut self,
-        deployment: &mut Deployment,
+        deployment: &mut Deployment<'_>,
         topology: Option<&Topology>,
     ) -> Option<Cluster> {
         let is_router = topology == Some(&Topology::Sharded);
@@ -73,7 +73,7 @@ impl Reader<'_, '_, '_> {
 
     fn table_of(
         &mut self,
-        deployment: &mut Deployment,
+        deployment: &mut Deployment<'_>,
         table: &str,
         (read, mut rest): (Read, Document),
     ) -> Option<Vec<Document>> {
@@ -93,7 +93,7 @@ impl Reader<'_, '_, '_> {
 
 /// Whether the server keeps tables of a cluster. Who may not see them is told nothing: on a replica
 /// set there is nothing to see.
-fn has_tables(deployment: &Deployment) -> bool {
+fn has_tables(deployment: &Deployment<'_>) -> bool {
     let rest = doc! {
         "nameOnly": true, "authorizedCollections": true, "filter": { "name": { "$in": TELLING.to_vec() } },
     };
@@ -103,7 +103,7 @@ fn has_tables(deployment: &Deployment) -> bool {
 
 /// The id of the cluster, for those who may see it; it is needed to tell clusters apart only, so who may
 /// not is told nothing.
-fn cluster_id(deployment: &Deployment) -> Option<String> {
+fn cluster_id(deployment: &Deployment<'_>) -> Option<String> {
     let (read, mut rest) = find(doc! {});
     rest.insert("find", "version");
     let rows = deployment.session.list(CONFIG, read, rest).ok()?;

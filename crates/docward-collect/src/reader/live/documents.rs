@@ -27,7 +27,7 @@ use super::{
     privileges::Resource,
     ranges::id_of,
     session::{Read, Way, number},
-    trouble::{LiveTrouble, code, is_forbidden, is_gone, is_passing, words},
+    trouble::{LiveTrouble, code, is_forbidden, is_gone, is_passing, is_unreachable, words},
 };
 use crate::{
     engine::{FileId, Sent, Slot},
@@ -133,7 +133,11 @@ impl Reader<'_, '_, '_> {
     }
 
     /// Reads the documents of a collection.
-    pub(super) fn read_live_collection(&mut self, deployment: &mut Deployment, listed: &Listed) {
+    pub(super) fn read_live_collection(
+        &mut self,
+        deployment: &mut Deployment<'_>,
+        listed: &Listed,
+    ) {
         if self.request.check.is_some() {
             self.check_live_collection(deployment, listed);
             return;
@@ -155,7 +159,7 @@ impl Reader<'_, '_, '_> {
     }
 
     /// Takes over a collection that an earlier run has read to its end.
-    fn is_known(&mut self, deployment: &Deployment, listed: &Listed) -> bool {
+    fn is_known(&mut self, deployment: &Deployment<'_>, listed: &Listed) -> bool {
         let Some(Resumed::Whole(known)) = self.request.resume.collections.get(&listed.namespace)
         else {
             return false;
@@ -171,7 +175,7 @@ impl Reader<'_, '_, '_> {
     /// What is to be read in ranges of `_id`s: what an earlier run left, or a large collection.
     fn ranges(
         &mut self,
-        deployment: &Deployment,
+        deployment: &Deployment<'_>,
         listed: &Listed,
         file: FileId,
     ) -> Option<Vec<IdRange>> {
@@ -185,7 +189,7 @@ impl Reader<'_, '_, '_> {
         if self.is_read_in_ranges(listed) { self.split(deployment, listed) } else { None }
     }
 
-    fn read_documents_of(&mut self, deployment: &mut Deployment, listed: &Listed) {
+    fn read_documents_of(&mut self, deployment: &mut Deployment<'_>, listed: &Listed) {
         let Listed { namespace, slot, stats, .. } = listed;
         let slot = *slot;
         let wanted = self.wanted();
@@ -264,7 +268,7 @@ impl Reader<'_, '_, '_> {
                     let trouble = LiveTrouble::Dropped { documents: 0 };
                     self.troubles.add(file, &Trouble::Live(trouble));
                 }
-                End::Done => {}
+                End::Done => deployment.lost = 0,
                 End::Stopped => {
                     self.sources[deployment.source].sampled = true;
                     if documents.is_none_or(|documents| documents <= taken) {
@@ -272,6 +276,7 @@ impl Reader<'_, '_, '_> {
                     }
                 }
                 End::Silent => {
+                    deployment.lost += 1;
                     let trouble =
                         LiveTrouble::Silent { documents: taken, seconds: SILENCE.as_secs() };
                     self.troubles.add(file, &Trouble::Live(trouble));
@@ -287,7 +292,10 @@ impl Reader<'_, '_, '_> {
                         ranges = None;
                         continue;
                     }
-                    let again = passes && attempt < ATTEMPTS && before == 0 && !in_ranges;
+                    // Whoever looked for the server in vain need not do so for every collection.
+                    let is_lost = is_unreachable(&error) && deployment.lost > 0;
+                    let again =
+                        passes && attempt < ATTEMPTS && before == 0 && !in_ranges && !is_lost;
                     if other_way || again {
                         if other_way {
                             way = Way::First(wanted.unwrap_or(SAMPLE));
@@ -297,6 +305,7 @@ impl Reader<'_, '_, '_> {
                         std::thread::sleep(PAUSE * (attempt - 1));
                         continue;
                     }
+                    deployment.lost += usize::from(is_unreachable(&error));
                     self.gave_up(deployment, namespace, file, taken, &error);
                 }
             }
@@ -325,7 +334,7 @@ impl Reader<'_, '_, '_> {
 
     /// Lets the server count the documents one by one, if that is quickly done: the number it keeps has
     /// turned out to be wrong.
-    fn count_anew(&mut self, deployment: &Deployment, listed: &Listed) -> Option<u64> {
+    fn count_anew(&mut self, deployment: &Deployment<'_>, listed: &Listed) -> Option<u64> {
         let documents = counted(deployment, listed, None).ok()?;
         if let Some(stats) = &mut self.table.entry(listed.slot).stats {
             stats.documents = documents;
@@ -335,7 +344,7 @@ impl Reader<'_, '_, '_> {
 
     /// Lets the server count the documents that break the validator (DM-11.3), if that is quickly
     /// done.
-    fn count_invalid(&mut self, deployment: &mut Deployment, listed: &Listed) {
+    fn count_invalid(&mut self, deployment: &mut Deployment<'_>, listed: &Listed) {
         let Some(validator) = &listed.validator else { return };
         if self.is_stopped() {
             return;
@@ -343,8 +352,13 @@ impl Reader<'_, '_, '_> {
         // Who takes too long or may not is not counted: the documents that were read still show most.
         let invalid = counted(deployment, listed, Some(doc! { "$nor": [validator] }));
         if invalid.as_ref().is_err_and(|error| code(error) == Some(OUT_OF_TIME)) {
+            // Expressions are understood by the server alone.
+            let else_where = match validator.keys().all(|key| key == "$jsonSchema") {
+                true => "what was read is judged, and `docward schema check` counts all",
+                false => "count them with countDocuments({$nor: [VALIDATOR]}) when there is time",
+            };
             self.progress.note(&format!(
-                "{}: the server did not count within {} s which documents break the validator; what was read is judged, and `docward schema check` counts all",
+                "{}: the server did not count within {} s which documents break the validator; {else_where}",
                 listed.namespace,
                 COUNTING.as_secs()
             ));
@@ -356,7 +370,7 @@ impl Reader<'_, '_, '_> {
 
     /// Looks at the documents that an earlier run kept track of: of a large collection two samples
     /// have hardly any in common.
-    fn follow(&mut self, deployment: &mut Deployment, listed: &Listed) {
+    fn follow(&mut self, deployment: &mut Deployment<'_>, listed: &Listed) {
         let Some(ids) = self.request.follow.get(&listed.namespace) else { return };
         let ids: Vec<Bson> = ids.iter().filter_map(|digits| id_of(digits)).collect();
         let mut profiler = Profiler::new();
@@ -390,7 +404,7 @@ impl Reader<'_, '_, '_> {
 
     pub(super) fn gave_up(
         &mut self,
-        deployment: &mut Deployment,
+        deployment: &mut Deployment<'_>,
         namespace: &Namespace,
         file: FileId,
         documents: u64,
@@ -409,7 +423,7 @@ impl Reader<'_, '_, '_> {
     }
 
     /// Whether a collection is still listed, as far as the server tells.
-    fn is_there(&self, deployment: &Deployment, namespace: &Namespace) -> bool {
+    fn is_there(&self, deployment: &Deployment<'_>, namespace: &Namespace) -> bool {
         let rest = doc! {
             "filter": { "name": &namespace.collection },
             "nameOnly": true,
@@ -421,7 +435,7 @@ impl Reader<'_, '_, '_> {
 
     pub(super) fn read_once(
         &mut self,
-        deployment: &Deployment,
+        deployment: &Deployment<'_>,
         listed: &Listed,
         way: Way,
         filter: Option<Document>,
@@ -513,7 +527,7 @@ pub(super) fn batch_size(listed: &Listed, max_rate: Option<u64>, readers: u64) -
 
 /// Lets the driver fetch documents, a little ahead of who receives them. Ends when nobody does.
 fn fetch(
-    deployment: &Deployment,
+    deployment: &Deployment<'_>,
     listed: &Listed,
     way: Way,
     max_rate: Option<u64>,
@@ -548,7 +562,7 @@ const OUT_OF_TIME: i32 = 50;
 
 /// How many documents match, as the server counts them within a time limit.
 fn counted(
-    deployment: &Deployment,
+    deployment: &Deployment<'_>,
     listed: &Listed,
     filter: Option<Document>,
 ) -> Result<u64, Error> {

@@ -4,6 +4,8 @@
 //! which the answer holds as the most common ones, are left where they are; only their frequency is
 //! taken.
 
+use std::time::Duration;
+
 use docward_model::{KeyAnalysis, KeyFields, KeyMetrics, Namespace, ShardKey};
 use mongodb::bson::{Bson, Document, doc};
 
@@ -19,10 +21,13 @@ use super::{
 /// ten million.
 const SAMPLE: i64 = 1_000_000;
 
+/// How long that may take.
+const ANALYSING: Duration = Duration::from_secs(600);
+
 impl Reader<'_, '_, '_> {
     /// Asks about the keys of the request, and about the key a collection has. Only a collection that
     /// was asked about by name is worth the server's work.
-    pub(super) fn analyze_keys(&mut self, deployment: &Deployment, collections: &[Listed]) {
+    pub(super) fn analyze_keys(&mut self, deployment: &Deployment<'_>, collections: &[Listed]) {
         let Some(asked) = &self.request.analyze_keys else { return };
         if self.table.server_version < Some((7, 0)) || self.request.metadata_only {
             return;
@@ -47,7 +52,7 @@ impl Reader<'_, '_, '_> {
 }
 
 fn ask(
-    deployment: &Deployment,
+    deployment: &Deployment<'_>,
     namespace: &Namespace,
     fields: &KeyFields,
 ) -> Result<KeyMetrics, String> {
@@ -61,7 +66,7 @@ fn ask(
         "analyzeShardKey": namespace.to_string(), "key": key, "keyCharacteristics": true,
         "readWriteDistribution": true, "sampleSize": SAMPLE,
     };
-    match deployment.session.ask("admin", Read::AnalyzeShardKey, rest) {
+    match deployment.session.ask_within("admin", Read::AnalyzeShardKey, rest, ANALYSING) {
         Ok(reply) => Ok(metrics(&reply)),
         Err(error) if is_forbidden(&error) => {
             Err("not allowed: analyzeShardKey on the collection (role clusterManager)".to_owned())

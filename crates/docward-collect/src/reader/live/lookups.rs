@@ -12,7 +12,9 @@ use std::{
 use docward_model::FieldPath;
 use docward_profile::{Links, Lookup, MANY, Profiler};
 use mongodb::{
-    bson::{Bson, RawBsonRef, RawDocument, RawDocumentBuf, Uuid, oid::ObjectId},
+    bson::{
+        Bson, RawBsonRef, RawDocument, RawDocumentBuf, Uuid, doc, oid::ObjectId, serialize_to_vec,
+    },
     error::Error,
 };
 
@@ -20,9 +22,8 @@ use super::{
     super::Reader,
     Deployment,
     catalogue::Listed,
-    documents::GLANCE,
     session::Asked,
-    trouble::{LiveTrouble, is_gone, is_passing, words},
+    trouble::{LiveTrouble, is_gone, is_passing, is_silent, words},
 };
 use crate::{engine::Slot, trouble::Trouble};
 
@@ -41,6 +42,12 @@ const AT_ONCE: u64 = 128;
 const LARGE: usize = 64 * 1024;
 /// Bytes of a field that is kept of it.
 const SMALL_FIELD: usize = 1024;
+/// Values of a field that tell whether it refers to a collection at all.
+const PROBED: usize = 16;
+/// Values of several fields that are asked for together for that.
+const PROBED_TOGETHER: usize = 1024;
+/// Fields and collections that are held against each other.
+const PAIRS: usize = 100_000;
 /// Questions that are handed to the driver together.
 const TOGETHER: usize = 32;
 /// Collections that do not answer, after which nobody is asked any more.
@@ -119,7 +126,11 @@ impl Reader<'_, '_, '_> {
     }
 
     /// Looks up what the documents that were kept may refer to.
-    pub(super) fn look_up_references(&mut self, deployment: &Deployment, collections: &[Listed]) {
+    pub(super) fn look_up_references(
+        &mut self,
+        deployment: &Deployment<'_>,
+        collections: &[Listed],
+    ) {
         let kept = std::mem::take(&mut self.kept);
         let is_part = |listed: &&Listed, reader: &mut Self| {
             let entry = reader.table.entry(listed.slot);
@@ -134,50 +145,83 @@ impl Reader<'_, '_, '_> {
             .iter()
             .map(|(slot, some)| (*slot, links_of(some.documents.iter().map(Vec::as_slice))))
             .collect();
-        let pairs = pairs(collections, &targets, &kept, &links);
-        let mut questions = 0;
-        let mut failed: BTreeSet<Slot> = BTreeSet::new();
-        // Most fields refer to none of the collections that are asked: the first question tells, and many of
-        // them are on their way together.
-        for some in pairs.chunks(TOGETHER) {
-            let first = some.iter().map(|pair| pair.chunks().next().unwrap_or_default());
-            let first: Vec<Asked> = some.iter().zip(first).map(|(p, ids)| p.asked(ids)).collect();
-            questions += first.len();
-            let Some(answers) = self.ask(deployment, first, questions) else { return };
-            for (pair, answer) in some.iter().zip(answers) {
-                // A collection that does not answer is told once.
-                if failed.contains(&pair.to.slot) {
-                    continue;
-                }
-                let found = match self.whole(deployment, pair, answer, &mut questions) {
-                    Some(Ok(found)) => found,
-                    Some(Err(error)) => {
-                        self.not_looked_up(deployment, pair, &error);
-                        // Who has lost the server need not ask for the others.
-                        if is_passing(&error) && !is_gone(&error) && failed.len() >= LOST {
-                            return;
+        let mut asking = Asking::default();
+        let mut settled = BTreeSet::new();
+        // What is named after a collection first: what refers to it need not be held against all others.
+        for named in [true, false] {
+            let pairs = pairs(collections, &targets, &kept, &links, named, &settled);
+            let Some(likely) = self.likely(deployment, pairs, &mut asking) else { return };
+            for some in likely.chunks(TOGETHER) {
+                let first = some.iter().map(|pair| pair.chunks().next().unwrap_or_default());
+                let first: Vec<Asked> =
+                    some.iter().zip(first).map(|(pair, ids)| pair.asked(ids)).collect();
+                let Some(answers) = self.ask(deployment, first, &mut asking) else { return };
+                for (pair, answer) in some.iter().zip(answers) {
+                    let found = match self.whole(deployment, pair, answer, &mut asking) {
+                        Some(Ok(found)) => found,
+                        Some(Err(error)) => {
+                            if !self.not_looked_up(deployment, pair.to, &error, &mut asking) {
+                                return;
+                            }
+                            continue;
                         }
-                        failed.insert(pair.to.slot);
-                        continue;
+                        None => return,
+                    };
+                    // What nothing was found of is no reference, or one of which everything is gone.
+                    if !found.is_empty() {
+                        self.table.lookups.push(pair.lookup(&kept, &links, &found));
                     }
-                    None => return,
-                };
-                // What nothing was found of is no reference, or one of which everything is gone.
-                if !found.is_empty() {
-                    self.table.lookups.push(pair.lookup(&kept, &links, &found));
+                    if found.len() * 2 >= pair.values.values.len() {
+                        settled.insert((pair.from.slot, pair.path));
+                    }
                 }
             }
         }
+    }
+
+    /// The pairs of which a few values are found. Most fields refer to none of the collections: each of these
+    /// is asked for some values of many fields at a time. `None` when nothing more may be asked.
+    fn likely<'a>(
+        &mut self,
+        deployment: &Deployment<'_>,
+        pairs: Vec<Pair<'a>>,
+        asking: &mut Asking,
+    ) -> Option<Vec<Pair<'a>>> {
+        let mut probes = probes(pairs).into_iter();
+        let mut likely = Vec::new();
+        while !probes.as_slice().is_empty() {
+            let mut some: Vec<Vec<Pair<'a>>> = probes.by_ref().take(TOGETHER).collect();
+            some.retain(|pairs| pairs.iter().all(|pair| !asking.failed.contains(&pair.to.slot)));
+            let asked = some.iter().map(|pairs| probe(pairs)).collect();
+            let answers = self.ask(deployment, asked, asking)?;
+            for (pairs, answer) in some.into_iter().zip(answers) {
+                let found = match answer {
+                    Ok(found) => found,
+                    Err(error) => {
+                        let to = pairs.first().map(|pair| pair.to)?;
+                        if !self.not_looked_up(deployment, to, &error, asking) {
+                            return None;
+                        }
+                        continue;
+                    }
+                };
+                let found: BTreeSet<Vec<u8>> = found.iter().filter_map(key_of).collect();
+                let is_found = |id: &Bson| key(id).is_some_and(|key| found.contains(&key));
+                likely
+                    .extend(pairs.into_iter().filter(|pair| pair.probed().any(|id| is_found(&id))));
+            }
+        }
+        Some(likely)
     }
 
     /// The documents that a pair refers to, of which some have been found or not; `None` when nothing more may
     /// be asked.
     fn whole(
         &mut self,
-        deployment: &Deployment,
+        deployment: &Deployment<'_>,
         pair: &Pair<'_>,
         first: Answer,
-        questions: &mut usize,
+        asking: &mut Asking,
     ) -> Option<Answer> {
         let mut found = Vec::new();
         let mut rest = pair.chunks().skip(1);
@@ -192,46 +236,65 @@ impl Reader<'_, '_, '_> {
                 Err(error) => return Some(Err(error)),
             }
             let Some(ids) = rest.next() else { return Some(Ok(found)) };
-            *questions += 1;
-            let answers = self.ask(deployment, vec![pair.asked(ids)], *questions)?;
+            let answers = self.ask(deployment, vec![pair.asked(ids)], asking)?;
             answer = answers.into_iter().next()?;
         }
     }
 
-    fn not_looked_up(&mut self, deployment: &Deployment, pair: &Pair<'_>, error: &Error) {
-        let trouble = LiveTrouble::Failed {
-            what: format!("looking up what others refer to in {}", pair.to.namespace),
-            why: words(error),
-            rest: "references to it may be missing",
-        };
-        self.troubles.add_for(&*deployment.session.name, &Trouble::Live(trouble));
+    /// Tells once that a collection does not answer; and whether others are to be asked.
+    fn not_looked_up(
+        &mut self,
+        deployment: &Deployment<'_>,
+        to: &Listed,
+        error: &Error,
+        asking: &mut Asking,
+    ) -> bool {
+        if asking.failed.insert(to.slot) {
+            let trouble = LiveTrouble::Failed {
+                what: format!("looking up what others refer to in {}", to.namespace),
+                why: words(error),
+                rest: "references to it may be missing",
+            };
+            self.troubles.add_for(&*deployment.session.name, &Trouble::Live(trouble));
+        }
+        // Who has lost the server need not ask for the others.
+        let is_lost = is_silent(error) || (is_passing(error) && !is_gone(error));
+        !is_lost || asking.failed.len() <= LOST
     }
 
     /// Asks for documents by their ids; `None` when nothing more may be asked.
     fn ask(
         &mut self,
-        deployment: &Deployment,
+        deployment: &Deployment<'_>,
         asked: Vec<Asked>,
-        questions: usize,
+        asking: &mut Asking,
     ) -> Option<Vec<Answer>> {
-        if questions > QUESTIONS {
+        asking.questions += asked.len();
+        if asking.questions > QUESTIONS {
             self.progress.note(&format!(
                 "{}: not all that collections may refer to was looked up; --full finds what is missing",
                 deployment.session.name
             ));
             return None;
         }
-        let mut answers = std::pin::pin!(deployment.session.by_ids_of_many(asked));
-        loop {
-            if self.is_stopped() {
-                return None;
-            }
-            let glance = async { tokio::time::timeout(GLANCE, &mut answers).await };
-            if let Ok(answers) = deployment.session.wait(glance) {
-                return Some(answers);
-            }
+        let answers = deployment.session.until_stopped(deployment.session.by_ids_of_many(asked));
+        if answers.is_none() {
+            self.progress.note(&format!(
+                "{}: stopped while looking up what documents refer to; references between large collections \
+                 may be missing",
+                deployment.session.name
+            ));
         }
+        answers
     }
+}
+
+/// What was asked of a deployment so far.
+#[derive(Default)]
+struct Asking {
+    questions: usize,
+    /// Collections that did not answer.
+    failed: BTreeSet<Slot>,
 }
 
 type Answer = Result<Vec<RawDocumentBuf>, Error>;
@@ -271,6 +334,12 @@ impl Pair<'_> {
         (self.to.namespace.clone(), ids.collect(), self.ids_only())
     }
 
+    /// The first few values in both forms.
+    fn probed(&self) -> impl Iterator<Item = Bson> {
+        let first = self.values.values.iter().take(PROBED);
+        first.flat_map(|id| [Some(id.clone()), spelled(id)]).flatten()
+    }
+
     fn lookup(
         &self,
         kept: &Kept,
@@ -292,12 +361,53 @@ impl Pair<'_> {
     }
 }
 
-/// What is to be looked up where; what is named after a collection first, since there may be too much to ask.
+/// The pairs of one collection that is asked, in portions.
+fn probes(pairs: Vec<Pair<'_>>) -> Vec<Vec<Pair<'_>>> {
+    let mut by_target: BTreeMap<Slot, Vec<Pair<'_>>> = BTreeMap::new();
+    for pair in pairs {
+        by_target.entry(pair.to.slot).or_default().push(pair);
+    }
+    let mut probes = Vec::new();
+    for pairs in by_target.into_values() {
+        let mut pairs = pairs.into_iter().peekable();
+        while pairs.peek().is_some() {
+            probes.push(pairs.by_ref().take(PROBED_TOGETHER / PROBED).collect());
+        }
+    }
+    probes
+}
+
+/// The question for the first few values of fields, all of the same collection.
+fn probe(pairs: &[Pair<'_>]) -> Asked {
+    let mut known = BTreeSet::new();
+    let ids = pairs.iter().flat_map(Pair::probed).filter(|id| known.insert(key(id))).collect();
+    (pairs[0].to.namespace.clone(), ids, true)
+}
+
+/// An id so that it can be found among others; whole numbers are the same in every type.
+fn key(id: &Bson) -> Option<Vec<u8>> {
+    let id = match id {
+        Bson::Int32(number) => Bson::Int64(i64::from(*number)),
+        Bson::Double(number) if number.fract() == 0.0 && number.abs() < 1e15 => {
+            Bson::Int64(*number as i64)
+        }
+        id => id.clone(),
+    };
+    serialize_to_vec(&doc! { "_id": id }).ok()
+}
+
+fn key_of(document: &RawDocumentBuf) -> Option<Vec<u8>> {
+    key(&Bson::try_from(document.get("_id").ok()??).ok()?)
+}
+
+/// What may be looked up where: by the name of the field, or else by its type.
 fn pairs<'a>(
     collections: &'a [Listed],
     targets: &[&'a Listed],
     kept: &Kept,
     links: &'a BTreeMap<Slot, Links>,
+    named: bool,
+    settled: &BTreeSet<(Slot, &FieldPath)>,
 ) -> Vec<Pair<'a>> {
     let mut known: BTreeMap<(Slot, &FieldPath), Rc<Values>> = BTreeMap::new();
     let mut pairs = Vec::new();
@@ -305,40 +415,34 @@ fn pairs<'a>(
     for listed in collections {
         *databases.entry(&listed.namespace.database).or_default() += 1;
     }
-    for named in [true, false] {
-        for from in collections {
-            if !named && databases[from.namespace.database.as_str()] > MANY {
-                continue;
-            }
-            let (Some(some), Some(referring)) =
-                (kept.collections.get(&from.slot), links.get(&from.slot))
-            else {
-                continue;
-            };
-            for &to in targets {
-                let Some(target) = links.get(&to.slot) else { continue };
-                let (here, there) = (&from.namespace, &to.namespace);
+    for from in collections {
+        if !named && databases[from.namespace.database.as_str()] > MANY {
+            continue;
+        }
+        let (Some(some), Some(referring)) =
+            (kept.collections.get(&from.slot), links.get(&from.slot))
+        else {
+            continue;
+        };
+        for &to in targets {
+            let Some(target) = links.get(&to.slot) else { continue };
+            let (here, there) = (&from.namespace, &to.namespace);
+            let mut paths = referring.may_refer(here, there, target, named);
+            paths.retain(|path| !settled.contains(&(from.slot, path)));
+            if !named {
                 let by_name = referring.may_refer(here, there, target, true);
-                let paths = match named {
-                    true => by_name,
-                    false => {
-                        let mut others = referring.may_refer(here, there, target, false);
-                        others.retain(|path| !by_name.contains(path));
-                        others
-                    }
-                };
-                for path in paths {
-                    let values = known.entry((from.slot, path)).or_insert_with(|| {
-                        let (documents, values) = values_at(&some.documents, &path.dotted());
-                        Rc::new(Values { documents, values })
-                    });
-                    if !values.values.is_empty() {
-                        pairs.push(Pair { from, path, to, values: Rc::clone(values) });
-                    }
-                    // More than may be asked is not gathered.
-                    if pairs.len() > QUESTIONS {
-                        return pairs;
-                    }
+                paths.retain(|path| !by_name.contains(path));
+            }
+            for path in paths {
+                let values = known.entry((from.slot, path)).or_insert_with(|| {
+                    let (documents, values) = values_at(&some.documents, &path.dotted());
+                    Rc::new(Values { documents, values })
+                });
+                if !values.values.is_empty() {
+                    pairs.push(Pair { from, path, to, values: Rc::clone(values) });
+                }
+                if pairs.len() >= PAIRS {
+                    return pairs;
                 }
             }
         }
@@ -433,7 +537,7 @@ fn collect(value: RawBsonRef<'_>, names: &[&str], values: &mut Vec<Bson>) {
 
 #[cfg(test)]
 mod tests {
-    use mongodb::bson::{doc, rawdoc, serialize_to_vec};
+    use mongodb::bson::rawdoc;
 
     use super::*;
 
@@ -489,6 +593,15 @@ mod tests {
         }
         assert_eq!(spelled(&Bson::String("007".into())), None, "another key");
         assert_eq!(spelled(&Bson::Double(1.5)), None);
+    }
+
+    #[test]
+    fn ids_are_found_whatever_type_their_number_has() {
+        assert_eq!(key(&Bson::Int32(7)), key(&Bson::Int64(7)));
+        assert_eq!(key(&Bson::Double(7.0)), key(&Bson::Int64(7)));
+        assert_ne!(key(&Bson::Double(7.5)), key(&Bson::Int64(7)));
+        assert_ne!(key(&Bson::from("7")), key(&Bson::Int64(7)));
+        assert_eq!(key_of(&rawdoc! { "_id": 7 }), key(&Bson::Int64(7)));
     }
 
     #[test]

@@ -31,6 +31,7 @@ pub(crate) use lookups::Kept;
 pub(crate) use privileges::Missing;
 pub use resolve::{Resolved, resolve_name};
 pub(crate) use session::Session;
+use session::Stop;
 pub(crate) use trouble::LiveTrouble;
 
 use docward_model::{Namespace, SourceKind};
@@ -48,8 +49,8 @@ pub fn is_uri(source: &str) -> bool {
 }
 
 /// A deployment being read.
-struct Deployment {
-    session: Session,
+struct Deployment<'r> {
+    session: Session<'r>,
     /// Which source of the run it is.
     source: usize,
     missing: Missing,
@@ -63,15 +64,29 @@ struct Deployment {
     is_routed: bool,
     /// Whether the facts about servers are those of this deployment, not of an earlier source.
     is_told: bool,
+    /// Collections in a row for which no server answered.
+    lost: usize,
+    /// Questions that were not asked since others before were not answered.
+    not_asked: usize,
 }
 
-impl Reader<'_, '_, '_> {
+/// Collections in a row without an answer, after which the others are left alone: each takes half a minute.
+const LOST: usize = 2;
+
+impl Deployment<'_> {
+    fn is_lost(&self) -> bool {
+        self.lost >= LOST
+    }
+}
+
+impl<'r> Reader<'r, '_, '_> {
     /// Connects to a deployment. The source is called by its hosts from here on: a connection
     /// string may hold a password.
-    pub(crate) fn connect(&mut self, source: usize, uri: &str) -> Option<Session> {
+    pub(crate) fn connect(&mut self, source: usize, uri: &str) -> Option<Session<'r>> {
         self.sources[source].kind = SourceKind::Live;
         let (uri, left_out) = uri::without_unknown_options(uri);
-        let session = Session::connect(&uri);
+        let at = self.request.max_time.and_then(|most| self.began.checked_add(most));
+        let session = Session::connect(&uri, Stop { flag: self.stop, at });
         let (name, session) = match session {
             Ok(session) => (session.name.clone(), Ok(session)),
             Err((name, trouble)) => (name, Err(trouble)),
@@ -91,7 +106,7 @@ impl Reader<'_, '_, '_> {
     }
 
     /// Reads a deployment: facts first, then collection by collection.
-    pub(crate) fn read_live(&mut self, source: usize, session: Session) {
+    pub(crate) fn read_live(&mut self, source: usize, session: Session<'r>) {
         if self.request.namespace.is_some() {
             self.troubles.add_for(&*session.name, &Trouble::NamespaceUnused);
         }
@@ -105,6 +120,8 @@ impl Reader<'_, '_, '_> {
             version: None,
             is_routed: false,
             is_told,
+            lost: 0,
+            not_asked: 0,
         };
         let id = self.read_server(&mut deployment);
         let likeness = self.request.resume.likeness(id.as_ref());
@@ -122,17 +139,28 @@ impl Reader<'_, '_, '_> {
         self.analyze_keys(&deployment, &collections);
         self.engine.expect(collections.len());
         self.progress.total_bytes(collections.iter().map(|c| self.expected_bytes(c)).sum());
-        for collection in &collections {
-            if self.is_stopped() {
-                self.sources[source].sampled = true;
-                self.left_open = true;
+        for (at, collection) in collections.iter().enumerate() {
+            if deployment.is_lost() {
+                self.lost(&deployment, collections.len() - at);
+            }
+            if self.is_stopped() || deployment.is_lost() {
                 break;
             }
             self.read_live_collection(&mut deployment, collection);
         }
-        self.look_up_references(&deployment, &collections);
-        self.members_lost(&deployment);
+        // Also when the catalogue itself was not read to its end.
+        if self.is_stopped() {
+            self.sources[source].sampled = true;
+            self.left_open = true;
+        }
+        if !deployment.is_lost() {
+            self.look_up_references(&deployment, &collections);
+            self.members_lost(&deployment);
+        }
         let name = deployment.session.name.clone();
+        if let questions @ 1.. = deployment.not_asked {
+            self.troubles.add_for(&*name, &Trouble::Live(LiveTrouble::NotAsked { questions }));
+        }
         let missing = if self.request.documents_only {
             deployment.missing.about_documents()
         } else {
@@ -141,8 +169,20 @@ impl Reader<'_, '_, '_> {
         report_missing(&mut self.troubles, &name, missing);
     }
 
+    /// Tells that the rest was not read.
+    fn lost(&mut self, deployment: &Deployment<'_>, left: usize) {
+        self.sources[deployment.source].sampled = true;
+        self.left_open = true;
+        let collections = match left {
+            1 => "one more collection".to_owned(),
+            left => format!("{left} more collections"),
+        };
+        let trouble = Trouble::Live(LiveTrouble::Lost { collections });
+        self.troubles.add_for(&*deployment.session.name, &trouble);
+    }
+
     /// A file of the report for a collection of a deployment.
-    fn live_file(&mut self, deployment: &Deployment, namespace: &Namespace) -> FileId {
+    fn live_file(&mut self, deployment: &Deployment<'_>, namespace: &Namespace) -> FileId {
         self.file(deployment.source, &format!("{} {namespace}", deployment.session.name))
     }
 }

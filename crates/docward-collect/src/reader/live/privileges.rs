@@ -35,6 +35,18 @@ pub(crate) struct Missing {
     actions: BTreeMap<Resource, BTreeSet<&'static str>>,
 }
 
+/// What is asked as soon as something is allowed: a role without it would be refused a second time.
+fn asked_next(resource: &Resource, action: &str) -> Option<(Resource, &'static [&'static str])> {
+    match (resource, action) {
+        // Which roles users have, and of which databases, is not known before.
+        (Resource::Cluster, "viewUser") => Some((Resource::Database(String::new()), &["viewRole"])),
+        (Resource::Database(_), "listCollections") => {
+            Some((resource.clone(), &["collStats", "find", "indexStats", "listIndexes"]))
+        }
+        _ => None,
+    }
+}
+
 impl Missing {
     pub(crate) fn add(&mut self, resource: Resource, action: &'static str) {
         self.actions.entry(resource).or_default().insert(action);
@@ -154,9 +166,12 @@ impl Refusal {
 
 /// The role that allows everything that was refused.
 fn role(refusals: &[Refusal]) -> String {
-    let mut all: BTreeMap<&Resource, BTreeSet<&'static str>> = BTreeMap::new();
+    let mut all: BTreeMap<Resource, BTreeSet<&'static str>> = BTreeMap::new();
     for (resource, actions) in refusals.iter().flat_map(|refusal| &refusal.privileges) {
-        all.entry(resource).or_default().extend(actions);
+        all.entry(resource.clone()).or_default().extend(actions);
+        for (next, actions) in actions.iter().filter_map(|action| asked_next(resource, action)) {
+            all.entry(next).or_default().extend(actions);
+        }
     }
     let privileges: Vec<_> = all
         .into_iter()
@@ -192,8 +207,20 @@ mod tests {
         ));
         assert!(!messages[0].contains("createRole"), "one role for all: {}", messages[0]);
         assert!(messages[1].contains(
-            r#"privileges: [{resource: {cluster: true}, actions: ["getCmdLineOpts", "serverStatus", "viewUser"]}, {resource: {db: "db_shop", collection: "t_a"}, actions: ["find"]}, {resource: {db: "db_shop", collection: "t_b"}, actions: ["find"]}]"#
+            r#"privileges: [{resource: {cluster: true}, actions: ["getCmdLineOpts", "serverStatus", "viewUser"]}, {resource: {db: "", collection: ""}, actions: ["viewRole"]}, {resource: {db: "db_shop", collection: "t_a"}, actions: ["find"]}, {resource: {db: "db_shop", collection: "t_b"}, actions: ["find"]}]"#
         ), "{}", messages[1]);
+    }
+
+    #[test]
+    fn se_5_the_role_allows_what_is_asked_next() {
+        let mut missing = Missing::default();
+        missing.add(Resource::Database("db_shop".to_owned()), "listCollections");
+        let messages: Vec<_> = missing.into_troubles().iter().map(ToString::to_string).collect();
+        assert_eq!(messages.len(), 1);
+        assert!(messages[0].starts_with("not allowed: listCollections on db_shop;"));
+        assert!(messages[0].contains(
+            r#"{resource: {db: "db_shop", collection: ""}, actions: ["collStats", "find", "indexStats", "listCollections", "listIndexes"]}"#
+        ), "{}", messages[0]);
     }
 
     #[test]

@@ -17,7 +17,6 @@ use super::{
     super::Reader,
     Deployment,
     catalogue::Listed,
-    documents::GLANCE,
     privileges::Resource,
     session::{Read, number},
     trouble::{LiveTrouble, code, is_gone},
@@ -27,6 +26,10 @@ use crate::trouble::Trouble;
 /// Groups of field, type and length that are brought home.
 const MOST_GROUPS: i32 = 20_000;
 
+/// Why nothing is told of a collection with more of them.
+const TOO_MANY: &str = "it has too many different field names to count them, which are data rather than names: \
+                        see D010 in a sample";
+
 /// The rule book's array limit: arrays of so many elements are counted exactly.
 const LONG: i64 = 1000;
 
@@ -35,7 +38,7 @@ const SINCE: (u32, u32) = (4, 4);
 
 impl Reader<'_, '_, '_> {
     /// Lets the server count, if that was asked for.
-    pub(super) fn push_down(&mut self, deployment: &mut Deployment, listed: &Listed) {
+    pub(super) fn push_down(&mut self, deployment: &mut Deployment<'_>, listed: &Listed) {
         if !self.request.pushdown || !listed.has_documents || self.is_stopped() {
             return;
         }
@@ -49,18 +52,15 @@ impl Reader<'_, '_, '_> {
         }
         match self.counted(deployment, listed) {
             None => {}
-            Some(Ok(counted)) if counted.documents == 0 => {}
-            Some(Ok(counted)) => {
+            Some(Ok(Some(counted))) if counted.documents == 0 => {}
+            Some(Ok(Some(counted))) => {
                 self.table.entry(listed.slot).counted = Some(Box::new(counted));
             }
+            Some(Ok(None)) => self.not_counted(deployment, listed, TOO_MANY.to_owned()),
             Some(Err(error)) if is_gone(&error) => {}
             // It ran out of the memory that it gives a group.
             Some(Err(error)) if matches!(code(&error), Some(292 | 16_945 | 16_820)) => {
-                let why =
-                    "it has too many different field names to count them, which are data rather \
-                           than names: see D010 in a sample"
-                        .to_owned();
-                self.not_counted(deployment, listed, why);
+                self.not_counted(deployment, listed, TOO_MANY.to_owned());
             }
             Some(Err(error)) => {
                 let resource = Resource::Collection(listed.namespace.clone());
@@ -70,19 +70,19 @@ impl Reader<'_, '_, '_> {
         }
     }
 
-    fn not_counted(&mut self, deployment: &Deployment, listed: &Listed, why: String) {
+    fn not_counted(&mut self, deployment: &Deployment<'_>, listed: &Listed, why: String) {
         let what = format!("counting in {}", listed.namespace);
         let rest = "what was read of it was judged";
         let trouble = LiveTrouble::Failed { what, why, rest };
         self.troubles.add_for(deployment.session.name.clone(), &Trouble::Live(trouble));
     }
 
-    /// The figures; `None` when the run was stopped before they came.
+    /// The figures, if there are not too many; `None` when the run was stopped before they came.
     fn counted(
         &mut self,
-        deployment: &Deployment,
+        deployment: &Deployment<'_>,
         listed: &Listed,
-    ) -> Option<Result<Counted, Error>> {
+    ) -> Option<Result<Option<Counted>, Error>> {
         let question = |pipeline: Vec<Document>| {
             let rest = doc! {
                 "aggregate": &listed.namespace.collection,
@@ -93,20 +93,13 @@ impl Reader<'_, '_, '_> {
             (listed.namespace.database.clone(), Read::Aggregate, rest)
         };
         let questions = vec![question(sizes()), question(fields())];
-        let mut answers = deployment.session.list_meanwhile(questions);
-        let answers = loop {
-            let heard =
-                deployment.session.wait(async { tokio::time::timeout(GLANCE, &mut answers).await });
-            match heard {
-                Ok(Ok(answers)) => break answers,
-                Ok(Err(_)) => return None,
-                Err(_) if self.is_stopped() => return None,
-                Err(_) => {}
-            }
-        };
-        let mut answers = answers.into_iter();
+        let mut answers = deployment.session.list_long(questions)?.into_iter();
         let (sizes, fields) = answers.next().zip(answers.next())?;
-        let counted = sizes.and_then(|sizes| Ok(figures(&sizes, &fields?)));
+        // What was cut off would be missing in every sum.
+        let counted = sizes.and_then(|sizes| {
+            let fields = fields?;
+            Ok((fields.len() < MOST_GROUPS as usize).then(|| figures(&sizes, &fields)))
+        });
         Some(counted)
     }
 }

@@ -68,7 +68,11 @@ impl Reader<'_, '_, '_> {
     }
 
     /// Cuts a collection into ranges; `None` when the server does not draw.
-    pub(super) fn split(&self, deployment: &Deployment, listed: &Listed) -> Option<Vec<IdRange>> {
+    pub(super) fn split(
+        &self,
+        deployment: &Deployment<'_>,
+        listed: &Listed,
+    ) -> Option<Vec<IdRange>> {
         let ranges = self.readers() * RANGES_EACH;
         let drawn = (ranges * DRAWN_EACH) as i64;
         let pipeline = vec![
@@ -106,7 +110,7 @@ impl Reader<'_, '_, '_> {
     /// Reads what is left of ranges, which afterwards say what still is.
     pub(super) fn read_ranges(
         &mut self,
-        deployment: &Deployment,
+        deployment: &Deployment<'_>,
         listed: &Listed,
         ranges: &mut Vec<IdRange>,
         file: FileId,
@@ -201,7 +205,7 @@ impl Reader<'_, '_, '_> {
 
 /// Lets the driver read ranges out of a queue, one after the other. Ends when nobody receives.
 fn read_queue(
-    deployment: &Deployment,
+    deployment: &Deployment<'_>,
     listed: &Listed,
     ranges: &Arc<[IdRange]>,
     queue: Arc<Mutex<VecDeque<usize>>>,

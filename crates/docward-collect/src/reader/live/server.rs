@@ -58,7 +58,7 @@ const BUILT_IN: [&str; 19] = [
 
 impl Reader<'_, '_, '_> {
     /// Asks for facts about the whole; what is refused stays unknown. Gives back which deployment it is.
-    pub(super) fn read_server(&mut self, deployment: &mut Deployment) -> Option<DeploymentId> {
+    pub(super) fn read_server(&mut self, deployment: &mut Deployment<'_>) -> Option<DeploymentId> {
         let mut server = Server {
             read_preference: Some(deployment.session.read_preference.to_owned()),
             ..Server::default()
@@ -125,7 +125,7 @@ impl Reader<'_, '_, '_> {
     }
 
     /// A set without a primary is told, whoever of it is down.
-    fn without_primary(&mut self, deployment: &Deployment, members: Option<&[Member]>) {
+    fn without_primary(&mut self, deployment: &Deployment<'_>, members: Option<&[Member]>) {
         let members = members.unwrap_or_default();
         let is_told = members.iter().any(|member| member.state.is_some());
         let is_primary = |member: &Member| member.state.as_deref() == Some("PRIMARY");
@@ -138,7 +138,7 @@ impl Reader<'_, '_, '_> {
     }
 
     /// Tells members that went away since the beginning.
-    pub(super) fn members_lost(&mut self, deployment: &Deployment) {
+    pub(super) fn members_lost(&mut self, deployment: &Deployment<'_>) {
         if deployment.members.len() < 2 || deployment.session.direct {
             return;
         }
@@ -156,7 +156,7 @@ impl Reader<'_, '_, '_> {
 
     fn fact(
         &mut self,
-        deployment: &mut Deployment,
+        deployment: &mut Deployment<'_>,
         read: Read,
         action: &'static str,
         rest: Document,
@@ -172,7 +172,7 @@ impl Reader<'_, '_, '_> {
         }
     }
 
-    fn parameters(&mut self, deployment: &mut Deployment, server: &mut Server) {
+    fn parameters(&mut self, deployment: &mut Deployment<'_>, server: &mut Server) {
         let mut rest = doc! { "getParameter": 1, "featureCompatibilityVersion": 1 };
         rest.extend(PARAMETERS.map(|name| (name.to_owned(), Bson::Int32(1))));
         let Some(reply) = self.fact(deployment, Read::GetParameter, "getParameter", rest) else {
@@ -189,7 +189,7 @@ impl Reader<'_, '_, '_> {
             .collect();
     }
 
-    fn users(&mut self, deployment: &mut Deployment, server: &mut Server) {
+    fn users(&mut self, deployment: &mut Deployment<'_>, server: &mut Server) {
         let rest = doc! { "usersInfo": { "forAllDBs": true } };
         match deployment.session.ask_value("admin", Read::UsersInfo, rest) {
             Ok(reply) => {
@@ -207,7 +207,7 @@ impl Reader<'_, '_, '_> {
     }
 
     /// What the server says of the roles that people made and users have.
-    fn roles(&mut self, deployment: &mut Deployment, users: &[User]) -> Option<Value> {
+    fn roles(&mut self, deployment: &mut Deployment<'_>, users: &[User]) -> Option<Value> {
         let held: BTreeSet<_> = users
             .iter()
             .flat_map(|user| &user.roles)

@@ -1,7 +1,15 @@
 //! A connection to a deployment, and the questions that may be asked over it: commands that only
 //! read, and cursors on documents.
 
-use std::{future::Future, sync::Arc, time::Duration};
+use std::{
+    cell::Cell,
+    future::Future,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
+};
 
 use docward_bson::value::to_value;
 use docward_model::{Namespace, Value};
@@ -18,12 +26,27 @@ use mongodb::{
     },
     raw_batch_cursor::RawBatchCursor,
 };
-use tokio::{runtime::Runtime, task::JoinHandle};
+use tokio::runtime::Runtime;
 
-use super::trouble::{LiveTrouble, code, is_forbidden, is_passing, words};
+use super::{
+    documents::GLANCE,
+    trouble::{
+        LiveTrouble, Unanswered, code, is_forbidden, is_passing, is_silent, is_unreachable,
+        unanswered, words,
+    },
+};
 
 /// How long to look for a server, unless the connection string says.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How long to wait for the next part of an answer. What takes longer is a server that hangs.
+const SILENCE: Duration = Duration::from_secs(30);
+
+/// Questions in a row that were not answered in time, after which nothing more is asked.
+const UNANSWERED: usize = 3;
+
+/// How long to wait before a question is asked again: a new primary has to be seen first.
+const PAUSE: Duration = Duration::from_millis(500);
 
 /// Connections to each server, unless the connection string says.
 const POOL: u32 = 4;
@@ -126,8 +149,21 @@ impl Reading {
     }
 }
 
+/// When waiting for an answer ends: the run is stopped, or its time is over.
+#[derive(Clone, Copy)]
+pub(super) struct Stop<'r> {
+    pub(super) flag: &'r AtomicBool,
+    pub(super) at: Option<Instant>,
+}
+
+impl Stop<'_> {
+    fn is_reached(self) -> bool {
+        self.flag.load(Ordering::Relaxed) || self.at.is_some_and(|at| Instant::now() >= at)
+    }
+}
+
 /// A deployment that answered. The driver's client stays in here: nothing outside can write with it.
-pub(crate) struct Session {
+pub(crate) struct Session<'r> {
     /// The hosts of the connection string; never user or options.
     pub(crate) name: String,
     /// Where questions go, as a read preference mode.
@@ -141,11 +177,14 @@ pub(crate) struct Session {
     client: Client,
     criteria: SelectionCriteria,
     runtime: Runtime,
+    stop: Stop<'r>,
+    /// Questions in a row that were not answered in time.
+    unanswered: Arc<AtomicUsize>,
 }
 
-impl Session {
+impl<'r> Session<'r> {
     /// Connects and waits for a first answer; a failure comes with what to call the source.
-    pub(super) fn connect(uri: &str) -> Result<Self, (String, LiveTrouble)> {
+    pub(super) fn connect(uri: &str, stop: Stop<'r>) -> Result<Self, (String, LiveTrouble)> {
         let scheme = uri.split(':').next().unwrap_or_default();
         let unnamed = format!("{scheme}://…");
         if is_unescaped(uri) {
@@ -205,6 +244,8 @@ impl Session {
             client,
             criteria,
             runtime,
+            stop,
+            unanswered: Arc::default(),
         };
         match session.ask("admin", Read::Hello, Document::new()) {
             Ok(_) if !session.logged_in && session.asks_for_login() => {
@@ -271,10 +312,23 @@ impl Session {
         read: Read,
         rest: Document,
     ) -> Result<Document, Error> {
+        self.ask_within(database, read, rest, SILENCE)
+    }
+
+    /// The same for a question that may take the server long.
+    pub(super) fn ask_within(
+        &self,
+        database: &str,
+        read: Read,
+        rest: Document,
+        silence: Duration,
+    ) -> Result<Document, Error> {
         let database = self.client.database(database);
-        let question = database.run_command(command(read, rest));
-        let question = question.selection_criteria(self.criteria.clone());
-        self.wait(question.into_future())
+        self.twice(|| {
+            let question = database.run_command(command(read, rest.clone()));
+            let question = question.selection_criteria(self.criteria.clone());
+            self.answer(&Cell::new(Instant::now()), silence, question.into_future())
+        })
     }
 
     /// The same as a catalogue tree.
@@ -306,15 +360,20 @@ impl Session {
         mut keep: impl FnMut(Document) -> Option<T>,
     ) -> Result<Vec<T>, Error> {
         let database = self.client.database(database);
-        let question = database.run_cursor_command(command(read, rest));
-        let question = question.selection_criteria(self.criteria.clone());
-        self.wait(async {
-            let mut cursor = question.await?;
-            let mut kept = Vec::new();
-            while let Some(document) = cursor.try_next().await? {
-                kept.extend(keep(document));
-            }
-            Ok(kept)
+        self.twice(|| {
+            let question = database.run_cursor_command(command(read, rest.clone()));
+            let question = question.selection_criteria(self.criteria.clone());
+            let last = Cell::new(Instant::now());
+            let keep = &mut keep;
+            self.answer(&last, SILENCE, async {
+                let mut cursor = question.await?;
+                let mut kept = Vec::new();
+                while let Some(document) = cursor.try_next().await? {
+                    last.set(Instant::now());
+                    kept.extend(keep(document));
+                }
+                Ok(kept)
+            })
         })
     }
 
@@ -328,21 +387,65 @@ impl Session {
     ) -> Result<(Vec<Value>, bool), Error> {
         let criteria = self.of_member(member);
         let database = self.client.database(&database);
-        let question = database.run_cursor_command(command(read, rest));
-        let question = question.selection_criteria(criteria);
-        self.wait(async {
-            let mut cursor = question.await?;
-            let (mut documents, mut bytes) = (Vec::new(), 0);
-            while let Some(document) = cursor.try_next().await? {
-                let document = document.to_vec().unwrap_or_default();
-                bytes += document.len();
-                documents.extend(to_value(&document).ok());
-                if bytes > most_bytes {
-                    return Ok((documents, true));
+        self.twice(|| {
+            let question = database.run_cursor_command(command(read, rest.clone()));
+            let question = question.selection_criteria(criteria.clone());
+            let last = Cell::new(Instant::now());
+            self.answer(&last, SILENCE, async {
+                let mut cursor = question.await?;
+                let (mut documents, mut bytes) = (Vec::new(), 0);
+                while let Some(document) = cursor.try_next().await? {
+                    last.set(Instant::now());
+                    let document = document.to_vec().unwrap_or_default();
+                    bytes += document.len();
+                    documents.extend(to_value(&document).ok());
+                    if bytes > most_bytes {
+                        return Ok((documents, true));
+                    }
                 }
-            }
-            Ok((documents, false))
+                Ok((documents, false))
+            })
         })
+    }
+
+    /// Asks again when the network or a change of primary took the answer away: of a question that
+    /// only reads that is safe, and the driver asks commands once only.
+    fn twice<T>(&self, mut ask: impl FnMut() -> Result<T, Error>) -> Result<T, Error> {
+        match ask() {
+            Err(error) if is_worth_another(&error) && !self.stop.is_reached() => {
+                std::thread::sleep(PAUSE);
+                ask()
+            }
+            answer => answer,
+        }
+    }
+
+    /// Waits for an answer, but not longer than the run, and not for a server that has said nothing since
+    /// `last` for too long.
+    fn answer<T>(
+        &self,
+        last: &Cell<Instant>,
+        silence: Duration,
+        question: impl Future<Output = Result<T, Error>>,
+    ) -> Result<T, Error> {
+        if self.unanswered.load(Ordering::Relaxed) >= UNANSWERED {
+            return Err(unanswered(Unanswered::NotAsked));
+        }
+        let mut question = std::pin::pin!(question);
+        loop {
+            let glance = async { tokio::time::timeout(GLANCE, &mut question).await };
+            if let Ok(answer) = self.wait(glance) {
+                self.unanswered.store(0, Ordering::Relaxed);
+                return answer;
+            }
+            if self.stop.is_reached() {
+                return Err(unanswered(Unanswered::Stopped));
+            }
+            if last.get().elapsed() > silence {
+                self.unanswered.fetch_add(1, Ordering::Relaxed);
+                return Err(unanswered(Unanswered::Silent(silence)));
+            }
+        }
     }
 
     /// One member of a set, or whoever answers.
@@ -362,8 +465,8 @@ impl Session {
         member: &str,
         questions: Vec<Question>,
     ) -> Result<Vec<Result<Vec<Document>, Error>>, Error> {
-        let answers = answers(self.client.clone(), self.of_member(Some(member)), questions);
-        self.wait(
+        let answers = self.answers(self.of_member(Some(member)), questions);
+        self.until_stopped(
             answers
                 .map(|answer| match answer {
                     Err(error) if is_passing(&error) => Err(error),
@@ -371,20 +474,67 @@ impl Session {
                 })
                 .try_collect(),
         )
+        .unwrap_or_else(|| Err(unanswered(Unanswered::Stopped)))
     }
 
-    /// Asks several questions at a time, as many as there are connections; answers in order.
+    /// Asks several questions at a time, as many as there are connections; answers in order, and none when
+    /// the run is stopped meanwhile.
     pub(super) fn list_many(&self, questions: Vec<Question>) -> Vec<Result<Vec<Document>, Error>> {
-        self.wait(self.list_meanwhile(questions)).unwrap_or_default()
+        let answers = self.answers(self.criteria.clone(), questions);
+        self.until_stopped(answers.collect()).unwrap_or_default()
     }
 
-    /// Asks several questions while the caller does something else; answers in order.
-    pub(super) fn list_meanwhile(
+    /// Waits for something unless the run is stopped meanwhile.
+    pub(super) fn until_stopped<T>(&self, future: impl Future<Output = T>) -> Option<T> {
+        let mut future = std::pin::pin!(future);
+        loop {
+            let glance = async { tokio::time::timeout(GLANCE, &mut future).await };
+            if let Ok(done) = self.wait(glance) {
+                return Some(done);
+            }
+            if self.stop.is_reached() {
+                return None;
+            }
+        }
+    }
+
+    /// Asks several questions, however long they take; answers in order, and none when the run is stopped
+    /// meanwhile: the connections are closed then, at which the server gives up, too.
+    pub(super) fn list_long(
         &self,
         questions: Vec<Question>,
-    ) -> JoinHandle<Vec<Result<Vec<Document>, Error>>> {
-        let answers = answers(self.client.clone(), self.criteria.clone(), questions);
-        self.runtime.spawn(answers.collect())
+    ) -> Option<Vec<Result<Vec<Document>, Error>>> {
+        let ask = |question| asked(self.client.clone(), self.criteria.clone(), question);
+        self.until_stopped(stream::iter(questions).map(ask).buffered(POOL as usize).collect())
+    }
+
+    /// The answers to questions, in their order, as many at a time as there are connections.
+    fn answers(
+        &self,
+        criteria: SelectionCriteria,
+        questions: Vec<Question>,
+    ) -> impl Stream<Item = Result<Vec<Document>, Error>> + use<> {
+        let (client, silent) = (self.client.clone(), Arc::clone(&self.unanswered));
+        let ask = move |question: Question| {
+            let (client, criteria, silent) = (client.clone(), criteria.clone(), silent.clone());
+            async move {
+                if silent.load(Ordering::Relaxed) >= UNANSWERED {
+                    return Err(unanswered(Unanswered::NotAsked));
+                }
+                let again = (client.clone(), criteria.clone(), question.clone());
+                let mut answer = in_time(asked(client, criteria, question)).await;
+                if answer.as_ref().is_err_and(is_worth_another) {
+                    tokio::time::sleep(PAUSE).await;
+                    answer = in_time(asked(again.0, again.1, again.2)).await;
+                }
+                match &answer {
+                    Err(error) if is_silent(error) => silent.fetch_add(1, Ordering::Relaxed),
+                    _ => silent.swap(0, Ordering::Relaxed),
+                };
+                answer
+            }
+        };
+        stream::iter(questions).map(ask).buffered(POOL as usize)
     }
 
     /// Opens a cursor on documents, in batches of about so many.
@@ -447,8 +597,11 @@ impl Session {
             let mut options = FindOptions::default();
             options.projection = ids_only.then(|| doc! { "_id": 1 });
             let wanted = doc! { "_id": { "$in": ids } };
-            let cursor = collection.find(wanted).with_options(options).await?;
-            cursor.try_collect().await
+            in_time(async {
+                let cursor = collection.find(wanted).with_options(options).await?;
+                cursor.try_collect().await
+            })
+            .await
         }
     }
 
@@ -474,20 +627,26 @@ impl Session {
     }
 }
 
-/// The answers to questions, in their order, as many at a time as there are connections.
-fn answers(
+/// What a question brings.
+async fn asked(
     client: Client,
     criteria: SelectionCriteria,
-    questions: Vec<Question>,
-) -> impl Stream<Item = Result<Vec<Document>, Error>> + Send + 'static {
-    let ask = move |(database, read, rest): Question| {
-        let (database, criteria) = (client.database(&database), criteria.clone());
-        async move {
-            let question = database.run_cursor_command(command(read, rest));
-            question.selection_criteria(criteria).await?.try_collect().await
-        }
-    };
-    stream::iter(questions).map(ask).buffered(POOL as usize)
+    (database, read, rest): Question,
+) -> Result<Vec<Document>, Error> {
+    let database = client.database(&database);
+    let question = database.run_cursor_command(command(read, rest));
+    question.selection_criteria(criteria).await?.try_collect().await
+}
+
+/// An answer, unless the server says nothing for too long.
+async fn in_time<T>(answer: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+    let silent = |_| Err(unanswered(Unanswered::Silent(SILENCE)));
+    tokio::time::timeout(SILENCE, answer).await.unwrap_or_else(silent)
+}
+
+/// Whether a question should be asked again: not when the driver has looked for a server as long as it may.
+fn is_worth_another(error: &Error) -> bool {
+    is_passing(error) && !is_unreachable(error)
 }
 
 pub(super) fn runtime() -> std::io::Result<Runtime> {

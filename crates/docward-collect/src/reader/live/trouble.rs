@@ -84,6 +84,17 @@ pub(crate) enum LiveTrouble {
          before is in the report; run again when it answers"
     )]
     Silent { documents: u64, seconds: u64 },
+    #[error(
+        "the server does not answer any more; {collections} were not read; what was read before is in the \
+         report; run again when it answers"
+    )]
+    Lost { collections: String },
+    #[error(
+        "the server left several questions in a row unanswered; {questions} more were not asked, so sizes, \
+         indexes or their use are not known of all collections; see with db.currentOp() what holds it up, and \
+         run again"
+    )]
+    NotAsked { questions: usize },
     #[error("not allowed: {actions} on {resource}; {effect}{}", by_role(role))]
     Forbidden { actions: String, resource: String, effect: &'static str, role: Option<String> },
 }
@@ -111,6 +122,27 @@ fn as_user(user: &Option<String>) -> String {
 
 fn because(why: &Option<String>) -> String {
     why.as_ref().map(|why| format!(": {why}")).unwrap_or_default()
+}
+
+/// Why there is no answer to a question, when neither the server nor the driver says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unanswered {
+    /// The run was stopped, or its time is over.
+    Stopped,
+    /// The server said nothing for so long.
+    Silent(Duration),
+    /// The server had not answered others in time.
+    NotAsked,
+}
+
+/// An error of Docward's own, in the driver's clothes.
+pub(super) fn unanswered(why: Unanswered) -> Error {
+    Error::custom(why)
+}
+
+/// Whether the server said nothing for too long.
+pub(super) fn is_silent(error: &Error) -> bool {
+    matches!(error.get_custom(), Some(Unanswered::Silent(_)))
 }
 
 /// The code of a server's answer.
@@ -159,6 +191,16 @@ pub(super) fn is_unreachable(error: &Error) -> bool {
 
 /// The driver's words without its decoration.
 pub(super) fn words(error: &Error) -> String {
+    match error.get_custom() {
+        Some(Unanswered::Stopped) => return "the run was stopped".to_owned(),
+        Some(Unanswered::Silent(time)) => {
+            return format!("the server has not answered for {} s", time.as_secs());
+        }
+        Some(Unanswered::NotAsked) => {
+            return "not asked: the server did not answer the questions before".to_owned();
+        }
+        None => {}
+    }
     match &*error.kind {
         ErrorKind::Command(command) => format!("{} ({})", command.message, command.code_name),
         ErrorKind::ServerSelection { message, .. } => servers_told(message),

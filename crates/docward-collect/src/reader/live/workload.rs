@@ -15,10 +15,9 @@ use mongodb::{
 use super::{
     super::Reader,
     Deployment,
-    documents::PAUSE,
     privileges::Resource,
     session::{Question, Read},
-    trouble::{LiveTrouble, code, is_forbidden, is_gone, is_passing, is_unreachable, words},
+    trouble::{LiveTrouble, code, is_forbidden, is_gone, is_passing, words},
 };
 use crate::trouble::Trouble;
 
@@ -38,7 +37,7 @@ const HAS_STATISTICS: (u32, u32) = (7, 0);
 
 impl Reader<'_, '_, '_> {
     /// Reads what clients do in these databases.
-    pub(super) fn read_workload(&mut self, deployment: &mut Deployment, databases: &[String]) {
+    pub(super) fn read_workload(&mut self, deployment: &mut Deployment<'_>, databases: &[String]) {
         let mut members: Vec<Option<String>> =
             deployment.members.iter().cloned().map(Some).collect();
         if members.is_empty() {
@@ -79,7 +78,7 @@ impl Reader<'_, '_, '_> {
     /// Reads the profilers of a member; which databases had rows goes to `profiled`.
     fn profilers(
         &mut self,
-        deployment: &mut Deployment,
+        deployment: &mut Deployment<'_>,
         member: Option<&str>,
         databases: &[String],
         profiled: &mut BTreeSet<String>,
@@ -89,7 +88,7 @@ impl Reader<'_, '_, '_> {
             if self.is_stopped() || is_lost(deployment, member) {
                 break;
             }
-            let (newest, cut) = match ask(deployment, member, newest(database)) {
+            let (newest, cut) = match deployment.session.list_of(member, newest(database), BYTES) {
                 Ok(answer) => answer,
                 Err(error) => {
                     if !self.is_without_profiler(deployment, member, database, &error) {
@@ -123,9 +122,9 @@ impl Reader<'_, '_, '_> {
     }
 
     /// Reads what has been running for long on a member.
-    fn running(&mut self, deployment: &mut Deployment, member: Option<&str>) -> u64 {
+    fn running(&mut self, deployment: &mut Deployment<'_>, member: Option<&str>) -> u64 {
         let stage = doc! { "$currentOp": { "allUsers": true, "idleConnections": false } };
-        match ask(deployment, member, of_server(stage)) {
+        match deployment.session.list_of(member, of_server(stage), BYTES) {
             Ok((rows, _)) => {
                 let long = |row: &Value| running_entry(row, LONG_SECONDS);
                 let rows: Vec<Ran> =
@@ -144,7 +143,7 @@ impl Reader<'_, '_, '_> {
     /// the same operations. Most servers keep none, so who may not read them is told in a note.
     fn statistics(
         &mut self,
-        deployment: &mut Deployment,
+        deployment: &mut Deployment<'_>,
         member: Option<&str>,
         profiled: &BTreeSet<String>,
     ) -> u64 {
@@ -187,7 +186,7 @@ impl Reader<'_, '_, '_> {
 
     fn record(
         &mut self,
-        deployment: &Deployment,
+        deployment: &Deployment<'_>,
         member: Option<&str>,
         what: &str,
         kind: WorkloadKind,
@@ -212,7 +211,7 @@ impl Reader<'_, '_, '_> {
     /// missing for nothing is not worth a word.
     fn is_without_profiler(
         &self,
-        deployment: &Deployment,
+        deployment: &Deployment<'_>,
         member: Option<&str>,
         database: &str,
         error: &Error,
@@ -228,7 +227,7 @@ impl Reader<'_, '_, '_> {
 
     pub(super) fn member_down(
         &mut self,
-        deployment: &mut Deployment,
+        deployment: &mut Deployment<'_>,
         member: &str,
         why: Option<String>,
     ) {
@@ -241,7 +240,7 @@ impl Reader<'_, '_, '_> {
     /// meanwhile is one, and is not asked again.
     fn unanswered(
         &mut self,
-        deployment: &mut Deployment,
+        deployment: &mut Deployment<'_>,
         member: Option<&str>,
         resource: Resource,
         action: &'static str,
@@ -266,23 +265,8 @@ impl Reader<'_, '_, '_> {
     }
 }
 
-/// Asks a member, and once more after a change of primary or a lost connection.
-fn ask(
-    deployment: &Deployment,
-    member: Option<&str>,
-    question: Question,
-) -> Result<(Vec<Value>, bool), Error> {
-    match deployment.session.list_of(member, question.clone(), BYTES) {
-        Err(error) if is_passing(&error) && !is_unreachable(&error) => {
-            std::thread::sleep(PAUSE);
-            deployment.session.list_of(member, question, BYTES)
-        }
-        answer => answer,
-    }
-}
-
 /// Whether a member has turned out not to answer.
-fn is_lost(deployment: &Deployment, member: Option<&str>) -> bool {
+fn is_lost(deployment: &Deployment<'_>, member: Option<&str>) -> bool {
     member.is_some_and(|member| deployment.down.iter().any(|down| down == member))
 }
 

@@ -17,6 +17,7 @@ fn dm_08_2_the_life_of_one_thing_is_short() {
     assert_eq!(severity("Order", "comments", ""), Warn);
     assert_eq!(severity("Order", "shipment_events", ""), Info);
     assert_eq!(severity("User", "orderHistory", ""), Warn);
+    assert_eq!(severity("Parcel", "trackingUpdates", ""), Info);
     // The statement sets the state as well.
     assert_eq!(severity("Thing", "history", ", $set: {status: 'done'}"), Info);
     assert_eq!(severity("Thing", "history", ", $set: {name: 'done'}"), Warn);
@@ -49,6 +50,14 @@ fn dm_08_2_emptied_and_taken_out_elsewhere() {
     let begun =
         "const c = await Chat.findById(id); if (!c.messages) { c.messages = []; } await c.save();";
     assert_eq!(severity(begun), Warn);
+    let cut = |kept: &str| {
+        severity(&format!(
+            "const c = await Chat.findById(id); c.messages = c.messages.filter((m) => {kept}); await c.save();"
+        ))
+    };
+    assert_eq!(cut("m.date >= since"), Info);
+    assert_eq!(cut("m.quantity > 0"), Warn, "not by their age");
+    assert_eq!(cut("m.id !== x"), Warn, "one of them");
     assert_eq!(severity("await Chat.create({_id: id, messages: []});"), Warn);
     assert_eq!(severity("await Chat.find({messages: []});"), Warn);
     let kotlin = |other: &str| {
@@ -59,6 +68,21 @@ fn dm_08_2_emptied_and_taken_out_elsewhere() {
     };
     assert_eq!(kotlin("pull(\"followers\", x)"), Info);
     assert_eq!(kotlin("pull(\"following\", x)"), Warn);
+}
+
+#[test]
+fn dm_08_2_a_document_for_each_day_stays_short() {
+    use docward_model::Severity::{Info, Warn};
+    let severity = |filter: &str| {
+        let text = format!(
+            "source a.js\nconst mongoose = require('mongoose');\nconst Sheet = mongoose.model('Sheet', s);\nasync function f(job, candidate, date, range, m) {{ const s = await Sheet.findOne({{job, {filter}}}); await Sheet.updateOne({{_id: s._id}}, {{$push: {{messages: m}}}}); }}"
+        );
+        check("D020", &text)[0].severity
+    };
+    assert_eq!(severity("date"), Info);
+    assert_eq!(severity("visitDate: date"), Info);
+    assert_eq!(severity("candidate"), Warn, "no day");
+    assert_eq!(severity("date: {$gte: range}"), Warn, "many days");
 }
 
 #[test]

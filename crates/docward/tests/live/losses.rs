@@ -1,0 +1,167 @@
+//! Servers that hang, go away or lose a connection while they are read.
+
+use std::time::{Duration, Instant};
+
+use bson::{Bson, Uuid, doc, oid::ObjectId};
+use docward_testkit::{Launch, Servers};
+use serde_json::Value;
+
+use super::{json, plain_documents, problems, wait_for_blocked_audit};
+
+#[test]
+fn facts_are_asked_a_second_time_after_a_cut() {
+    let servers = Launch::standalone().fail_points().start();
+    servers.insert("db_plain.t_invoice", plain_documents(50));
+    for command in ["getCmdLineOpts", "usersInfo", "listCollections", "listIndexes"] {
+        let point = servers.fail_point(
+            0,
+            doc! { "times": 1 },
+            doc! { "failCommands": [command], "closeConnection": true, "appName": "docward" },
+        );
+        let report = json(&[&servers.uri()]);
+        assert_eq!(point.hits(), 1, "{command}");
+        assert_eq!(problems(&report), Vec::<String>::new(), "{command}");
+        assert_eq!(report["sources"][0]["documents"], 50, "{command}");
+    }
+}
+
+#[test]
+fn a_catalogue_that_hangs_ends_with_the_time_allowed() {
+    let servers = Launch::standalone().fail_points().start();
+    servers.insert("db_plain.t_invoice", plain_documents(50));
+    // Switching it off would wait for the end of the block; the server goes before that.
+    std::mem::forget(servers.fail_point(
+        0,
+        doc! { "times": 1 },
+        doc! {
+            "failCommands": ["listIndexes"], "blockConnection": true, "blockTimeMS": 120_000,
+            "appName": "docward",
+        },
+    ));
+    let start = Instant::now();
+    let report = json(&[&servers.uri(), "--max-time", "2"]);
+    assert!(start.elapsed() < Duration::from_secs(60), "it waits for the server");
+    assert_eq!(report["sources"][0]["sampled"], true, "{report:#}");
+}
+
+#[test]
+fn a_server_that_is_gone_is_not_looked_for_again_and_again() {
+    let mut servers = Launch::standalone().fail_points().start();
+    for n in 0..8 {
+        servers.insert(&format!("db_plain.t_invoice_{n}"), plain_documents(20_000));
+    }
+    std::mem::forget(servers.fail_point(
+        0,
+        doc! { "times": 1 },
+        doc! {
+            "failCommands": ["getMore"], "blockConnection": true, "blockTimeMS": 60_000,
+            "appName": "docward",
+        },
+    ));
+    let uri = format!("{}serverSelectionTimeoutMS=1000", servers.uri());
+    let audit = std::thread::spawn(move || json(&[&uri, "--full"]));
+    wait_for_blocked_audit(&servers);
+    servers.kill(0);
+    let report = audit.join().expect("a report");
+    let told = problems(&report);
+    let (rest, cut): (Vec<&String>, Vec<&String>) =
+        told.iter().partition(|problem| problem.contains("6 more collections were not read"));
+    assert_eq!((rest.len(), cut.len()), (1, 2), "{told:#?}");
+}
+
+#[test]
+fn a_collection_that_cannot_be_looked_up_is_told_once() {
+    let servers = Launch::standalone().fail_points().start();
+    let ids = customers_and_orders(&servers, |_, id| id.into());
+    let visits = (0..5000).map(|n: usize| {
+        doc! { "_id": ObjectId::new(), "customerId": ids[n % ids.len()], "host": ids[n % 7] }
+    });
+    servers.insert("db_shop.t_visit", visits);
+    let _point = servers.fail_point(
+        0,
+        doc! { "times": 1000 },
+        doc! {
+            "failCommands": ["find"], "errorCode": 96, "namespace": "db_shop.t_customer",
+            "appName": "docward",
+        },
+    );
+    let report = json(&[&servers.uri(), "--sample", "150"]);
+    let told = problems(&report);
+    assert_eq!(told.len(), 1, "{told:#?}");
+    assert!(told[0].contains("looking up what others refer to in db_shop.t_customer"), "{told:#?}");
+}
+
+/// Customers, and orders that name them in the way that is given; the ids of the customers.
+fn customers_and_orders(
+    servers: &Servers,
+    named: impl Fn(usize, ObjectId) -> Bson,
+) -> Vec<ObjectId> {
+    let ids: Vec<ObjectId> = (0..4000).map(|_| ObjectId::new()).collect();
+    servers
+        .insert("db_shop.t_customer", ids.iter().map(|id| doc! { "_id": id, "name": id.to_hex() }));
+    let orders = (0..5000).map(|n: usize| {
+        doc! { "_id": ObjectId::new(), "customerId": named(n, ids[n % ids.len()]), "n": n as i32 }
+    });
+    servers.insert("db_shop.t_order", orders);
+    ids
+}
+
+fn rules_of(servers: &Servers, options: &[&str]) -> Vec<String> {
+    let report = json(&[&[servers.uri().as_str()], options].concat());
+    assert_eq!(problems(&report), Vec::<String>::new());
+    let findings: &Vec<Value> = report["findings"].as_array().expect("findings");
+    let about = findings.iter().filter(|f| f["namespace"] == "db_shop.t_order");
+    about.map(|f| f["rule"].as_str().expect("a rule").to_owned()).collect()
+}
+
+/// PT-ref.1: nearly all orders are of four customers, and some each of another one who is gone.
+#[test]
+fn references_to_few_are_found_though_the_others_are_gone() {
+    let servers = Launch::standalone().start();
+    let ids: Vec<ObjectId> = (0..4).map(|_| ObjectId::new()).collect();
+    let named =
+        |n: usize, _| Bson::from(if n.is_multiple_of(10) { ObjectId::new() } else { ids[n % 4] });
+    customers_and_orders(&servers, named);
+    servers.insert("db_shop.t_customer", ids.iter().map(|id| doc! { "_id": id, "name": "x" }));
+    for options in [&["--full"][..], &["--sample", "150"]] {
+        let rules = rules_of(&servers, options);
+        assert!(rules.contains(&"R002".to_owned()), "{options:?}: {rules:?}");
+    }
+}
+
+/// DM-09.6: numbers and UUIDs that others write as text.
+#[test]
+fn ids_that_others_write_as_text_are_looked_up() {
+    let servers = Launch::standalone().start();
+    let uuids: Vec<Uuid> = (0..4000).map(|_| Uuid::new()).collect();
+    let shops = (0..4000).map(|n| doc! { "_id": n, "name": format!("Shop {n}") });
+    servers.insert("db_shop.t_shop", shops);
+    let users = uuids.iter().map(|id| doc! { "_id": *id, "name": id.to_string() });
+    servers.insert("db_shop.t_user", users);
+    let orders = (0..5000).map(|n: usize| {
+        let user = uuids[n % uuids.len()].to_string();
+        doc! { "_id": ObjectId::new(), "shopId": (n % 4000).to_string(), "userId": user }
+    });
+    servers.insert("db_shop.t_order", orders);
+    for options in [&["--full"][..], &["--sample", "150"]] {
+        let rules = rules_of(&servers, options);
+        let mismatched = rules.iter().filter(|rule| *rule == "R001").count();
+        assert_eq!(mismatched, 2, "{options:?}: {rules:?}");
+    }
+}
+
+/// Who may do everything may not ask the buckets of a time series for the use of their indexes.
+#[test]
+fn a_time_series_is_audited_by_root() {
+    let servers = Launch::standalone().auth().start();
+    let series = doc! {
+        "create": "t_reading", "timeseries": { "timeField": "at", "metaField": "sensor" },
+    };
+    servers.command("db_home", series);
+    let readings = (0..200).map(|n| {
+        doc! { "at": bson::DateTime::from_millis(1_700_000_000_000 + n * 1000), "sensor": n % 3, "v": n }
+    });
+    servers.insert("db_home.t_reading", readings);
+    let report = json(&[&servers.uri()]);
+    assert_eq!(problems(&report), Vec::<String>::new());
+}
