@@ -194,7 +194,10 @@ pub fn is_played_for(found: &Code, field: &DeclaredField, leaf: &str) -> bool {
             let leaf = other.path.rsplit('.').next().unwrap_or(&other.path);
             matches!(normalised(leaf).as_str(), "coin" | "coins" | "gems" | "xp" | "diamonds")
         });
+    // `economy.inventory[].sellPrice`: what a bot of a chat calls its game.
+    let is_economy = words(&field.path).iter().chain(&words(&field.model)).any(|w| w == "economy");
     is_play(leaf)
+        || is_economy
         || is_for_players
         || is_virtual
         || is_play(&field.model)
@@ -276,6 +279,7 @@ mod tests {
         assert_eq!(worst("OrderResponseDto", "price: Number", ""), Some(Info));
         assert_eq!(worst("Round", "bigBlind: Number, potAmount: Number", ""), Some(Info));
         assert_eq!(worst("Pot", "amount: Number", ""), Some(Info));
+        assert_eq!(worst("Member", "economy: {items: [{sellPrice: Number}]}", ""), Some(Info));
         assert_eq!(worst("Account", "virtualCash: Number", ""), Some(Info));
         assert_eq!(worst("VirtualWallet", "balance: Number", ""), Some(Warn));
         assert_eq!(worst("Wallet", "symbol: String, balance: Number", ""), Some(Warn));
