@@ -476,7 +476,7 @@ fn copies_of_a_file_are_told_once() {
         assert_eq!(findings.len(), 1, "{others:?}: {findings:#?}");
         let file = findings[0]["location"]["file"].as_str().unwrap();
         assert!(file.ends_with("/models/product.js") && !file.contains("backup"), "{file}");
-        assert_eq!(findings[0]["severity"], "warning", "{others:?}");
+        assert_eq!(findings[0]["severity"], "warn", "{others:?}");
     }
 }
 
