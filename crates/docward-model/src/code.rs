@@ -54,6 +54,8 @@ pub struct Code {
     pub single_sets: u64,
     /// Days by which, and another field, code finds one document; with the collection or model.
     pub day_keys: BTreeSet<(String, String)>,
+    /// Databases in which scripts create accounts.
+    pub accounts_in: BTreeSet<String>,
     /// Fields that are given the present time, to the second, as text, by the last part of their path.
     pub stamped: BTreeSet<String>,
 }
@@ -459,6 +461,7 @@ impl Code {
             single_sets,
             day_keys,
             stamped,
+            accounts_in,
         } = other;
         self.files += files;
         self.paths.extend(paths);
@@ -484,5 +487,6 @@ impl Code {
         self.single_sets += single_sets;
         self.day_keys.extend(day_keys);
         self.stamped.extend(stamped);
+        self.accounts_in.extend(accounts_in);
     }
 }

@@ -372,9 +372,8 @@ impl<'u, 't> Scan<'u, 't> {
         found
     }
 
-    /// `{_id: uuidv4()}`, `{"_id": str(uuid.uuid4())}`, and defaults of models.
-    /// Whether an object is only sent to whoever asked: `res.json({_id: uuidv4()})`, also by a variable that is used
-    /// for nothing else.
+    /// Whether an object is only sent to whoever asked, `res.json({_id: uuidv4()})`, or kept in memory, also by a
+    /// variable that is used for nothing else.
     fn is_only_answered(&self, object: &Expr<'t>, scope: ScopeId) -> bool {
         let unit = self.values.unit;
         let answers = |call: &Call<'t>| {
@@ -406,7 +405,7 @@ impl<'u, 't> Scan<'u, 't> {
             let holds =
                 unit.scopes[function].at >= expr.at && unit.scopes[function].end <= expr.end;
             if is_given && !(holds && function != 0) {
-                match answers(call) {
+                match answers(call) || self.is_kept_in_memory(call) {
                     true => answered = true,
                     false => used = true,
                 }
@@ -415,6 +414,17 @@ impl<'u, 't> Scan<'u, 't> {
         answered && !used
     }
 
+    /// `STORE.append(event)` of a list that nothing of the file is stored from.
+    fn is_kept_in_memory(&self, call: &Call<'t>) -> bool {
+        let adds = matches!(call.method(), Some("append" | "push" | "add"));
+        let list = call.receiver().and_then(base_name).filter(|_| adds);
+        list.is_some_and(|list| {
+            let stores = |line: &str| line.to_ascii_lowercase().contains("insert");
+            !self.text.lines().any(|line| stores(line) && line.contains(list))
+        })
+    }
+
+    /// `{_id: uuidv4()}`, `{"_id": str(uuid.uuid4())}`, and defaults of models.
     fn random_id(&mut self, object: &'u Expr<'t>, scope: ScopeId) {
         let Kind::Object(entries) = &object.kind else { return };
         for entry in entries.iter().filter(|entry| entry.name() == Some("_id")) {

@@ -260,6 +260,11 @@ impl<'u, 't> Scan<'u, 't> {
                 Some((name.clone(), field.to_owned()))
             });
             let Some((root, path)) = found else { continue };
+            // `const sum = user.balance + n; user.balance = sum`.
+            let value = match value.kind {
+                Kind::Name(_) => self.values.follow(value, statement.scope).0,
+                _ => value,
+            };
             let reads_itself = *adds || (is_sum(value) && mentions_path(value, &whole));
             let mut is_text = matches!(value.kind, Kind::List(_));
             value.visit(&mut |inner| is_text |= matches!(inner.kind, Kind::Text(_)));
@@ -380,14 +385,16 @@ impl<'u, 't> Scan<'u, 't> {
         let mut found = Vec::new();
         let mut listed = Vec::new();
         unit.each(|scope, expr| {
-            let Kind::Object(entries) = &expr.kind else { return };
-            for entry in entries.iter().filter(|entry| entry.name() == Some("$set")) {
-                for field in self.values.document(&entry.value, scope).unwrap_or_default() {
-                    let Some(name) = &field.name else { continue };
+            for (document, scope) in self.replaced_fields(expr, scope) {
+                for field in self.values.document(document, scope).unwrap_or_default() {
+                    let Some(name) = field.name.as_ref().filter(|name| !name.starts_with('$'))
+                    else {
+                        continue;
+                    };
                     let value = self.values.follow(field.value, field.scope).0;
                     let last = name.rsplit('.').next().unwrap_or(name);
                     if is_sum(value)
-                        && let Some(root) = summed(value, last)
+                        && let Some(root) = self.summed(value, last, field.scope)
                     {
                         found.push((field.scope, field.at, root, name.clone(), change_of(value)));
                     }
@@ -424,6 +431,51 @@ impl<'u, 't> Scan<'u, 't> {
             }
         }
         self.put_back();
+    }
+
+    /// Documents whose fields replace those that are stored: `$set` of an update, or the update itself where a mapper
+    /// takes one without an operator (`User.findByIdAndUpdate(id, {balance: n})`).
+    fn replaced_fields(&self, expr: &'u Expr<'t>, scope: ScopeId) -> Vec<(&'u Expr<'t>, ScopeId)> {
+        if let Kind::Object(entries) = &expr.kind {
+            let sets = entries.iter().filter(|entry| entry.name() == Some("$set"));
+            return sets.map(|entry| (&entry.value, scope)).collect();
+        }
+        let is_update = |call: &&Call<'t>| {
+            matches!(
+                call.method(),
+                Some(
+                    "findByIdAndUpdate"
+                        | "findOneAndUpdate"
+                        | "updateOne"
+                        | "updateMany"
+                        | "update"
+                )
+            ) && self.values.unit.language.is_script()
+        };
+        let update = expr.call().filter(is_update).and_then(|call| call.positional(1));
+        // Whoever knows the mapper knows that it adds `$set`.
+        update
+            .filter(|_| self.values.is_mapper_file())
+            .map(|update| (update, scope))
+            .into_iter()
+            .collect()
+    }
+
+    /// The variable whose member of this name is part of a sum: `doc` of `doc.count + 1`, `doc["count"] + 1` or
+    /// `doc.get("count", 0) + 1`; also where the member has a name of its own, `const had = doc.count`.
+    fn summed(&self, value: &'u Expr<'t>, field: &str, scope: ScopeId) -> Option<String> {
+        summed(value, field).or_else(|| {
+            let mut names = Vec::new();
+            value.visit(&mut |inner| {
+                if let Kind::Name(name) = inner.kind {
+                    names.push(name);
+                }
+            });
+            names.into_iter().find_map(|name| {
+                let [(_, given)] = self.values.given(name, scope)[..] else { return None };
+                summed(given, field).filter(|_| !is_sum(given))
+            })
+        })
     }
 
     /// Whether elements are added to a list in the function around, and nothing there cuts it.
@@ -721,6 +773,12 @@ fn summed(expr: &Expr<'_>, field: &str) -> Option<String> {
         Kind::Member(of, name) if *name == field => root = root.take().or(of.path()),
         Kind::Index(of, at) if at.text().as_deref() == Some(field) => {
             root = root.take().or(of.path());
+        }
+        Kind::Call(call)
+            if call.method() == Some("get")
+                && call.positional(0).and_then(Expr::text).as_deref() == Some(field) =>
+        {
+            root = root.take().or(call.receiver().and_then(Expr::path));
         }
         _ => {}
     });

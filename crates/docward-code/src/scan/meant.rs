@@ -276,9 +276,9 @@ pub(super) fn is_of_smallest_unit(name: &str) -> bool {
 }
 
 /// Currencies without minor units, or whose minor units nobody uses, of which people write shops.
-const WHOLE: [&str; 21] = [
+const WHOLE: [&str; 25] = [
     "VND", "IDR", "JPY", "KRW", "XAF", "XOF", "FCFA", "CFA", "CLP", "PYG", "UGX", "RWF", "ISK",
-    "MNT", "GNF", "BIF", "DJF", "KMF", "XPF", "LAK", "IRR",
+    "MNT", "GNF", "BIF", "DJF", "KMF", "XPF", "LAK", "IRR", "MGA", "TZS", "KHR", "MMK",
 ];
 
 /// Their signs.

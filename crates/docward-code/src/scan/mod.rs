@@ -267,6 +267,7 @@ pub fn scan(file: &str, within: &str, text: &str, kind: FileKind, known: &Known)
         out.code = Code { secrets, ..Code::default() };
         out.clients.clear();
     }
+    out.code.accounts_in.extend(settings::accounts_in(text));
     out.allowed = remarks::allowed(text);
     out.code.read = 1;
     out

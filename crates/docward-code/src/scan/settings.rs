@@ -327,6 +327,16 @@ fn split_at_commas(text: &str) -> Vec<&str> {
     out
 }
 
+/// Databases in which a script creates accounts: `db.getSiblingDB('shop').createUser(…)`.
+pub(super) fn accounts_in(text: &str) -> impl Iterator<Item = String> {
+    let switches = text.contains("createUser").then(|| text.match_indices("getSiblingDB("));
+    switches.into_iter().flatten().filter_map(|(at, call)| {
+        let rest = text[at + call.len()..].trim_start();
+        let quote = rest.chars().next().filter(|c| matches!(c, '"' | '\''))?;
+        rest[1..].split_once(quote).map(|(name, _)| name.to_owned())
+    })
+}
+
 /// How many replica sets of one member a text makes: `rs.initiate({_id: "rs0", members: [{_id: 0, host: "db:27017"}]})`.
 pub(super) fn single_sets(text: &str) -> u64 {
     /// Nobody writes longer ones on a line.

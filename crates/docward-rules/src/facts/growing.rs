@@ -103,8 +103,16 @@ pub fn is_about_few(append: &Append) -> bool {
     let is_of_many = append.collection.is_none()
         && before.is_some_and(|word| SOON_DONE.contains(&word.as_str()));
     let lives_briefly = is_told && !is_of_many && has(&owner, &SOON_DONE);
-    is_state || is_tracked || is_of_order || lives_briefly
+    // What is said until a case is closed.
+    let is_of_case = path.last().is_some_and(|last| {
+        matches!(last.as_str(), "comment" | "note" | "remark" | "message" | "reply" | "attachment")
+    }) && has(&owner, &CASES);
+    is_state || is_tracked || is_of_order || lives_briefly || is_of_case
 }
+
+/// Things that people talk about until they are settled.
+const CASES: [&str; 7] =
+    ["ticket", "claim", "complaint", "incident", "dispute", "deviation", "inquiry"];
 
 /// Things that have an end, after which nothing more is written down of them.
 const SOON_DONE: [&str; 22] = [

@@ -285,6 +285,8 @@ mod tests {
         assert_eq!(worst("Wallet", "symbol: String, balance: Number", ""), Some(Warn));
         assert_eq!(worst("Player", "competition: String, startingCash: Number", ""), Some(Info));
         assert_eq!(worst("Shift", "startingCash: Number", ""), Some(Warn));
+        assert_eq!(worst("TaxRule", "fromAmount: Number, toAmount: Number", ""), Some(Info));
+        assert_eq!(worst("Visit", "bookingFee: Number", ""), Some(Info), "a share as often");
         assert_eq!(worst("Wishlist", "items: [{price: Number}]", ""), Some(Info));
         assert_eq!(worst("Applicant", "monthlyIncome: Number", ""), Some(Info));
     }

@@ -148,6 +148,8 @@ pub fn is_time(name: &str) -> bool {
         "at" | "on" => before.is_some_and(|w| {
             w.ends_with("ed")
                 || w.ends_with("en")
+                || w.ends_with("wn")
+                || matches!(w.as_str(), "enable" | "disable" | "starts" | "ends" | "born")
                 || w == "start"
                 || w == "end"
                 || matches!(w.as_str(), "expires" | "expire" | "expiry")

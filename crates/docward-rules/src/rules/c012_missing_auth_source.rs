@@ -49,6 +49,13 @@ declare_rule! {
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     for client in clients(evidence, cx.settings()) {
+        // Where a script of the project creates accounts, drivers look for them.
+        let created = |database: &String| {
+            evidence.code.as_ref().is_some_and(|code| code.accounts_in.contains(database))
+        };
+        if client.uri.database.as_ref().is_some_and(created) {
+            continue;
+        }
         if let Some(severity) = severity(&client) {
             let uri = client.uri;
             let home = home(evidence, &client);
@@ -129,6 +136,18 @@ mod tests {
 
     fn found(body: &str) -> Vec<Severity> {
         severities("C012", "", body)
+    }
+
+    #[test]
+    fn cn_01_2_accounts_that_a_script_creates_are_found() {
+        let count = |database: &str| {
+            let text = format!(
+                "source init.js\ndb = db.getSiblingDB('{database}');\ndb.createUser({{user: 'one', pwd: process.env.P, roles: ['readWrite']}});\nsource app.py\nfrom pymongo import MongoClient\nclient = MongoClient('mongodb://one:' + word() + '@mongo:27017/shop')\n"
+            );
+            check("C012", &text).len()
+        };
+        assert_eq!(count("shop"), 0);
+        assert_eq!(count("other"), 1);
     }
 
     #[test]

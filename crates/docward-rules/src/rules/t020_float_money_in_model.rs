@@ -177,6 +177,8 @@ fn may_be_meant(found: &Code, field: &DeclaredField, leaf: &str) -> bool {
     // `discounts` are shares as often as amounts.
     all.iter().any(|word| matches!(words::singular(word).as_str(), "cost" | "discount"))
         || quantities::may_be_counted(found, leaf)
+        || is_bound(&all)
+        || is_of_minor_module(found, field)
         || is_estimate
         || is_plan(field, leaf)
         || is_copy(field)
@@ -207,6 +209,24 @@ fn is_charged_beside(found: &Code, field: &DeclaredField) -> bool {
     };
     let mut fields = found.fields.iter().filter(|other| other.model == field.model);
     fields.any(|other| other.types.contains(&BsonType::Double) && charged(other))
+}
+
+/// Whether an amount is where something begins or ends, as a bracket of taxes: `fromAmount`, `toAmount`.
+fn is_bound(all: &[String]) -> bool {
+    all.len() > 1
+        && all.first().is_some_and(|first| {
+            matches!(first.as_str(), "from" | "to" | "upto" | "above" | "below" | "over" | "under")
+        })
+}
+
+/// Whether a request of the same module says that an amount counts the smallest unit: what it is added to counts the
+/// same.
+fn is_of_minor_module(found: &Code, field: &DeclaredField) -> bool {
+    let file = field.place.location.file.as_str();
+    found.whole_units.iter().any(|unit| match unit {
+        WholeUnits::Described { folder, .. } => !folder.is_empty() && file.starts_with(folder),
+        _ => false,
+    })
 }
 
 /// Whether a type is named after what is answered or shown, which is worked out and not stored.
@@ -361,7 +381,7 @@ fn is_whole_elsewhere(found: &Code, field: &DeclaredField, leaf: &str) -> bool {
 fn is_money(found: &Code, field: &DeclaredField, leaf: &str) -> bool {
     let is_float = field.types.contains(&BsonType::Double);
     let is_named = amounts::is_money_name(leaf)
-        || (ends_with(leaf, "fee") && has_amount_beside(found, field, leaf))
+        || ends_with(leaf, "fee")
         || (is_winnings(leaf) && has_stake_beside(found, field, leaf))
         || (amounts::is_vague(leaf) && is_of_items(found, field, leaf));
     let is_whole = field.meant == Some(Meant::Whole);

@@ -437,7 +437,7 @@ mod tests {
             check("T021", &text)[0].severity
         };
         assert_eq!(severity("createTime: String"), Warn);
-        assert_eq!(severity("createTime: String, createdAt: Date"), Warn, "another time");
+        assert_eq!(severity("loginTime: String, createdAt: Date"), Warn, "another time");
         assert_eq!(severity("startDate: String"), Info, "a day");
         assert_eq!(severity("sentDate: String, sentDateParsed: Date"), Info);
         assert_eq!(severity("date: String, count: Number"), Info, "a day");

@@ -1,7 +1,7 @@
 //! DM-09.5: states declared as numbers.
 
 use docward_model::{
-    Evidence,
+    BsonType, Evidence,
     code::{Code, DeclaredField},
 };
 
@@ -62,7 +62,9 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
 
 fn is_numbered(_: &Code, field: &DeclaredField, leaf: &str) -> bool {
     let mut values = field.allowed.iter().filter(|value| *value != "null");
+    // An enumeration that the language numbers may be stored by its words.
     field.allowed.len() > 1
+        && !field.types.contains(&BsonType::String)
         && values.all(|value| value.parse::<f64>().is_ok())
         && words::is_status(leaf)
 }

@@ -144,7 +144,9 @@ fn is_mark(path: &str) -> bool {
     let leaf = path.rsplit('.').next().unwrap_or(path);
     let words = names::words(leaf);
     words.iter().any(|word| word == "streak")
-        || words.last().is_some_and(|last| matches!(last.as_str(), "version" | "revision"))
+        || words
+            .last()
+            .is_some_and(|last| matches!(last.as_str(), "version" | "revision" | "generation"))
 }
 
 /// Whether the function says that it is there for tests: `testCredit`, `seedWallet`.
@@ -198,6 +200,39 @@ mod tests {
     }
 
     #[test]
+    fn ck_15_updates_without_an_operator_and_other_ways_to_write_a_sum() {
+        let count = |body: &str| {
+            let text = format!(
+                "source a.js\nconst mongoose = require('mongoose');\nconst User = mongoose.model('User', s);\nasync function pay(id, n) {{ const user = await User.findById(id); {body} }}"
+            );
+            check("W020", &text).len()
+        };
+        assert_eq!(count("await User.findByIdAndUpdate(id, { balance: user.balance + n });"), 1);
+        assert_eq!(
+            count("await User.updateOne({_id: id}, { balance: user.balance - n, at: 1 });"),
+            1
+        );
+        assert_eq!(count("await User.findByIdAndUpdate(id, { balance: n });"), 0);
+        assert_eq!(count("await User.find({ balance: user.balance + n });"), 0, "no update");
+        let aside = "const had = user.balance; await User.updateOne({_id: id}, {$set: {balance: had + n}});";
+        assert_eq!(count(aside), 1);
+        assert_eq!(
+            count("const sum = user.balance + n; user.balance = sum; await user.save();"),
+            1
+        );
+        assert_eq!(count("const sum = n + 1; user.balance = sum; await user.save();"), 0);
+        let python = |value: &str| {
+            let text = format!(
+                "source a.py\nfrom pymongo import MongoClient\ndb = MongoClient().shop\ndef pay(i, n):\n    doc = db.users.find_one({{'_id': i}})\n    db.users.update_one({{'_id': i}}, {{'$set': {{'balance': {value}}}}})\n"
+            );
+            check("W020", &text).len()
+        };
+        assert_eq!(python("doc['balance'] + n"), 1);
+        assert_eq!(python("doc.get('balance', 0) + n"), 1);
+        assert_eq!(python("doc.get('other', 0) + n"), 0);
+    }
+
+    #[test]
     fn ck_15_transactions_protect_what_they_read() {
         let count = |read: &str, begin: &str| {
             let text = format!(
@@ -222,6 +257,7 @@ mod tests {
         };
         assert_eq!(severity("logout", "tokenVersion"), Info);
         assert_eq!(severity("visit", "currentStreak"), Info);
+        assert_eq!(severity("logout", "sessionGeneration"), Info);
         assert_eq!(severity("testCredit", "balance"), Info);
         assert_eq!(severity("credit", "balance"), Warn);
         assert_eq!(severity("attest", "versionCount"), Warn);

@@ -595,6 +595,41 @@ mod tests {
         assert_eq!(spelled(&Bson::Double(1.5)), None);
     }
 
+    /// PT-ref.1: with very many collections in a database only names tell what may refer to what; databases beside
+    /// it are not its size.
+    #[test]
+    fn only_names_count_where_a_database_has_very_many_collections() {
+        let listed = |database: &str, n: usize, slot: usize| Listed {
+            namespace: docward_model::Namespace::new(database, format!("t_{n}")),
+            slot: Slot(slot),
+            stats: None,
+            has_documents: true,
+            validator: None,
+        };
+        let mut collections: Vec<Listed> = (0..=MANY).map(|n| listed("db_many", n, n)).collect();
+        collections.extend((0..2).map(|n| listed("db_few", n, MANY + 1 + n)));
+        let mut kept = Kept::default();
+        for listed in &collections {
+            let id = ObjectId::new();
+            let document = rawdoc! { "_id": id, "owner": ObjectId::new() };
+            kept.offer(listed.slot, document.as_bytes());
+        }
+        let links: BTreeMap<Slot, Links> = kept
+            .collections
+            .iter()
+            .map(|(slot, some)| (*slot, links_of(some.documents.iter().map(Vec::as_slice))))
+            .collect();
+        let targets: Vec<&Listed> = collections.iter().collect();
+        let none = BTreeSet::new();
+        let found = pairs(&collections, &targets, &kept, &links, false, &none);
+        assert!(!found.is_empty());
+        assert!(found.iter().all(|pair| pair.from.namespace.database == "db_few"));
+        let path = found[0].path;
+        let settled = BTreeSet::from([(found[0].from.slot, path)]);
+        let rest = pairs(&collections, &targets, &kept, &links, false, &settled);
+        assert!(rest.len() < found.len(), "what is known is not asked");
+    }
+
     #[test]
     fn ids_are_found_whatever_type_their_number_has() {
         assert_eq!(key(&Bson::Int32(7)), key(&Bson::Int64(7)));

@@ -18,6 +18,7 @@ fn dm_08_2_the_life_of_one_thing_is_short() {
     assert_eq!(severity("Order", "shipment_events", ""), Info);
     assert_eq!(severity("User", "orderHistory", ""), Warn);
     assert_eq!(severity("Parcel", "trackingUpdates", ""), Info);
+    assert_eq!(severity("Ticket", "comments", ""), Info);
     // The statement sets the state as well.
     assert_eq!(severity("Thing", "history", ", $set: {status: 'done'}"), Info);
     assert_eq!(severity("Thing", "history", ", $set: {name: 'done'}"), Warn);
