@@ -151,6 +151,8 @@ pub fn may_matter(text: &[u8]) -> bool {
             &b"$push"[..],
             b"$addToSet",
             b"bson.",
+            // Scripts that make accounts.
+            b"getSiblingDB",
             b"\"bson",
             // Tags of Go.
             b"bson:\"",
