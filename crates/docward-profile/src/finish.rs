@@ -673,6 +673,19 @@ impl Finisher {
         best
     }
 
+    /// Values that documents drawn by chance have in common, and how many documents these are.
+    fn frequent(&self, id: NodeId) -> (Vec<(u64, u32)>, u32) {
+        /// More are not worth keeping.
+        const FREQUENT: usize = 64;
+        let mut counts: BTreeMap<u64, u32> = BTreeMap::new();
+        let leaves = &self.leaves[id as usize];
+        leaves.iter().for_each(|(_, leaf)| *counts.entry(leaf.hash).or_default() += 1);
+        let mut often: Vec<(u64, u32)> = counts.into_iter().filter(|(_, n)| *n > 1).collect();
+        often.sort_by_key(|&(hash, count)| (Reverse(count), hash));
+        often.truncate(FREQUENT);
+        (often, u32::try_from(leaves.len()).unwrap_or(u32::MAX))
+    }
+
     fn links(self, profile: &Profile) -> Links {
         let id = profile.field("_id");
         let (mut refs, mut keys) = (Vec::new(), Vec::new());
@@ -723,6 +736,11 @@ impl Finisher {
             // What comes most often first: the first few tell whether it is a reference at all.
             let mut values = sketch.entries();
             values.sort_by_key(|&(hash, count)| (Reverse(count), hash));
+            // Beyond the sample of values, the sample of documents shows what many refer to.
+            let frequent = match sketch.is_exact() {
+                true => (Vec::new(), 0),
+                false => self.frequent(node_id),
+            };
             refs.push(RefField {
                 path: field.path.clone(),
                 kind,
@@ -731,6 +749,7 @@ impl Finisher {
                 distinct: field.distinct.values,
                 top_share: (field.distinct.top_share - field.distinct.top_share_error).max(0.0),
                 values,
+                frequent,
                 beside: self
                     .profiler
                     .joins

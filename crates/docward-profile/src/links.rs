@@ -89,6 +89,10 @@ pub(crate) struct RefField {
     pub(crate) top_share: f64,
     /// Sampled distinct values and how often they came, the most frequent ones first.
     pub(crate) values: Vec<(u64, u32)>,
+    /// Of documents drawn by chance, the values that came more than once, the most frequent ones first; and how many
+    /// documents these are. None where all values are known with how often they came.
+    #[serde(default)]
+    pub(crate) frequent: (Vec<(u64, u32)>, u32),
     /// Sampled values with what stands beside them, by its place among [`Links::paths`].
     pub(crate) beside: Vec<(u64, Vec<(u32, u64)>)>,
 }
@@ -307,21 +311,23 @@ fn candidate(
     if !named && from.database != to.database {
         return None;
     }
-    let plain = share(field, target, 0);
+    // Few values that many refer to are no chance among values that are unique.
+    let by_frequent = is_unique_kind(field.kind).then(|| frequent_share(field, target)).flatten();
+    let plain = share(field, target, 0, by_frequent.is_some());
     let mixed = (field.kind == BsonType::String) != (to_type == BsonType::String);
-    let spelled = if mixed { share(field, target, hash::SPELLED) } else { (0, 0) };
+    let spelled = if mixed { share(field, target, hash::SPELLED, false) } else { (0, 0) };
     let part = |(found, tested): (u64, u64)| found as f64 / tested.max(1) as f64;
     let needs_conversion = part(spelled) > part(plain);
     // Some of them may be written the other way: they are there all the same.
     let (found, tested) = if needs_conversion { spelled } else { either(field, target, plain) };
     let contained = part((found, tested));
-    // Few values that many refer to are no chance among values that are unique.
-    let references_contained = match is_unique_kind(field.kind) {
-        true => references_share(field, target).max(contained),
-        false => contained,
+    let references_contained = match (is_unique_kind(field.kind), by_frequent) {
+        (true, Some((_, share))) => (share + (1.0 - share) * contained).max(contained),
+        (true, None) if field.frequent.1 == 0 => references_share(field, target).max(contained),
+        _ => contained,
     };
     let agreement = contained.max(references_contained);
-    if agreement < 0.5 || found < 2 {
+    if agreement < 0.5 || found.max(by_frequent.map_or(0, |(found, _)| found)) < 2 {
         return None;
     }
     let score = agreement + if named { 1.0 } else { 0.0 } + if from == to { -0.25 } else { 0.0 };
@@ -411,13 +417,27 @@ fn children(field: &RefField) -> Distribution {
 }
 
 /// How many of the sampled values exist as ids, and how many could be looked up.
-fn share(field: &RefField, target: &Links, mark: u64) -> (u64, u64) {
+fn share(field: &RefField, target: &Links, mark: u64, is_sure: bool) -> (u64, u64) {
     let known = |(h, _): &(u64, u32)| target.ids.contains(h ^ mark);
-    if !field.values.iter().filter_map(known).take(8).any(|is_id| is_id) {
+    if !is_sure && !field.values.iter().filter_map(known).take(8).any(|is_id| is_id) {
         return (0, 0);
     }
     let answers = field.values.iter().filter_map(known);
     answers.fold((0, 0), |(found, tested), is_id| (found + u64::from(is_id), tested + 1))
+}
+
+/// Of the values that documents drawn by chance have in common, how many exist, and which share of these documents
+/// have one of them. Nothing where the most frequent ones do not exist.
+fn frequent_share(field: &RefField, target: &Links) -> Option<(u64, f64)> {
+    let (values, drawn) = &field.frequent;
+    let is_known = |(hash, _): &&(u64, u32)| target.ids.contains(*hash) == Some(true);
+    if !values.iter().take(8).any(|value| is_known(&value)) {
+        return None;
+    }
+    let found = values.iter().filter(is_known);
+    let (n, documents) =
+        found.fold((0, 0.0), |(n, all), (_, count)| (n + 1, all + f64::from(*count)));
+    Some((n, documents / f64::from((*drawn).max(1))))
 }
 
 /// The share of the references, not of their values, that exist in either spelling.

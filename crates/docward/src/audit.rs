@@ -175,7 +175,10 @@ pub(crate) fn audit(args: &AuditArgs, shown: Shown) -> anyhow::Result<u8> {
     // Sources by the names that were given to them: a connection string may hold a password.
     let names: Vec<&str> = sources.iter().map(|source| source.name.as_str()).collect();
     let names = names.join(" ");
-    problems.extend(nothing_to_judge(args, &names, &evidence, &config.settings, &problems));
+    // Whoever stopped it knows why there is nothing.
+    if !interrupted {
+        problems.extend(nothing_to_judge(args, &names, &evidence, &config.settings, &problems));
+    }
     config::tell(&diagnostics, &mut problems, args.judging.quiet);
 
     if !args.judging.quiet {

@@ -103,7 +103,7 @@ pub fn bound(
     if let Some(preview) = preview(profile, field) {
         return Some(Bound::Preview(preview.length));
     }
-    if let Some(cap) = capped_at(lengths) {
+    if let Some(cap) = capped_at(lengths).filter(|_| !has_grown(field)) {
         return Some(Bound::Capped(cap));
     }
     // Slots of a plain type; equally many records in every document may as well be chance.
@@ -117,6 +117,12 @@ pub fn bound(
         && !grows
         && !super::arrays::keeps_coming(field))
     .then_some(Bound::FixedLength(lengths.max))
+}
+
+/// Whether arrays of a field are longer than on an earlier date: where they end now is no cap.
+pub fn has_grown(field: &Field) -> bool {
+    let observed = field.array.as_ref().and_then(|array| array.observed.as_ref());
+    observed.is_some_and(|seen| seen.per_day > 0.0)
 }
 
 /// Whether something adds to an array without cutting it: an update in the workload, or a statement in

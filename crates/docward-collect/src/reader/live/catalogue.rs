@@ -466,7 +466,13 @@ impl Reader<'_, '_, '_> {
             return;
         }
         let what = format!("{what} of {ns}");
-        self.refused(deployment, Resource::Collection(ns.clone()), action, &what, error);
+        // It is the series that is asked for the use of its indexes.
+        let series = ns.collection.strip_prefix("system.buckets.");
+        let asked = match series.filter(|_| action == "indexStats") {
+            Some(series) => Namespace::new(&ns.database, series),
+            None => ns.clone(),
+        };
+        self.refused(deployment, Resource::Collection(asked), action, &what, error);
     }
 
     /// Notes that a question was not answered.

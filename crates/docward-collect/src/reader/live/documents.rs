@@ -57,7 +57,7 @@ pub(super) const ATTEMPTS: u32 = 4;
 pub(super) const PAUSE: Duration = Duration::from_secs(1);
 
 /// A server that says nothing for so long is given up.
-pub(super) const SILENCE: Duration = Duration::from_secs(60);
+pub(super) const SILENCE: Duration = Duration::from_secs(30);
 
 /// How long the server may count the documents of a collection that break its validator.
 const COUNTING: Duration = Duration::from_secs(5);

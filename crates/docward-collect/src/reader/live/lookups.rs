@@ -43,9 +43,9 @@ const LARGE: usize = 64 * 1024;
 /// Bytes of a field that is kept of it.
 const SMALL_FIELD: usize = 1024;
 /// Values of a field that tell whether it refers to a collection at all.
-const PROBED: usize = 16;
+const PROBED: usize = 8;
 /// Values of several fields that are asked for together for that.
-const PROBED_TOGETHER: usize = 1024;
+const PROBED_TOGETHER: usize = 2048;
 /// Fields and collections that are held against each other.
 const PAIRS: usize = 100_000;
 /// Questions that are handed to the driver together.
@@ -311,6 +311,8 @@ struct Pair<'a> {
     path: &'a FieldPath,
     to: &'a Listed,
     values: Rc<Values>,
+    /// Whether the field is named after the collection.
+    named: bool,
 }
 
 impl Pair<'_> {
@@ -334,10 +336,10 @@ impl Pair<'_> {
         (self.to.namespace.clone(), ids.collect(), self.ids_only())
     }
 
-    /// The first few values in both forms.
+    /// The first few values; in their other form, too, where the name says that they are ids.
     fn probed(&self) -> impl Iterator<Item = Bson> {
         let first = self.values.values.iter().take(PROBED);
-        first.flat_map(|id| [Some(id.clone()), spelled(id)]).flatten()
+        first.flat_map(|id| [Some(id.clone()), spelled(id).filter(|_| self.named)]).flatten()
     }
 
     fn lookup(
@@ -439,7 +441,7 @@ fn pairs<'a>(
                     Rc::new(Values { documents, values })
                 });
                 if !values.values.is_empty() {
-                    pairs.push(Pair { from, path, to, values: Rc::clone(values) });
+                    pairs.push(Pair { from, path, to, values: Rc::clone(values), named });
                 }
                 if pairs.len() >= PAIRS {
                     return pairs;

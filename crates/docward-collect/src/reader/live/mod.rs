@@ -148,14 +148,14 @@ impl<'r> Reader<'r, '_, '_> {
             }
             self.read_live_collection(&mut deployment, collection);
         }
+        if !deployment.is_lost() {
+            self.look_up_references(&deployment, &collections);
+            self.members_lost(&deployment);
+        }
         // Also when the catalogue itself was not read to its end.
         if self.is_stopped() {
             self.sources[source].sampled = true;
             self.left_open = true;
-        }
-        if !deployment.is_lost() {
-            self.look_up_references(&deployment, &collections);
-            self.members_lost(&deployment);
         }
         let name = deployment.session.name.clone();
         if let questions @ 1.. = deployment.not_asked {

@@ -64,33 +64,42 @@ impl Missing {
         self
     }
 
-    /// One trouble for what concerns the cluster, one for each database, and one for the
-    /// collections of a database that lack the same. The last one has the role that allows all of it: a
+    /// One trouble for what concerns the cluster, one for databases, and one for collections that lack the same. The last one has the role that allows all of it: a
     /// second one of the same name could not be created.
     pub(crate) fn into_troubles(self) -> Vec<LiveTrouble> {
         let mut refusals = Vec::new();
         let mut whole = Vec::new();
+        let mut databases: BTreeMap<Vec<&'static str>, Vec<String>> = BTreeMap::new();
         // A privilege on all collections of a database does not hold for `system.profile`.
-        let mut collections: BTreeMap<(String, bool, Vec<&'static str>), Vec<Namespace>> =
+        let mut collections: BTreeMap<(bool, bool, Vec<&'static str>), Vec<Namespace>> =
             BTreeMap::new();
         for (resource, actions) in self.actions {
             let actions: Vec<_> = actions.into_iter().collect();
             match resource {
                 Resource::Cluster => whole.push((resource, actions)),
-                Resource::Database(ref name) => refusals.push(Refusal::new(
-                    name.clone(),
-                    if actions.contains(&"listCollections") {
-                        "its collections are not all known"
-                    } else {
-                        "what its roles hold is not known"
-                    },
-                    vec![(resource.clone(), actions)],
-                )),
+                Resource::Database(name) => databases.entry(actions).or_default().push(name),
                 Resource::Collection(namespace) => collections
-                    .entry((namespace.database.clone(), namespace.collection == PROFILE, actions))
+                    .entry((
+                        namespace.database == "config",
+                        namespace.collection == PROFILE,
+                        actions,
+                    ))
                     .or_default()
                     .push(namespace),
             }
+        }
+        for (actions, names) in databases {
+            let effect = match (actions.contains(&"listCollections"), names.len()) {
+                (true, 1) => "its collections are not all known",
+                (true, _) => "their collections are not all known",
+                (false, _) => "what roles hold is not known",
+            };
+            let resource = match names.len() > NAMED {
+                true => vec![Resource::Database(String::new())],
+                false => names.iter().cloned().map(Resource::Database).collect(),
+            };
+            let privileges = resource.into_iter().map(|of| (of, actions.clone())).collect();
+            refusals.push(Refusal::new(list(&names), effect, privileges));
         }
         if !whole.is_empty() {
             let databases = whole.iter().any(|(_, actions)| actions.contains(&"listDatabases"));
@@ -102,22 +111,35 @@ impl Missing {
             };
             refusals.insert(0, Refusal::new("the deployment".to_owned(), effect, whole));
         }
-        for ((database, is_profile, actions), namespaces) in collections {
+        for ((is_config, is_profile, actions), namespaces) in collections {
             let effect = if is_profile {
                 "what the profiler wrote down was not read"
-            } else if database == "config" && actions.contains(&"find") {
+            } else if is_config && actions.contains(&"find") {
                 "what it says about the cluster is unknown"
             } else if actions.contains(&"find") {
                 "its documents were not read"
             } else {
                 "these facts about it are unknown"
             };
-            let privileges: Vec<_> = if namespaces.len() > NAMED {
-                vec![(Resource::Database(database.clone()), actions)]
-            } else {
-                let resources = namespaces.iter().cloned().map(Resource::Collection);
-                resources.map(|resource| (resource, actions.clone())).collect()
+            let databases: BTreeSet<&str> =
+                namespaces.iter().map(|namespace| namespace.database.as_str()).collect();
+            let of_many = |database: &str| {
+                namespaces.iter().filter(|n| n.database == database).count() > NAMED
             };
+            // The profiler's collection is in no privilege on all of a database.
+            let resources: BTreeSet<Resource> = namespaces
+                .iter()
+                .map(|namespace| match () {
+                    () if is_profile => Resource::Collection(namespace.clone()),
+                    () if databases.len() > NAMED => Resource::Database(String::new()),
+                    () if of_many(&namespace.database) => {
+                        Resource::Database(namespace.database.clone())
+                    }
+                    () => Resource::Collection(namespace.clone()),
+                })
+                .collect();
+            let privileges: Vec<_> =
+                resources.into_iter().map(|resource| (resource, actions.clone())).collect();
             refusals.push(Refusal::new(list(&namespaces), effect, privileges));
         }
         let role = role(&refusals);
@@ -129,9 +151,9 @@ impl Missing {
     }
 }
 
-fn list(namespaces: &[Namespace]) -> String {
-    let named: Vec<_> = namespaces.iter().take(NAMED).map(ToString::to_string).collect();
-    match namespaces.len() - named.len() {
+fn list(names: &[impl ToString]) -> String {
+    let named: Vec<_> = names.iter().take(NAMED).map(ToString::to_string).collect();
+    match names.len() - named.len() {
         0 => named.join(", "),
         more => format!("{} and {more} more", named.join(", ")),
     }
@@ -221,6 +243,24 @@ mod tests {
         assert!(messages[0].contains(
             r#"{resource: {db: "db_shop", collection: ""}, actions: ["collStats", "find", "indexStats", "listCollections", "listIndexes"]}"#
         ), "{}", messages[0]);
+    }
+
+    #[test]
+    fn many_databases_are_told_and_granted_together() {
+        let mut missing = Missing::default();
+        for n in 0..9 {
+            missing.add(Resource::Database(format!("db_{n}")), "listCollections");
+            missing.add(Resource::Collection(Namespace::new(format!("db_{n}"), "t")), "collStats");
+            missing.add(Resource::Collection(Namespace::new(format!("db_{n}"), PROFILE)), "find");
+        }
+        let messages: Vec<_> = missing.into_troubles().iter().map(ToString::to_string).collect();
+        assert_eq!(messages.len(), 3, "{messages:#?}");
+        assert!(messages[0].starts_with("not allowed: listCollections on db_0, db_1, db_2, db_3, db_4 and 4 more; their collections"));
+        let role = &messages[2];
+        assert!(role.contains(
+            r#"{resource: {db: "", collection: ""}, actions: ["collStats", "find", "indexStats", "listCollections", "listIndexes"]}"#
+        ), "{role}");
+        assert_eq!(role.matches("system.profile").count(), 9 + 5, "each by its name: {role}");
     }
 
     #[test]

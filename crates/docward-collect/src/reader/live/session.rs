@@ -42,8 +42,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// How long to wait for the next part of an answer. What takes longer is a server that hangs.
 const SILENCE: Duration = Duration::from_secs(30);
 
-/// Questions in a row that were not answered in time, after which nothing more is asked.
-const UNANSWERED: usize = 3;
+/// Questions of one kind in a row that were not answered in time, after which no more of them are asked.
+const UNANSWERED: usize = 2;
 
 /// How long to wait before a question is asked again: a new primary has to be seen first.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -75,6 +75,9 @@ pub(super) enum Read {
 }
 
 impl Read {
+    /// How many there are.
+    const COUNT: usize = Self::UsersInfo as usize + 1;
+
     fn name(self) -> &'static str {
         match self {
             Self::Aggregate => "aggregate",
@@ -162,6 +165,24 @@ impl Stop<'_> {
     }
 }
 
+/// Questions in a row that were not answered in time, by the command: what hangs on one lock answers others.
+#[derive(Default)]
+struct Silences([AtomicUsize; Read::COUNT]);
+
+impl Silences {
+    fn is_given_up(&self, read: Read) -> bool {
+        self.0[read as usize].load(Ordering::Relaxed) >= UNANSWERED
+    }
+
+    fn note<T>(&self, read: Read, answer: &Result<T, Error>) {
+        let silences = &self.0[read as usize];
+        match answer {
+            Err(error) if is_silent(error) => silences.fetch_add(1, Ordering::Relaxed),
+            _ => silences.swap(0, Ordering::Relaxed),
+        };
+    }
+}
+
 /// A deployment that answered. The driver's client stays in here: nothing outside can write with it.
 pub(crate) struct Session<'r> {
     /// The hosts of the connection string; never user or options.
@@ -178,8 +199,7 @@ pub(crate) struct Session<'r> {
     criteria: SelectionCriteria,
     runtime: Runtime,
     stop: Stop<'r>,
-    /// Questions in a row that were not answered in time.
-    unanswered: Arc<AtomicUsize>,
+    silences: Arc<Silences>,
 }
 
 impl<'r> Session<'r> {
@@ -245,7 +265,7 @@ impl<'r> Session<'r> {
             criteria,
             runtime,
             stop,
-            unanswered: Arc::default(),
+            silences: Arc::default(),
         };
         match session.ask("admin", Read::Hello, Document::new()) {
             Ok(_) if !session.logged_in && session.asks_for_login() => {
@@ -327,7 +347,7 @@ impl<'r> Session<'r> {
         self.twice(|| {
             let question = database.run_command(command(read, rest.clone()));
             let question = question.selection_criteria(self.criteria.clone());
-            self.answer(&Cell::new(Instant::now()), silence, question.into_future())
+            self.answer(read, &Cell::new(Instant::now()), silence, question.into_future())
         })
     }
 
@@ -365,7 +385,7 @@ impl<'r> Session<'r> {
             let question = question.selection_criteria(self.criteria.clone());
             let last = Cell::new(Instant::now());
             let keep = &mut keep;
-            self.answer(&last, SILENCE, async {
+            self.answer(read, &last, SILENCE, async {
                 let mut cursor = question.await?;
                 let mut kept = Vec::new();
                 while let Some(document) = cursor.try_next().await? {
@@ -391,7 +411,7 @@ impl<'r> Session<'r> {
             let question = database.run_cursor_command(command(read, rest.clone()));
             let question = question.selection_criteria(criteria.clone());
             let last = Cell::new(Instant::now());
-            self.answer(&last, SILENCE, async {
+            self.answer(read, &last, SILENCE, async {
                 let mut cursor = question.await?;
                 let (mut documents, mut bytes) = (Vec::new(), 0);
                 while let Some(document) = cursor.try_next().await? {
@@ -424,28 +444,29 @@ impl<'r> Session<'r> {
     /// `last` for too long.
     fn answer<T>(
         &self,
+        read: Read,
         last: &Cell<Instant>,
         silence: Duration,
         question: impl Future<Output = Result<T, Error>>,
     ) -> Result<T, Error> {
-        if self.unanswered.load(Ordering::Relaxed) >= UNANSWERED {
+        if self.silences.is_given_up(read) {
             return Err(unanswered(Unanswered::NotAsked));
         }
         let mut question = std::pin::pin!(question);
-        loop {
+        let answer = loop {
             let glance = async { tokio::time::timeout(GLANCE, &mut question).await };
             if let Ok(answer) = self.wait(glance) {
-                self.unanswered.store(0, Ordering::Relaxed);
-                return answer;
+                break answer;
             }
             if self.stop.is_reached() {
                 return Err(unanswered(Unanswered::Stopped));
             }
             if last.get().elapsed() > silence {
-                self.unanswered.fetch_add(1, Ordering::Relaxed);
-                return Err(unanswered(Unanswered::Silent(silence)));
+                break Err(unanswered(Unanswered::Silent(silence)));
             }
-        }
+        };
+        self.silences.note(read, &answer);
+        answer
     }
 
     /// One member of a set, or whoever answers.
@@ -514,11 +535,12 @@ impl<'r> Session<'r> {
         criteria: SelectionCriteria,
         questions: Vec<Question>,
     ) -> impl Stream<Item = Result<Vec<Document>, Error>> + use<> {
-        let (client, silent) = (self.client.clone(), Arc::clone(&self.unanswered));
+        let (client, silences) = (self.client.clone(), Arc::clone(&self.silences));
         let ask = move |question: Question| {
-            let (client, criteria, silent) = (client.clone(), criteria.clone(), silent.clone());
+            let (client, criteria, silences) = (client.clone(), criteria.clone(), silences.clone());
             async move {
-                if silent.load(Ordering::Relaxed) >= UNANSWERED {
+                let read = question.1;
+                if silences.is_given_up(read) {
                     return Err(unanswered(Unanswered::NotAsked));
                 }
                 let again = (client.clone(), criteria.clone(), question.clone());
@@ -527,10 +549,7 @@ impl<'r> Session<'r> {
                     tokio::time::sleep(PAUSE).await;
                     answer = in_time(asked(again.0, again.1, again.2)).await;
                 }
-                match &answer {
-                    Err(error) if is_silent(error) => silent.fetch_add(1, Ordering::Relaxed),
-                    _ => silent.swap(0, Ordering::Relaxed),
-                };
+                silences.note(read, &answer);
                 answer
             }
         };
