@@ -48,6 +48,28 @@ fn a_catalogue_that_hangs_ends_with_the_time_allowed() {
 }
 
 #[test]
+fn a_command_that_hangs_is_given_up_and_told_once() {
+    let servers = Launch::standalone().fail_points().start();
+    for n in 0..30 {
+        servers.insert(&format!("db_plain.t_invoice_{n}"), plain_documents(3));
+    }
+    // Switching it off would wait for the end of the blocks; the server goes before that.
+    std::mem::forget(servers.fail_point(
+        0,
+        doc! { "times": 1000 },
+        doc! {
+            "failCommands": ["listIndexes"], "blockConnection": true, "blockTimeMS": 600_000,
+            "appName": "docward",
+        },
+    ));
+    let report = json(&[&servers.uri()]);
+    let told = problems(&report);
+    assert!((2..=6).contains(&told.len()), "{told:#?}");
+    assert!(told.iter().any(|problem| problem.contains("more were not asked")), "{told:#?}");
+    assert_eq!(report["sources"][0]["documents"], 90, "documents are read all the same");
+}
+
+#[test]
 fn a_server_that_is_gone_is_not_looked_for_again_and_again() {
     let mut servers = Launch::standalone().fail_points().start();
     for n in 0..8 {
