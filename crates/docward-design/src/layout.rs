@@ -890,8 +890,7 @@ impl<'m> Layout<'m> {
         let inside: Vec<Planned> = all.into_iter().filter(|field| !is_series(field)).collect();
         let statistics: Vec<Planned> = inside
             .iter()
-            // Of a field that readings may lack, sum and count would not give the mean.
-            .filter(|field| is_number(field.kind) && field.required && !field.nullable)
+            .filter(|field| has_statistics(field))
             .flat_map(|field| {
                 ["min", "max", "sum"].map(|word| {
                     let name = self.naming.field(&[&field.name, word]);
@@ -968,6 +967,12 @@ pub(crate) fn is_of_series(series: &[String], field: &Planned) -> bool {
         }
         _ => series.contains(&field.name),
     }
+}
+
+/// Whether a bucket keeps least, greatest and sum of a field of its readings. Of one that they may lack, or that
+/// may be null, sum and count would not give the mean.
+pub(crate) fn has_statistics(field: &Planned) -> bool {
+    is_number(field.kind) && field.required && !field.nullable
 }
 
 pub(crate) fn is_number(kind: BsonType) -> bool {
