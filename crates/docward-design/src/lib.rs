@@ -44,6 +44,7 @@ pub mod statement;
 mod table;
 mod tail;
 pub mod validator;
+mod whole;
 mod written;
 mod yaml;
 

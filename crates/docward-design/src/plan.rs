@@ -8,7 +8,7 @@ use docward_model::{
 
 use crate::capacity::{self, Capacity};
 use crate::collection::{self, CollectionPlan};
-use crate::compare::{self, Alternative, Way};
+use crate::compare::{self, Alternative, Compared, Way};
 use crate::decide::{Choice, Ruling};
 use crate::deciding::settled;
 use crate::derive::{self, Question};
@@ -19,7 +19,7 @@ use crate::naming::Naming;
 use crate::pattern::{self, Pattern};
 use crate::preview::{self, Preview};
 use crate::sensitivity::{Turn, turns};
-use crate::{remarks, written};
+use crate::{remarks, whole, written};
 
 /// What was decided about one relationship.
 #[derive(Clone, Debug, PartialEq)]
@@ -201,19 +201,20 @@ pub fn design(model: &DesignModel, profile: ProfileName, bounds: &Bounds) -> Des
     let touched: Vec<_> =
         model.reads.iter().map(|read| derive::reads(model, &decisions, read)).collect();
     let documents = Documents::new(&layout);
-    let compared: Vec<(Vec<Alternative>, bool)> = layout
+    let mut compared: Vec<(Compared, bool)> = layout
         .linked()
         .map(|(relationship, decision)| match decision.choice {
             Some(_) => (
                 compare::alternatives(&documents, relationship, decision, &touched, &collections),
                 is_split(&layout, relationship, decision),
             ),
-            None => (Vec::new(), false),
+            None => (Compared::default(), false),
         })
         .collect();
+    whole::agree(&layout, &collections, compared.iter_mut().map(|(compared, _)| compared));
     let elsewhere = remarks::living_elsewhere(&decisions);
-    for (decision, (alternatives, split)) in decisions.iter_mut().zip(compared) {
-        decision.alternatives = alternatives;
+    for (decision, (compared, split)) in decisions.iter_mut().zip(compared) {
+        decision.alternatives = compared.ways;
         say_size_of_table(decision);
         decision.needs_transaction = split;
         if let Some(around) =
