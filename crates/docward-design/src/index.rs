@@ -564,11 +564,14 @@ fn by_references(
         let Some(held) = layout.held_at(relationship, decision) else { continue };
         let held = held.split('.').next().unwrap_or_default();
         let keys = vec![(place_of(layout, collection, path, held), false)];
-        // A child that has one parent is held by one. Empty lists have a key, too, and are left out.
+        // A child that has one parent is held by one. Empty lists have a key, too, and are left out; so has an empty
+        // list in a list, and no filter leaves that one out.
         let own = matches!(decision.facts.kind, Kind::OneToOne | Kind::OneToMany);
-        if in_parent && own && path.is_empty() {
+        let in_list = array_of(&collection.fields, path.trim_end_matches('.')).is_some();
+        if in_parent && own && !in_list {
             let key = keys[0].0.clone();
-            let is_list = decision.facts.kind == Kind::OneToMany && !key.contains('.');
+            let is_list =
+                decision.facts.kind == Kind::OneToMany && !key[path.len()..].contains('.');
             let filled = if is_list { format!("{key}.0") } else { key.clone() };
             let serves = format!("no `{}` of two `{}`", relationship.child, relationship.parent);
             // Beside one for the way back it runs the other way: two of the same keys have the same name.
@@ -617,8 +620,26 @@ fn by_parts(layout: &Layout<'_>, collection: &CollectionPlan, found: &mut Vec<In
             continue;
         }
         let serves = format!("`{entity}` by its id");
-        found.push(IndexPlan::on(vec![(id, false)], serves));
+        let mut index = IndexPlan::on(vec![(id.clone(), false)], serves);
+        // No two have one id; on several shards such an index would rule out the key (CK-13). Documents without
+        // the part have no id of it.
+        if !in_list && layout.model.deployment.shards < 2 {
+            index.unique = true;
+            let always = is_always_there(&collection.fields, &id);
+            index.only = (!always).then_some(Partial::Present(id));
+        }
+        found.push(index);
     }
+}
+
+/// Whether every document has what is at a path.
+fn is_always_there(fields: &[Planned], path: &str) -> bool {
+    let mut at = fields;
+    path.split('.').all(|part| {
+        let field = at.iter().find(|field| field.name == part);
+        at = field.map_or(&[], |field| &field.fields);
+        field.is_some_and(|field| field.required && !field.nullable)
+    })
 }
 
 /// What children of a parent are sorted by where the newest of them are shown, or kept: each order that is
