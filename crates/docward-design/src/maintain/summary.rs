@@ -21,7 +21,7 @@ pub(crate) struct Summary<'m> {
     pub(crate) sums: Vec<Sum<'m>>,
     /// The clauses.
     pub(crate) clauses: Vec<&'static str>,
-    /// Whether the preview is also brought up to date from the documents, when one of them changes.
+    /// Whether the preview is also brought up to date from the documents, when one of them changes or goes.
     pub(crate) follows: bool,
 }
 
@@ -88,7 +88,13 @@ impl<'m> Plans<'m> {
                 _ => {}
             }
         }
-        found.follows = found.preview.is_some() && self.is_changed(&relationship.child, &found);
+        // Whoever takes one away fills the preview again, from links or documents that were written before it.
+        let linked =
+            matches!(decision.patterns.first(), Some(Pattern::Junction | Pattern::ParentsInChild));
+        found.follows = found.preview.is_some()
+            && (linked
+                || self.is_changed(&relationship.child, &found)
+                || self.is_deleted(&relationship.child));
         found
     }
 }
