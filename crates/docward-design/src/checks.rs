@@ -9,9 +9,10 @@ use crate::collection::{CollectionPlan, Purpose};
 use crate::compare::way_up;
 use crate::decide::Choice;
 use crate::facts::Growth;
-use crate::layout::{Layout, Origin, Planned};
+use crate::layout::Layout;
 use crate::pattern::Pattern;
 use crate::plan::{Decision, DesignCheck};
+use crate::planned::{Origin, Planned};
 use crate::{derive, preview};
 
 /// The largest document at the 99th percentile that is well under 16 MB (CK-14).

@@ -9,9 +9,10 @@ use crate::capacity::{Crossing, YEARS, crossings};
 use crate::collection::CollectionPlan;
 use crate::decide::Choice;
 use crate::documents::Documents;
-use crate::layout::{Layout, Rank, document_bytes, has_part_id};
+use crate::layout::{Layout, has_part_id};
 use crate::pattern::Pattern;
 use crate::plan::Decision;
+use crate::planned::{Rank, document_bytes};
 use crate::predict::{self, Act, Home, Packed, Predictor, ReadPlan, WritePlan};
 use crate::{derive, quantile, readings};
 

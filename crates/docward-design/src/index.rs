@@ -10,9 +10,10 @@ use docward_model::{
 use crate::aging::{bucket_aging, coming, cooling};
 use crate::collection::{CollectionPlan, Purpose};
 use crate::facts::Kind;
-use crate::layout::{Layout, Origin, Planned, at_path};
+use crate::layout::Layout;
 use crate::pattern::{Pattern, Window, newest_date};
 use crate::plan::Decision;
+use crate::planned::{Origin, Planned, at_path};
 use crate::{derive, preview};
 
 /// An index.

@@ -14,9 +14,10 @@ use crate::deciding::settled;
 use crate::derive::{self, Question};
 use crate::documents::Documents;
 use crate::facts::{Bounds, Facts};
-use crate::layout::{Layout, Rank, document_bytes, own};
+use crate::layout::Layout;
 use crate::naming::Naming;
 use crate::pattern::{self, Pattern};
+use crate::planned::{Rank, document_bytes, own};
 use crate::preview::{self, Preview};
 use crate::sensitivity::{Turn, turns};
 use crate::{remarks, whole, written};
@@ -345,7 +346,7 @@ fn assumptions(model: &DesignModel) -> Vec<String> {
     if !unsized_strings.is_empty() {
         found.push(format!(
             "strings without `bytes` count as {} bytes: {}",
-            crate::layout::ASSUMED_STRING,
+            crate::planned::ASSUMED_STRING,
             text::list(&unsized_strings, 5)
         ));
     }
@@ -355,7 +356,7 @@ fn assumptions(model: &DesignModel) -> Vec<String> {
     };
     let trees = named(&pattern::is_tree);
     if !trees.is_empty() {
-        let Spread { p50, max, .. } = crate::layout::WAY_DOWN;
+        let Spread { p50, max, .. } = crate::planned::WAY_DOWN;
         found.push(format!(
             "a tree counts as {p50} levels deep, {max} at most: {}",
             text::list(&trees, 5)

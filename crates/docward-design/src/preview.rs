@@ -4,10 +4,11 @@ use docward_model::{DesignModel, Entity, Relationship, With, text};
 
 use crate::derive::{self, Question};
 use crate::facts::{Bounds, Facts};
-use crate::layout::{Layout, Origin, Rank, declared, document_bytes, previewed};
+use crate::layout::Layout;
 use crate::naming::Naming;
 use crate::pattern::{self, Made, Pattern, arrivals, date_field};
 use crate::plan::{Decision, EntityAdvice, Verdict};
+use crate::planned::{Origin, Rank, declared, document_bytes, previewed};
 use crate::quantity::often;
 use crate::size;
 

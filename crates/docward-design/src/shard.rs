@@ -7,8 +7,9 @@ use crate::capacity;
 use crate::collection::{CollectionPlan, Purpose};
 use crate::decide::Choice;
 use crate::index::{IndexPlan, Partial, place_of};
-use crate::layout::{Layout, Origin, Planned, Rank, at_path, document_bytes};
+use crate::layout::Layout;
 use crate::pattern::Pattern;
+use crate::planned::{Origin, Planned, Rank, at_path, document_bytes};
 
 /// A key that was weighed.
 #[derive(Clone, Debug, PartialEq)]

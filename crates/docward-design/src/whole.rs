@@ -9,7 +9,8 @@ use docward_model::{BsonType, DesignRead, Relationship};
 use crate::checks::home;
 use crate::collection::{CollectionPlan, Purpose};
 use crate::compare::{Compared, OperationCost, View};
-use crate::layout::{Layout, Origin, Planned, Rank};
+use crate::layout::Layout;
+use crate::planned::{Origin, Planned, Rank};
 use crate::size;
 
 /// Figures that add up.

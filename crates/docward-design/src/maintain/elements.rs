@@ -9,9 +9,9 @@ use super::owned::{missing, one};
 use super::{Place, Plans, picked};
 use crate::collection::{CollectionPlan, Purpose};
 use crate::js::{self, SPREAD, given, member_of};
-use crate::layout::{Origin, Planned};
 use crate::pattern::Pattern;
 use crate::plan::Decision;
+use crate::planned::{Origin, Planned};
 use crate::statement::{Job, Method, Script, Statement, Step};
 
 /// What changes one element of a list, by its id: stages that were made for the document as if it were the

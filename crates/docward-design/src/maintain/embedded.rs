@@ -8,9 +8,9 @@ use super::summary::{Summary, nothing};
 use super::{Place, Plans, factory, unless_matched};
 use crate::collection::{CollectionPlan, Purpose};
 use crate::js::{self, SPREAD, given, member_of};
-use crate::layout::{Origin, Planned, is_number, own};
 use crate::pattern::Pattern;
 use crate::plan::Decision;
+use crate::planned::{Origin, Planned, is_number, own};
 use crate::statement::{Job, Method, Script, Statement, Step};
 
 /// What the functions speak of.

@@ -7,9 +7,9 @@ use super::{Place, Plans, factory, unchanged};
 use crate::collection::{CollectionPlan, Purpose};
 use crate::index::Partial;
 use crate::js::{self, SPREAD, given, member_of};
-use crate::layout::{Origin, Planned};
 use crate::pattern::Pattern;
 use crate::plan::Decision;
+use crate::planned::{Origin, Planned};
 use crate::statement::{Job, Method, Script, Statement, Step};
 
 impl<'m> Plans<'m> {

@@ -13,9 +13,9 @@ use super::summary::Summary;
 use super::{Place, Plans, picked, unless_matched};
 use crate::collection::Purpose;
 use crate::js::{self, SPREAD, given, member_of};
-use crate::layout::Origin;
 use crate::pattern::Pattern;
 use crate::plan::Decision;
+use crate::planned::Origin;
 use crate::statement::{Job, Method, Statement, Step};
 
 /// How the children of a parent are found, and the parents of a child.
@@ -65,7 +65,7 @@ impl<'m> Plans<'m> {
             Pattern::Junction => {
                 let is_it = Purpose::Junction(relationship.name.clone());
                 let pairs = self.design.collections.iter().find(|c| c.purpose == is_it)?;
-                let is_id = |f: &&crate::layout::Planned| matches!(f.origin, Origin::Reference(_));
+                let is_id = |f: &&crate::planned::Planned| matches!(f.origin, Origin::Reference(_));
                 let mut ids = pairs.fields.iter().filter(is_id);
                 Members::Paired(&pairs.name, &ids.next()?.name, &ids.next()?.name)
             }

@@ -10,9 +10,9 @@ use super::{Place, Plans, picked, unless_matched};
 use crate::collection::Purpose;
 use crate::index::IndexPlan;
 use crate::js::{self, SPREAD, given, member_of};
-use crate::layout::{Origin, Planned};
 use crate::pattern::Pattern;
 use crate::plan::Decision;
+use crate::planned::{Origin, Planned};
 use crate::statement::{Job, Method, Script, Statement, Step};
 
 /// A child that may be gone, while something still leads to it.

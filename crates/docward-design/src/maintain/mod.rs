@@ -21,10 +21,11 @@ use docward_model::{BsonType, DesignModel, Entity, ProfileName, Relationship, sh
 use crate::collection::{CollectionPlan, Purpose};
 use crate::example::Maker;
 use crate::js::{self, given};
-use crate::layout::{Layout, Origin, Planned};
+use crate::layout::Layout;
 use crate::naming::Naming;
 use crate::pattern::{Pattern, is_tree};
 use crate::plan::{Decision, Design};
+use crate::planned::{Origin, Planned};
 use crate::statement::{Method, Script, Statement, Step};
 use owned::at;
 

@@ -11,9 +11,9 @@ use super::summary::{Sum, Summary, before, is_given};
 use super::{Plans, picked};
 use crate::collection::{CollectionPlan, Purpose};
 use crate::js::{self, SPREAD, given, member_of};
-use crate::layout::Origin;
 use crate::pattern::Pattern;
 use crate::plan::Decision;
+use crate::planned::Origin;
 use crate::statement::{Job, Method, Statement, Step};
 
 /// What the functions speak of.

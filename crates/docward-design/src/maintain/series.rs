@@ -7,8 +7,8 @@ use super::{Plans, factory, picked};
 use crate::collection::{CollectionPlan, Purpose};
 use crate::example::{DAY, HOUR};
 use crate::js::{self, given, member_of};
-use crate::layout::{Origin, Planned, has_statistics, is_number};
 use crate::pattern::{Bucket, Window};
+use crate::planned::{Origin, Planned, has_statistics, is_number};
 use crate::statement::{Job, Method, Script, Statement, Step};
 
 impl<'m> Plans<'m> {

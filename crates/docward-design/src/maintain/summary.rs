@@ -6,9 +6,9 @@ use docward_model::{BsonType, Relationship};
 
 use super::{Place, Plans, picked};
 use crate::js::{SPREAD, given, member_of};
-use crate::layout::{Origin, Planned};
 use crate::pattern::Pattern;
 use crate::plan::Decision;
+use crate::planned::{Origin, Planned};
 
 /// What is kept in a parent.
 pub(crate) struct Summary<'m> {

@@ -14,9 +14,10 @@ use crate::capacity::{KeyPart, index_bytes};
 use crate::compare::Way;
 use crate::decide::Choice;
 use crate::documents::{Documents, Fields};
-use crate::layout::{Figure, Layout, Origin, Planned, Rank, Ranked, WAY_DOWN, document_bytes};
+use crate::layout::{Figure, Layout};
 use crate::pattern::{Pattern, date_field};
 use crate::plan::{Decision, Design};
+use crate::planned::{Origin, Planned, Rank, Ranked, WAY_DOWN, document_bytes};
 use crate::preview::Preview;
 use crate::{Naming, derive, quantile, size};
 

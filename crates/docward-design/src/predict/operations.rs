@@ -4,7 +4,8 @@ use docward_model::{DesignRead, DesignWrite, With};
 
 use super::{Act, Fetch, Link, Predictor, ReadPlan, WritePlan, is_by, names_role};
 use crate::compare::{OperationCost, View, Way};
-use crate::layout::{Figure, Planned};
+use crate::layout::Figure;
+use crate::planned::Planned;
 
 impl Predictor {
     /// How a read is done; `None` when it reaches the two from elsewhere.
