@@ -39,9 +39,10 @@ pub(crate) fn coming_among<'n>(dates: &[&'n str]) -> Option<&'n str> {
         "recorded",
     ];
     /// Things that happen once, and are told by the document that comes.
-    const HAPPENED: [&str; 22] = [
+    const HAPPENED: [&str; 23] = [
         "sent",
         "bought",
+        "sold",
         "ordered",
         "placed",
         "posted",

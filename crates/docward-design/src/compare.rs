@@ -109,11 +109,11 @@ pub(crate) fn chosen(decision: &Decision) -> Way {
     }
 }
 
-/// What the ways of a relationship cost, the chosen one first, and how that one sees the reads in its table.
+/// What the ways of a relationship cost, the chosen one first, and how each sees the reads in its table.
 #[derive(Default)]
 pub(crate) struct Compared {
     pub(crate) ways: Vec<Alternative>,
-    pub(crate) views: Vec<View>,
+    pub(crate) views: Vec<Vec<View>>,
 }
 
 pub(crate) fn alternatives(
@@ -126,7 +126,6 @@ pub(crate) fn alternatives(
     let layout = documents.layout();
     let packed = packed(layout, collections, &relationship.child);
     let home = home(documents, relationship);
-    let mut compared = Compared::default();
     let all = predict::all(documents, relationship, decision, false)
         .into_iter()
         .map(|way| match packed.filter(|_| way.chosen && way.way != Way::Embed) {
@@ -142,13 +141,8 @@ pub(crate) fn alternatives(
             None => way,
         })
         .map(|way| alternative(layout.model, relationship, decision, touched, &way));
-    for (way, views) in all {
-        if way.chosen {
-            compared.views = views;
-        }
-        compared.ways.push(way);
-    }
-    compared
+    let (ways, views) = all.unzip();
+    Compared { ways, views }
 }
 
 /// What embeds an entity, from the document right around it to the outermost one; one relationship may be left

@@ -32,6 +32,8 @@ struct Seen<'m> {
     view: View,
     /// How often the relationship is followed.
     times: f64,
+    /// Bytes of what is there already then, in the design as a whole.
+    there: f64,
 }
 
 impl Seen<'_> {
@@ -43,6 +45,15 @@ impl Seen<'_> {
 
     fn touches(&self, entity: &str) -> bool {
         self.relationship.parent == entity || self.relationship.child == entity
+    }
+
+    /// Bytes that another way adds, or spares. What is there already is as much larger or smaller as the
+    /// relationship sees it.
+    fn more_bytes(&self, cost: &OperationCost, view: View) -> f64 {
+        let (own, other) = (self.view.begin.1, view.begin.1);
+        let grown = if own > 0.0 { self.there * (other / own - 1.0) } else { other - own };
+        let fetched = (cost.bytes - other) - (self.cost.bytes - own);
+        grown + self.times * fetched
     }
 
     /// Whether the read asks for the relationship, or begins with one end of it.
@@ -65,11 +76,13 @@ pub(crate) fn agree<'t>(
     let mut rows: BTreeMap<String, Vec<Seen<'_>>> = BTreeMap::new();
     for (table, ((relationship, _), compared)) in layout.linked().zip(&tables).enumerate() {
         let Some(chosen) = compared.ways.first() else { continue };
+        let views = compared.views.first().into_iter().flatten();
         // Reads stand in front.
-        for (row, (cost, view)) in chosen.operations.iter().zip(&compared.views).enumerate() {
+        for (row, (cost, view)) in chosen.operations.iter().zip(views).enumerate() {
             let (cost, view) = (cost.clone(), *view);
             let name = cost.name.clone();
-            let seen = Seen { table, row, relationship, cost, view, times: 1.0 };
+            let seen =
+                Seen { table, row, relationship, cost, view, times: 1.0, there: view.begin.1 };
             rows.entry(name).or_default().push(seen);
         }
     }
@@ -78,12 +91,13 @@ pub(crate) fn agree<'t>(
         let Some(mut seen) = rows.remove(&read.name) else { continue };
         let Some(whole) = moved(layout, collections, read, &mut seen, &mut sizes) else { continue };
         for one in &seen {
-            for way in &mut tables[one.table].ways {
-                let cost = &mut way.operations[one.row];
-                let more = |now: f64, chosen: f64| one.times * (now - chosen);
-                cost.documents = whole.documents + more(cost.documents, one.cost.documents);
-                cost.bytes = whole.bytes + more(cost.bytes, one.cost.bytes);
-                cost.entries = whole.entries + more(cost.entries, one.cost.entries);
+            let Compared { ways, views } = &mut *tables[one.table];
+            for (way, views) in ways.iter_mut().zip(views) {
+                let (cost, view) = (&mut way.operations[one.row], views[one.row]);
+                cost.bytes = whole.bytes + one.more_bytes(cost, view);
+                cost.documents =
+                    whole.documents + one.times * (cost.documents - one.cost.documents);
+                cost.entries = whole.entries + one.times * (cost.entries - one.cost.entries);
             }
         }
     }
@@ -117,7 +131,7 @@ fn moved<'m>(
     };
     let bytes = size.map_or(view.begin.1, |size| view.begin.0 * size);
     let mut whole = Moved { documents: view.begin.0, bytes, entries: 0.0 };
-    let mut there = BTreeMap::from([(from, view.begin.0)]);
+    let mut there = BTreeMap::from([(from.clone(), view.begin.0)]);
     let mut open: Vec<usize> = (0..seen.len()).filter(|i| seen[*i].is_followed(read)).collect();
     loop {
         let ready = |i: &usize| there.contains_key(home(decisions, seen[*i].ends().0));
@@ -128,6 +142,7 @@ fn moved<'m>(
         let (here, next) = (home(decisions, here).to_owned(), home(decisions, next).to_owned());
         let known = there[&here];
         one.times = if view.begin.0 > 0.0 { known / view.begin.0 } else { 1.0 };
+        one.there = if here == from { bytes } else { one.times * view.begin.1 };
         whole.documents += one.times * (one.cost.documents - view.begin.0);
         whole.bytes += one.times * (one.cost.bytes - view.begin.1);
         whole.entries += one.times * one.cost.entries;

@@ -129,7 +129,7 @@ impl Sum<'_> {
         let value = member_of("one", self.field);
         let total = format!("{list}.reduce((sum, one) => sum + Number({value} ?? 0), 0)");
         let number = match self.having {
-            Some(_) => format!("{list}.filter((one) => {value} !== undefined).length"),
+            Some(_) => format!("{list}.filter((one) => ({value} ?? null) !== null).length"),
             None => format!("{list}.length"),
         };
         [
@@ -294,8 +294,9 @@ impl Summary<'_> {
             let values = format!("${list}.{}", kept.field);
             set.insert(&kept.sum, kept.typed(doc! { "$sum": &values }));
             if let Some(having) = &kept.having {
-                // Elements without the field have no part in the list of its values.
-                set.insert(having, doc! { "$size": values });
+                // Elements without the field have no part in the list of its values; null has, and is none.
+                let given = doc! { "$filter": { "input": values, "cond": is_given("$$this") } };
+                set.insert(having, doc! { "$size": given });
             }
         }
         self.stages([doc! { list: changed }, set])

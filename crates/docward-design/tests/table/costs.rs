@@ -274,6 +274,20 @@ fn agrees(case: &Case) {
 }
 
 #[test]
+fn er_x_1_alg_2_every_way_of_a_read_moves_something() {
+    let case = of(include_str!("../models/nested.yaml"));
+    for decision in &case.design.decisions {
+        for way in &decision.alternatives {
+            for cost in way.operations.iter().filter(|cost| !cost.writes) {
+                let (name, relationship) = (&cost.name, &decision.relationship);
+                let fine = cost.documents > 0.9 && cost.bytes > 20.0 && cost.entries >= 0.0;
+                assert!(fine, "{name} of {relationship}, {:?}: {cost:?}", way.way);
+            }
+        }
+    }
+}
+
+#[test]
 fn er_x_1_ck_9_a_read_has_one_figure_in_all_tables() {
     for name in crate::common::GALLERY {
         agrees(&crate::common::gallery(name));
