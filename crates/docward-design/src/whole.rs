@@ -150,6 +150,12 @@ fn moved<'m>(
             *there.entry(next).or_insert(0.0) += one.times * view.fetched;
         }
     }
+    // What is not followed makes documents larger or smaller that are read all the same.
+    for one in seen.iter_mut().filter(|one| !one.is_followed(read)) {
+        let known = there.get(home(decisions, one.ends().0)).copied().unwrap_or(0.0);
+        let (documents, bytes) = one.view.begin;
+        one.there = if documents > 0.0 { known / documents * bytes } else { 0.0 };
+    }
     Some(whole)
 }
 

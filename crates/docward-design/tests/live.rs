@@ -453,10 +453,10 @@ writes:
 }
 
 /// Copies two lists deep (PT-extref.2), ids that one part of one document may have (GC-37), one version for one
-/// change, also on a page (PT-outlier.1), previews that are filled again when a link goes (PT-subset.2), and readings
-/// with null (PT-bucket.4).
+/// change, also on a page (PT-outlier.1), previews that are filled again when a link goes (PT-subset.2), means that null
+/// has no part in (GC-35), and readings with null (PT-bucket.4).
 #[test]
-fn pt_extref_2_gc_37_pt_outlier_1_pt_subset_2_pt_bucket_4_nested_parts_follow() {
+fn pt_extref_2_gc_37_pt_outlier_1_pt_subset_2_gc_35_pt_bucket_4_nested_parts_follow() {
     let Some(shell) = mongosh() else { return };
     let servers = Launch::replica_set(1).start();
     let (model, design) = of(NESTED);
@@ -469,6 +469,8 @@ fn pt_extref_2_gc_37_pt_outlier_1_pt_subset_2_pt_bucket_4_nested_parts_follow() 
         "it has one parent",
         "one more on a page is one more version",
         "a reading may have null",
+        "if (i === 1) sent[i].price = null;",
+        "without.points = null",
     ] {
         assert!(check.contains(said), "the check does not say: {said}");
     }

@@ -308,8 +308,21 @@ impl<'m> Plans<'m> {
             None => most.min(20),
         };
         check.push("const sent = [];".to_owned());
+        // One without what is summed has no part in the mean.
+        let lacking: String = summary
+            .sums
+            .iter()
+            .filter(|sum| sum.having.is_some())
+            .map(|sum| {
+                let field = member_of("sent[i]", sum.field);
+                match self.must_have(&r.child, sum.field) {
+                    true => format!("  if (i === 1) {field} = null;\n"),
+                    false => format!("  if (i === 1) delete {field};\n"),
+                }
+            })
+            .collect();
         check.push(format!(
-            "for (let i = 0; i < {many}; i++) {{\n  sent.push({});\n  {add}(at, {root_id}, sent[i]);\n}}",
+            "for (let i = 0; i < {many}; i++) {{\n  sent.push({});\n{lacking}  {add}(at, {root_id}, sent[i]);\n}}",
             inside.sent()
         ));
         check.push(now(parents));
