@@ -32,8 +32,8 @@ struct Seen<'m> {
     view: View,
     /// How often the relationship is followed.
     times: f64,
-    /// Bytes of what is there already then, in the design as a whole.
-    there: f64,
+    /// What is there already then, in the design as a whole: how many times what the relationship sees, and bytes.
+    there: (f64, f64),
 }
 
 impl Seen<'_> {
@@ -47,11 +47,14 @@ impl Seen<'_> {
         self.relationship.parent == entity || self.relationship.child == entity
     }
 
-    /// Bytes that another way adds, or spares. What is there already is as much larger or smaller as the
-    /// relationship sees it.
+    /// Bytes that another way adds, or spares: of a document no more than the share that the relationship sees.
     fn more_bytes(&self, cost: &OperationCost, view: View) -> f64 {
         let (own, other) = (self.view.begin.1, view.begin.1);
-        let grown = if own > 0.0 { self.there * (other / own - 1.0) } else { other - own };
+        let (documents, bytes) = self.there;
+        let grown = match other < own {
+            true => bytes * (other / own - 1.0),
+            false => documents * (other - own),
+        };
         let fetched = (cost.bytes - other) - (self.cost.bytes - own);
         grown + self.times * fetched
     }
@@ -81,8 +84,7 @@ pub(crate) fn agree<'t>(
         for (row, (cost, view)) in chosen.operations.iter().zip(views).enumerate() {
             let (cost, view) = (cost.clone(), *view);
             let name = cost.name.clone();
-            let seen =
-                Seen { table, row, relationship, cost, view, times: 1.0, there: view.begin.1 };
+            let seen = Seen { table, row, relationship, cost, view, times: 0.0, there: (0.0, 0.0) };
             rows.entry(name).or_default().push(seen);
         }
     }
@@ -142,7 +144,8 @@ fn moved<'m>(
         let (here, next) = (home(decisions, here).to_owned(), home(decisions, next).to_owned());
         let known = there[&here];
         one.times = if view.begin.0 > 0.0 { known / view.begin.0 } else { 1.0 };
-        one.there = if here == from { bytes } else { one.times * view.begin.1 };
+        let there_bytes = if here == from { bytes } else { one.times * view.begin.1 };
+        one.there = (one.times, there_bytes);
         whole.documents += one.times * (one.cost.documents - view.begin.0);
         whole.bytes += one.times * (one.cost.bytes - view.begin.1);
         whole.entries += one.times * one.cost.entries;
@@ -154,7 +157,8 @@ fn moved<'m>(
     for one in seen.iter_mut().filter(|one| !one.is_followed(read)) {
         let known = there.get(home(decisions, one.ends().0)).copied().unwrap_or(0.0);
         let (documents, bytes) = one.view.begin;
-        one.there = if documents > 0.0 { known / documents * bytes } else { 0.0 };
+        let times = if documents > 0.0 { known / documents } else { 0.0 };
+        one.there = (times, times * bytes);
     }
     Some(whole)
 }
