@@ -88,10 +88,15 @@ pub(crate) fn agree<'t>(
             rows.entry(name).or_default().push(seen);
         }
     }
+    // What each entity is part of, looked up once.
+    let entities = layout.model.entities.iter();
+    let homes = entities.map(|e| (e.name.as_str(), home(layout.decisions, &e.name))).collect();
     let mut sizes = BTreeMap::new();
     for read in &layout.model.reads {
         let Some(mut seen) = rows.remove(&read.name) else { continue };
-        let Some(whole) = moved(layout, collections, read, &mut seen, &mut sizes) else { continue };
+        let Some(whole) = moved(layout, collections, &homes, (read, &mut seen), &mut sizes) else {
+            continue;
+        };
         for one in &seen {
             let Compared { ways, views } = &mut *tables[one.table];
             for (way, views) in ways.iter_mut().zip(views) {
@@ -110,18 +115,18 @@ pub(crate) fn agree<'t>(
 fn moved<'m>(
     layout: &Layout<'_>,
     collections: &[CollectionPlan],
-    read: &'m DesignRead,
-    seen: &mut [Seen<'_>],
+    homes: &BTreeMap<&str, &str>,
+    (read, seen): (&'m DesignRead, &mut [Seen<'_>]),
     sizes: &mut BTreeMap<&'m str, Option<f64>>,
 ) -> Option<Moved> {
-    let decisions = layout.decisions;
+    let home = |entity: &str| homes.get(entity).map_or_else(String::new, |home| (*home).to_owned());
     // Who asks by a relationship finds as many as that has; buckets are fewer than what is in them.
     let first = seen.iter().filter(|one| one.touches(&read.from)).max_by(|a, b| {
         let of = |one: &Seen<'_>| (one.view.is_by_it, one.view.is_packed);
         of(a).cmp(&of(b)).then(a.view.begin.0.total_cmp(&b.view.begin.0))
     })?;
     let view = first.view;
-    let from = home(decisions, &read.from).to_owned();
+    let from = home(&read.from);
     // Buckets and full pages have a size of their own.
     let mut packed = seen.iter().filter(|one| one.touches(&read.from) && one.view.is_packed);
     let size = match packed.next().map(|one| one.view.begin) {
@@ -136,12 +141,12 @@ fn moved<'m>(
     let mut there = BTreeMap::from([(from.clone(), view.begin.0)]);
     let mut open: Vec<usize> = (0..seen.len()).filter(|i| seen[*i].is_followed(read)).collect();
     loop {
-        let ready = |i: &usize| there.contains_key(home(decisions, seen[*i].ends().0));
+        let ready = |i: &usize| there.contains_key(&home(seen[*i].ends().0));
         let Some(at) = open.iter().position(ready) else { break };
         let one = &mut seen[open.remove(at)];
         let view = one.view;
         let (here, next) = one.ends();
-        let (here, next) = (home(decisions, here).to_owned(), home(decisions, next).to_owned());
+        let (here, next) = (home(here), home(next));
         let known = there[&here];
         one.times = if view.begin.0 > 0.0 { known / view.begin.0 } else { 1.0 };
         let there_bytes = if here == from { bytes } else { one.times * view.begin.1 };
@@ -155,7 +160,7 @@ fn moved<'m>(
     }
     // What is not followed makes documents larger or smaller that are read all the same.
     for one in seen.iter_mut().filter(|one| !one.is_followed(read)) {
-        let known = there.get(home(decisions, one.ends().0)).copied().unwrap_or(0.0);
+        let known = there.get(&home(one.ends().0)).copied().unwrap_or(0.0);
         let (documents, bytes) = one.view.begin;
         let times = if documents > 0.0 { known / documents } else { 0.0 };
         one.there = (times, times * bytes);
