@@ -1,6 +1,6 @@
 //! Which date says how old a document is.
 
-use docward_model::{BsonType, Entity, words};
+use docward_model::{BsonType, Entity, EntityField, words};
 
 use crate::layout::Layout;
 use crate::pattern::{Pattern, Window};
@@ -39,9 +39,10 @@ pub(crate) fn coming_among<'n>(dates: &[&'n str]) -> Option<&'n str> {
         "recorded",
     ];
     /// Things that happen once, and are told by the document that comes.
-    const HAPPENED: [&str; 22] = [
+    const HAPPENED: [&str; 23] = [
         "sent",
         "bought",
+        "sold",
         "ordered",
         "placed",
         "posted",
@@ -80,8 +81,11 @@ pub(crate) fn dated(entity: &Entity) -> Option<&str> {
 }
 
 fn dates_of(entity: &Entity) -> Vec<&str> {
-    let dates = entity.fields.iter().filter(|field| field.kind == BsonType::Date);
-    dates.map(|field| field.name.as_str()).collect()
+    let dates = || entity.fields.iter().filter(|field| field.kind == BsonType::Date);
+    // Rather one that every document has.
+    let (always, some): (Vec<&EntityField>, Vec<&EntityField>) =
+        dates().partition(|field| field.required && !field.nullable);
+    always.into_iter().chain(some).map(|field| field.name.as_str()).collect()
 }
 
 /// Dates that may say how old a document is.

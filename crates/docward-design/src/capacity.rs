@@ -6,7 +6,7 @@ use jiff::ToSpan;
 
 use crate::collection::{CollectionPlan, Purpose};
 use crate::index::IndexPlan;
-use crate::layout::{Origin, Planned, Rank, at_path, document_bytes};
+use crate::planned::{Origin, Planned, Rank, at_path, document_bytes};
 use crate::{quantile, readings, size};
 
 /// The tiers: bytes and the clause.

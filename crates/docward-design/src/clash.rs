@@ -7,10 +7,11 @@ use docward_model::{DesignModel, Entity, Location, ProfileName};
 
 use crate::collection::{CollectionPlan, Purpose};
 use crate::fault::Fault;
-use crate::layout::{Layout, Origin, Planned};
+use crate::layout::Layout;
 use crate::naming::Naming;
 use crate::pattern::Pattern;
 use crate::plan::Design;
+use crate::planned::{Origin, Planned};
 
 /// Names that stand for two things, in the order of the file.
 pub fn clashes(model: &DesignModel, design: &Design, profile: ProfileName) -> Vec<Fault> {

@@ -3,9 +3,10 @@
 use docward_model::{BsonType, Entity, Spread};
 
 use crate::index::{self, IndexPlan};
-use crate::layout::{Layout, Origin, Planned, is_embedded, is_of_series};
+use crate::layout::{Layout, is_embedded, is_of_series};
 use crate::pattern::{Bucket, Pattern};
 use crate::plan::Decision;
+use crate::planned::{Origin, Planned};
 use crate::quantile;
 use crate::shard::{self, ShardPlan};
 

@@ -9,9 +9,10 @@ use crate::capacity::{Crossing, YEARS, crossings};
 use crate::collection::CollectionPlan;
 use crate::decide::Choice;
 use crate::documents::Documents;
-use crate::layout::{Layout, Rank, document_bytes, has_part_id};
+use crate::layout::{Layout, has_part_id};
 use crate::pattern::Pattern;
 use crate::plan::Decision;
+use crate::planned::{Rank, document_bytes};
 use crate::predict::{self, Act, Home, Packed, Predictor, ReadPlan, WritePlan};
 use crate::{derive, quantile, readings};
 
@@ -75,6 +76,21 @@ pub struct OperationCost {
     pub transaction: bool,
 }
 
+/// A read as one relationship sees it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct View {
+    /// Documents, and their bytes, that are there already when it follows the relationship.
+    pub(crate) begin: (f64, f64),
+    /// Documents that it fetches of the other side.
+    pub(crate) fetched: f64,
+    /// Whether it comes by the parent.
+    pub(crate) by_parent: bool,
+    /// Whether it asks by the relationship: how many documents it begins with follows from that.
+    pub(crate) is_by_it: bool,
+    /// Whether what it begins with are buckets or pages.
+    pub(crate) is_packed: bool,
+}
+
 impl Alternative {
     /// A sum over operations, a second.
     pub fn per_second(&self, writes: bool, of: impl Fn(&OperationCost) -> f64) -> f64 {
@@ -93,17 +109,24 @@ pub(crate) fn chosen(decision: &Decision) -> Way {
     }
 }
 
+/// What the ways of a relationship cost, the chosen one first, and how each sees the reads in its table.
+#[derive(Default)]
+pub(crate) struct Compared {
+    pub(crate) ways: Vec<Alternative>,
+    pub(crate) views: Vec<Vec<View>>,
+}
+
 pub(crate) fn alternatives(
     documents: &Documents<'_>,
     relationship: &Relationship,
     decision: &Decision,
     touched: &[BTreeSet<&str>],
     collections: &[CollectionPlan],
-) -> Vec<Alternative> {
+) -> Compared {
     let layout = documents.layout();
     let packed = packed(layout, collections, &relationship.child);
     let home = home(documents, relationship);
-    predict::all(documents, relationship, decision, false)
+    let all = predict::all(documents, relationship, decision, false)
         .into_iter()
         .map(|way| match packed.filter(|_| way.chosen && way.way != Way::Embed) {
             Some(packed) => way.in_buckets(packed),
@@ -117,8 +140,9 @@ pub(crate) fn alternatives(
             Some(home) => way.inside(home),
             None => way,
         })
-        .map(|way| alternative(layout.model, relationship, decision, touched, &way))
-        .collect()
+        .map(|way| alternative(layout.model, relationship, decision, touched, &way));
+    let (ways, views) = all.unzip();
+    Compared { ways, views }
 }
 
 /// What embeds an entity, from the document right around it to the outermost one; one relationship may be left
@@ -167,7 +191,8 @@ fn home(documents: &Documents<'_>, relationship: &Relationship) -> Option<Home> 
     let has_ids = inside.is_none_or(|r| has_part_id(layout.model, r, referred));
     let children = layout.decisions.iter().find(|d| d.relationship == relationship.name);
     let children = children.map_or(0, |decision| decision.facts.children.p50);
-    Some(Home { entity, bytes, parents: mean, above, has_ids, children })
+    let in_list = ways.iter().any(|up| up.facts.children.max > 1);
+    Some(Home { entity, bytes, parents: mean, above, has_ids, children, in_list })
 }
 
 /// How readings of an entity are put together, where they are in buckets.
@@ -238,10 +263,10 @@ fn alternative(
     decision: &Decision,
     touched: &[BTreeSet<&str>],
     way: &Predictor,
-) -> Alternative {
+) -> (Alternative, Vec<View>) {
     let (parent, child) = (&relationship.parent, &relationship.child);
     let spread = decision.facts.children;
-    let mut operations = Vec::new();
+    let (mut operations, mut views) = (Vec::new(), Vec::new());
     for (read, touched) in model.reads.iter().zip(touched) {
         let reached = (touched.contains(parent.as_str()), touched.contains(child.as_str()));
         if reached != (false, false) {
@@ -255,7 +280,9 @@ fn alternative(
             let least = u64::from(!matches!(plan, Some(ReadPlan::Parents { .. }) | None));
             // Nothing reads a hundred thousand parents at once and tells it in figures of one.
             let counts = vec![spread.p50.max(least); targets.clamp(1, 100_000) as usize];
-            operations.push(way.read(read, plan.as_ref(), &counts));
+            let (cost, view) = way.view(read, plan.as_ref(), &counts);
+            operations.push(cost);
+            views.push(view);
         }
     }
     for write in &model.writes {
@@ -323,7 +350,7 @@ fn alternative(
             way.index(parents, links / way.together(), children) as u64
         }),
     };
-    Alternative {
+    let made = Alternative {
         way: way.way,
         chosen: way.chosen,
         operations,
@@ -331,5 +358,6 @@ fn alternative(
         crossings,
         storage,
         index_bytes,
-    }
+    };
+    (made, views)
 }

@@ -8,10 +8,11 @@ use docward_model::{BsonType, DesignModel, DesignWrite, Entity, EntityField, Rel
 use crate::decide::{Choice, Row, Vote, decide};
 use crate::derive::{self};
 use crate::facts::Bounds;
-use crate::layout::{Rank, declared, document_bytes, has_part_id, own};
+use crate::layout::has_part_id;
 use crate::naming::Naming;
 use crate::pattern::{self, Pattern};
 use crate::plan::{Decision, Verdict};
+use crate::planned::{Rank, declared, document_bytes, own};
 use crate::sensitivity::Around;
 use crate::{quantile, size};
 

@@ -8,9 +8,10 @@ use std::sync::Arc;
 use docward_model::{BsonType, Entity, Relationship};
 
 use crate::decide::Ruling;
-use crate::layout::{Layout, Origin, Planned, Ranked};
+use crate::layout::Layout;
 use crate::pattern::Pattern;
 use crate::plan::Decision;
+use crate::planned::{Origin, Planned, Ranked};
 
 /// Fields of a document, shared by all that look at it.
 pub(crate) type Fields = Arc<Vec<Planned>>;

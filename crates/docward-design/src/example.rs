@@ -5,8 +5,8 @@ use bson::{Bson, Document, doc, oid::ObjectId, spec::BinarySubtype};
 use docward_model::{BsonType, DesignModel, Entity, EntityField, words};
 
 use crate::collection::{CollectionPlan, Purpose};
-use crate::layout::{Origin, Planned};
 use crate::pattern::{Bucket, Window};
+use crate::planned::{Origin, Planned};
 
 /// Elements of a list.
 const ELEMENTS: u64 = 2;

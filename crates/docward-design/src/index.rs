@@ -1,18 +1,18 @@
 //! Indexes for every declared read: equality, then sort, then range, with the known exceptions (CK-12).
 
+mod keeping;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use bson::{Bson, Document, doc};
-use docward_model::{
-    BsonType, DesignModel, DesignRead, Entity, EntityField, Matching, Relationship,
-};
+use docward_model::{BsonType, DesignModel, DesignRead, Matching, Relationship};
 
-use crate::aging::{bucket_aging, coming, cooling};
 use crate::collection::{CollectionPlan, Purpose};
 use crate::facts::Kind;
-use crate::layout::{Layout, Origin, Planned, at_path};
+use crate::layout::Layout;
 use crate::pattern::{Pattern, Window, newest_date};
 use crate::plan::Decision;
+use crate::planned::{Origin, Planned, at_path};
 use crate::{derive, preview};
 
 /// An index.
@@ -109,9 +109,9 @@ pub(crate) fn plan(layout: &Layout<'_>, collection: &mut CollectionPlan) {
             by_reads(layout, collection, &mut found);
             by_references(layout, collection, |_| true, &mut found);
             by_parts(layout, collection, &mut found);
-            unique(layout, collection, &mut found);
-            by_shape(layout, collection, &mut found);
-            by_age(layout, collection, &mut found);
+            keeping::unique(layout, collection, &mut found);
+            keeping::by_shape(layout, collection, &mut found);
+            keeping::by_age(layout, collection, &mut found);
         }
         Purpose::Junction(relationship) => {
             let keys: Vec<(String, bool)> =
@@ -138,7 +138,7 @@ pub(crate) fn plan(layout: &Layout<'_>, collection: &mut CollectionPlan) {
             // What is on pages is asked for like what is in the parent.
             by_reads(layout, collection, &mut found);
             by_references(layout, collection, |_| true, &mut found);
-            unique_inside(layout, &collection.fields, "", false, &mut found);
+            keeping::unique_inside(layout, &collection.fields, "", false, &mut found);
         }
         Purpose::Versions => {
             let mut keys: Vec<(String, bool)> =
@@ -155,7 +155,7 @@ pub(crate) fn plan(layout: &Layout<'_>, collection: &mut CollectionPlan) {
             by_references(layout, collection, keeps, &mut found);
         }
     }
-    expiry(layout, collection, &mut found);
+    keeping::expiry(layout, collection, &mut found);
     collection.indexes = merged(found);
     // From 6.3 on a time series comes with an index on its meta field and time.
     if let Purpose::TimeSeries { time, meta, .. } = &collection.purpose
@@ -564,11 +564,14 @@ fn by_references(
         let Some(held) = layout.held_at(relationship, decision) else { continue };
         let held = held.split('.').next().unwrap_or_default();
         let keys = vec![(place_of(layout, collection, path, held), false)];
-        // A child that has one parent is held by one. Empty lists have a key, too, and are left out.
+        // A child that has one parent is held by one. Empty lists have a key, too, and are left out; so has an empty
+        // list in a list, and no filter leaves that one out.
         let own = matches!(decision.facts.kind, Kind::OneToOne | Kind::OneToMany);
-        if in_parent && own && path.is_empty() {
+        let in_list = array_of(&collection.fields, path.trim_end_matches('.')).is_some();
+        if in_parent && own && !in_list {
             let key = keys[0].0.clone();
-            let is_list = decision.facts.kind == Kind::OneToMany && !key.contains('.');
+            let is_list =
+                decision.facts.kind == Kind::OneToMany && !key[path.len()..].contains('.');
             let filled = if is_list { format!("{key}.0") } else { key.clone() };
             let serves = format!("no `{}` of two `{}`", relationship.child, relationship.parent);
             // Beside one for the way back it runs the other way: two of the same keys have the same name.
@@ -617,8 +620,26 @@ fn by_parts(layout: &Layout<'_>, collection: &CollectionPlan, found: &mut Vec<In
             continue;
         }
         let serves = format!("`{entity}` by its id");
-        found.push(IndexPlan::on(vec![(id, false)], serves));
+        let mut index = IndexPlan::on(vec![(id.clone(), false)], serves);
+        // No two have one id; on several shards such an index would rule out the key (CK-13). Documents without
+        // the part have no id of it.
+        if !in_list && layout.model.deployment.shards < 2 {
+            index.unique = true;
+            let always = is_always_there(&collection.fields, &id);
+            index.only = (!always).then_some(Partial::Present(id));
+        }
+        found.push(index);
     }
+}
+
+/// Whether every document has what is at a path.
+fn is_always_there(fields: &[Planned], path: &str) -> bool {
+    let mut at = fields;
+    path.split('.').all(|part| {
+        let field = at.iter().find(|field| field.name == part);
+        at = field.map_or(&[], |field| &field.fields);
+        field.is_some_and(|field| field.required && !field.nullable)
+    })
 }
 
 /// What children of a parent are sorted by where the newest of them are shown, or kept: each order that is
@@ -731,137 +752,6 @@ pub(crate) fn unsorted<'m>(
         }
     }
     found
-}
-
-fn unique(layout: &Layout<'_>, collection: &CollectionPlan, found: &mut Vec<IndexPlan>) {
-    if matches!(collection.purpose, Purpose::TimeSeries { .. }) {
-        return;
-    }
-    if let Purpose::Bucket(bucket) = &collection.purpose {
-        // The append finds its bucket by series, period and room left (PT-bucket.4). Of two writers that
-        // open a bucket at the same time one is refused and appends to the other's (GC-37).
-        let by_count = matches!(bucket.window, Window::Events(_));
-        let keys: Vec<(String, bool)> = collection
-            .fields
-            .iter()
-            .take_while(|field| field.name != "count")
-            .filter(|field| field.name != "_id")
-            // Buckets that end by their number begin with whatever comes first.
-            .filter(|field| !(by_count && field.origin == Origin::Pattern("bucket")))
-            .map(|field| (field.name.clone(), false))
-            .collect();
-        let open = IndexPlan::on(keys, "appending to the open bucket, of which there is one");
-        let only = Some(Partial::Below("count".to_owned(), bucket.most));
-        found.push(IndexPlan { unique: true, only, ..open });
-        return;
-    }
-    let Some(entity) = layout.model.entity(&collection.entity) else { return };
-    for field in entity.fields.iter().filter(|field| field.unique) {
-        let mut index = one_of_each(entity, &field.name, field.name.clone());
-        // Documents without it do not share a value.
-        index.only = (!field.required).then(|| Partial::Present(field.name.clone()));
-        found.push(index);
-    }
-    // Documents of other kinds do not have it.
-    for variant in &entity.variants {
-        for field in variant.fields.iter().filter(|field| field.unique) {
-            let mut index = one_of_each(entity, &field.name, field.name.clone());
-            index.only = Some(Partial::Present(field.name.clone()));
-            if !found.contains(&index) {
-                found.push(index);
-            }
-        }
-    }
-    unique_inside(layout, &collection.fields, "", false, found);
-}
-
-/// What is left of older shapes is found without a look at the others.
-fn by_shape(layout: &Layout<'_>, collection: &CollectionPlan, found: &mut Vec<IndexPlan>) {
-    let advice = layout.advice.iter().find(|a| a.entity == collection.entity);
-    for pattern in advice.into_iter().flat_map(|a| &a.patterns) {
-        if let Pattern::SchemaVersioning { current } = pattern
-            && *current > 1
-        {
-            let serves = format!("documents of older shapes than {current}, and of none");
-            found.push(IndexPlan::on(vec![(layout.shape(), false)], serves));
-        }
-    }
-}
-
-fn one_of_each(entity: &Entity, field: &str, path: String) -> IndexPlan {
-    let serves = format!("no two `{}` have the same `{field}`", entity.name);
-    IndexPlan { unique: true, ..IndexPlan::on(vec![(path, false)], serves) }
-}
-
-/// What is unique stays so inside a parent.
-fn unique_inside(
-    layout: &Layout<'_>,
-    fields: &[Planned],
-    above: &str,
-    in_list: bool,
-    found: &mut Vec<IndexPlan>,
-) {
-    for field in fields {
-        let Origin::Embedded(relationship) = &field.origin else { continue };
-        let relationship = layout.model.relationship(relationship);
-        // Of what is shared every parent has a copy, with the same value.
-        let Some(relationship) = relationship.filter(|r| !r.is_shared()) else { continue };
-        let Some(child) = layout.model.entity(&relationship.child) else { continue };
-        let path = format!("{above}{}.", field.name);
-        // Every element has a key, also one without the field, and an empty list in a list has one too: two
-        // of those would be refused.
-        let here = field.kind == BsonType::Array;
-        let can_hold = |field: &&EntityField| field.required || !here;
-        let unique = child.fields.iter().filter(|field| field.unique && !in_list);
-        let in_list = in_list || here;
-        for unique in unique.filter(can_hold) {
-            let full = format!("{path}{}", unique.name);
-            let mut index = one_of_each(child, &unique.name, full.clone());
-            index.only = Some(Partial::Present(full));
-            if in_list {
-                index.notes.push(
-                    "it holds between documents; within one, the statement that adds to the list looks"
-                        .to_owned(),
-                );
-            }
-            found.push(index);
-        }
-        unique_inside(layout, &field.fields, &path, in_list, found);
-    }
-}
-
-/// What is kept for a time goes by itself. Time series have an option for it instead.
-fn expiry(layout: &Layout<'_>, collection: &CollectionPlan, found: &mut Vec<IndexPlan>) {
-    let (
-        Some(days),
-        Purpose::Entity
-        | Purpose::Archive
-        | Purpose::Versions
-        | Purpose::Bucket(_)
-        | Purpose::Overflow(_),
-    ) = (collection.kept_days, &collection.purpose)
-    else {
-        return;
-    };
-    let Some(entity) = layout.model.entity(&collection.entity) else { return };
-    let aging = match &collection.purpose {
-        Purpose::Overflow(_) => coming(entity).map(|date| (date.to_owned(), 0)),
-        _ => bucket_aging(layout, entity).or_else(|| Some((coming(entity)?.to_owned(), 0))),
-    };
-    let Some((field, longer)) = aging else { return };
-    let serves = "documents go by themselves".to_owned();
-    let index = IndexPlan::on(vec![(field, false)], serves);
-    found.push(IndexPlan { expire_after: Some((days * 86_400.0) as u64 + longer), ..index });
-}
-
-/// What has grown cold is found by its date.
-fn by_age(layout: &Layout<'_>, collection: &CollectionPlan, found: &mut Vec<IndexPlan>) {
-    let is_archived = collection.cold_days.is_some();
-    let entity = layout.model.entity(&collection.entity).filter(|_| is_archived);
-    if let Some((field, _)) = entity.and_then(|entity| cooling(layout, entity)) {
-        let serves = "what has grown cold goes to the archive".to_owned();
-        found.push(IndexPlan::on(vec![(field, false)], serves));
-    }
 }
 
 /// An index that another begins with is not needed, unless it is unique, partial or lets documents go.

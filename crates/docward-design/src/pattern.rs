@@ -10,7 +10,8 @@ use crate::decide::{Choice, Ruling, is_outlier};
 use crate::derive::{self, Question};
 use crate::facts::{Bounds, Facts, Growth, Kind};
 use crate::plan::Decision;
-use crate::{aging, size};
+use crate::quantity::often;
+use crate::{aging, quantile, size};
 
 /// A pattern with what it needs to be built.
 #[derive(Clone, Debug, PartialEq)]
@@ -261,7 +262,7 @@ pub(crate) fn of_relationship(
             );
         }
     } else {
-        made.computed(model, relationship, ruling.choice);
+        made.computed(model, relationship, facts, ruling.choice);
     }
     made
 }
@@ -431,7 +432,13 @@ impl Made {
     }
 
     /// A count or a sum that is repeated at every read.
-    fn computed(&mut self, model: &DesignModel, relationship: &Relationship, choice: Choice) {
+    fn computed(
+        &mut self,
+        model: &DesignModel,
+        relationship: &Relationship,
+        facts: &Facts,
+        choice: Choice,
+    ) {
         let name = &relationship.name;
         let counting = |read: &&DesignRead| read.counts.contains(name);
         let summing = |read: &&DesignRead| read.sums.iter().any(|(of, _)| of == name);
@@ -451,14 +458,23 @@ impl Made {
         // The update of a preview takes count and sums along (PT-subset.2): what it does not write anyway are
         // changes of what is summed.
         let previewed = self.patterns.iter().any(|p| matches!(p, Pattern::Subset { .. }));
-        let along = if previewed { changes(model, &relationship.child, &[]) } else { 0.0 };
+        let page = self.patterns.iter().find_map(|pattern| match pattern {
+            Pattern::Outlier { page } => Some(*page),
+            _ => None,
+        });
+        let along = match page {
+            _ if previewed => changes(model, &relationship.child, &[]),
+            // What goes to the list in the parent is counted by the same write; only what goes to a page is not.
+            Some(page) => arriving * (1.0 - quantile::beyond(facts.children, page)),
+            None => 0.0,
+        };
         // Who sums has to look at every child, and counts them on the way.
         let only_counted: Vec<&&DesignRead> =
             repeated.iter().filter(|read| !summing(read)).collect();
         let stale = !only_counted.is_empty()
             && repeated.iter().all(|read| read.tolerates_stale || summing(read));
         let embedded = choice == Choice::Embed;
-        let paged = self.patterns.iter().any(|p| matches!(p, Pattern::Outlier { .. }));
+        let paged = page.is_some();
         let counted = embedded && repeated.iter().all(|read| !summing(read));
         // Elements of an embedded array are counted without another read.
         if counted && !paged {
@@ -490,7 +506,9 @@ impl Made {
                 ("sum", summed.map(|read| read.per_second).sum())
             };
             self.remarks.push(format!(
-                "the {what} is read {reading:.1} times a second and changes {arriving:.1} times: below {REPEATED}:1 it is not worth keeping (GC-47)"
+                "the {what} is read {} and changes {}: below {REPEATED}:1 it is not worth keeping (GC-47)",
+                often(reading),
+                often(arriving)
             ));
             if !sums.is_empty()
                 && repeated.iter().all(|read| read.tolerates_stale || !summing(read))
@@ -527,7 +545,8 @@ pub(crate) fn alone(model: &DesignModel, decision: &mut Decision) {
     }
     decision.patterns.retain(is_worth);
     decision.remarks.push(format!(
-        "count and sums are read {reading:.1} times a second, and change too often to be written for that alone (GC-47)"
+        "count and sums are read {}, and change too often to be written for that alone (GC-47)",
+        often(reading)
     ));
 }
 

@@ -8,18 +8,19 @@ use docward_model::{
 
 use crate::capacity::{self, Capacity};
 use crate::collection::{self, CollectionPlan};
-use crate::compare::{self, Alternative, Way};
+use crate::compare::{self, Alternative, Compared, Way};
 use crate::decide::{Choice, Ruling};
 use crate::deciding::settled;
 use crate::derive::{self, Question};
 use crate::documents::Documents;
 use crate::facts::{Bounds, Facts};
-use crate::layout::{Layout, Rank, document_bytes, own};
+use crate::layout::Layout;
 use crate::naming::Naming;
 use crate::pattern::{self, Pattern};
+use crate::planned::{Rank, document_bytes, own};
 use crate::preview::{self, Preview};
 use crate::sensitivity::{Turn, turns};
-use crate::{remarks, written};
+use crate::{remarks, whole, written};
 
 /// What was decided about one relationship.
 #[derive(Clone, Debug, PartialEq)]
@@ -201,19 +202,20 @@ pub fn design(model: &DesignModel, profile: ProfileName, bounds: &Bounds) -> Des
     let touched: Vec<_> =
         model.reads.iter().map(|read| derive::reads(model, &decisions, read)).collect();
     let documents = Documents::new(&layout);
-    let compared: Vec<(Vec<Alternative>, bool)> = layout
+    let mut compared: Vec<(Compared, bool)> = layout
         .linked()
         .map(|(relationship, decision)| match decision.choice {
             Some(_) => (
                 compare::alternatives(&documents, relationship, decision, &touched, &collections),
                 is_split(&layout, relationship, decision),
             ),
-            None => (Vec::new(), false),
+            None => (Compared::default(), false),
         })
         .collect();
+    whole::agree(&layout, &collections, compared.iter_mut().map(|(compared, _)| compared));
     let elsewhere = remarks::living_elsewhere(&decisions);
-    for (decision, (alternatives, split)) in decisions.iter_mut().zip(compared) {
-        decision.alternatives = alternatives;
+    for (decision, (compared, split)) in decisions.iter_mut().zip(compared) {
+        decision.alternatives = compared.ways;
         say_size_of_table(decision);
         decision.needs_transaction = split;
         if let Some(around) =
@@ -344,7 +346,7 @@ fn assumptions(model: &DesignModel) -> Vec<String> {
     if !unsized_strings.is_empty() {
         found.push(format!(
             "strings without `bytes` count as {} bytes: {}",
-            crate::layout::ASSUMED_STRING,
+            crate::planned::ASSUMED_STRING,
             text::list(&unsized_strings, 5)
         ));
     }
@@ -354,7 +356,7 @@ fn assumptions(model: &DesignModel) -> Vec<String> {
     };
     let trees = named(&pattern::is_tree);
     if !trees.is_empty() {
-        let Spread { p50, max, .. } = crate::layout::WAY_DOWN;
+        let Spread { p50, max, .. } = crate::planned::WAY_DOWN;
         found.push(format!(
             "a tree counts as {p50} levels deep, {max} at most: {}",
             text::list(&trees, 5)

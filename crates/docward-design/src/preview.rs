@@ -4,10 +4,12 @@ use docward_model::{DesignModel, Entity, Relationship, With, text};
 
 use crate::derive::{self, Question};
 use crate::facts::{Bounds, Facts};
-use crate::layout::{Layout, Origin, Rank, declared, document_bytes, previewed};
+use crate::layout::Layout;
 use crate::naming::Naming;
 use crate::pattern::{self, Made, Pattern, arrivals, date_field};
 use crate::plan::{Decision, EntityAdvice, Verdict};
+use crate::planned::{Origin, Rank, declared, document_bytes, previewed};
+use crate::quantity::often;
 use crate::size;
 
 /// A preview is a fifth of what a list may hold at most (GC-06): lists are read as a whole.
@@ -165,7 +167,9 @@ impl Made {
         let arriving = arrivals(model, &relationship.child);
         if rate < arriving {
             self.remarks.push(format!(
-                "the newest {newest} are shown {rate:.1} times a second and change {arriving:.1} times: a preview would be written more often than read"
+                "the newest {newest} are shown {} and change {}: a preview would be written more often than read",
+                often(rate),
+                often(arriving)
             ));
             return;
         }

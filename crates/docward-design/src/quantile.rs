@@ -56,6 +56,14 @@ static MIDPOINTS: LazyLock<Vec<f64>> = LazyLock::new(|| {
     (0..STEPS).map(|i| depth(above(i))).collect()
 });
 
+/// Share of all that is beyond so many of each.
+pub(crate) fn beyond(spread: Spread, most: u64) -> f64 {
+    let cut = |number: u64| number.min(most);
+    let Spread { p50, p95, p99, max } = spread;
+    let first = Spread { p50: cut(p50), p95: cut(p95), p99: cut(p99), max: cut(max) };
+    1.0 - mean(first) / mean(spread).max(1.0)
+}
+
 /// The mean of whole numbers that spread like this.
 pub fn mean(spread: Spread) -> f64 {
     // Most figures are declared to be always the same.

@@ -28,6 +28,27 @@ pub(crate) fn rate(text: &str) -> Option<f64> {
     Some(count(number.trim())? / seconds_of(period.trim())?)
 }
 
+/// How often something happens, as people say it: `20 times a second`, `3.5 times a day`, `once an hour`.
+pub(crate) fn often(per_second: f64) -> String {
+    const UNITS: [(f64, &str); 4] =
+        [(1.0, "a second"), (60.0, "a minute"), (3600.0, "an hour"), (DAY, "a day")];
+    if per_second <= 0.0 {
+        return "never".to_owned();
+    }
+    // What rounds to 1 is said in its unit.
+    let fits = |(seconds, _): &(f64, &str)| per_second * seconds >= 0.95;
+    let (seconds, unit) = UNITS.into_iter().find(fits).unwrap_or((YEAR, "a year"));
+    let tenths = (per_second * seconds * 10.0).round() as u64;
+    let number = match (tenths / 10, tenths % 10) {
+        (1, 0) => return format!("once {unit}"),
+        (0, 0) => return format!("hardly once {unit}"),
+        (whole, 0) => docward_model::text::count(whole),
+        (whole @ 0..10, tenth) => format!("{whole}.{tenth}"),
+        (whole, tenth) => docward_model::text::count(whole + u64::from(tenth >= 5)),
+    };
+    format!("{number} times {unit}")
+}
+
 /// Times a year, from a rate, or a bare count when it is 0.
 pub(crate) fn per_year(text: &str) -> Option<f64> {
     match rate(text) {

@@ -7,9 +7,10 @@ use crate::Naming;
 use crate::capacity::{KeyPart, index_bytes};
 use crate::collection::{CollectionPlan, Purpose};
 use crate::example::{DAY, HOUR};
-use crate::layout::{Layout, Origin, Planned, Rank, document_bytes, is_of_series};
+use crate::layout::{Layout, is_of_series};
 use crate::pattern::{self, Bucket, Pattern, Window};
 use crate::plan::Design;
+use crate::planned::{Origin, Planned, Rank, document_bytes};
 use crate::size;
 
 /// A way to store readings.

@@ -181,8 +181,11 @@ pub(crate) fn parts_of_others(
                 text::plural(days.round() as u64, "day")
             ),
             Some(date) => format!(
-                "kept for {}, but part of `{parent}`, which stays longer: documents go by themselves, elements do not. A function takes those of `{role}` out whose `{date}` is older; run it every day",
-                text::plural(days.round() as u64, "day")
+                "kept for {}, but part of `{parent}`, which stays longer: documents go by themselves, elements do not. A function takes those of `{role}` out whose `{date}` is older; run it every day{}",
+                text::plural(days.round() as u64, "day"),
+                lacking(entity, date).map_or(String::new(), |(_, lack)| format!(
+                    ". It {lack}: elements without it stay"
+                ))
             ),
             None => format!(
                 "part of `{parent}`, which is kept longer than the {} of `{role}`",
@@ -208,6 +211,14 @@ fn ageless(entity: &Entity) -> Vec<String> {
             after(days)
         ));
     }
+    if let Some(days) = life.kept_days
+        && let Some((date, lack)) = aging::coming(entity).and_then(|date| lacking(entity, date))
+    {
+        said.push(format!(
+            "kept for {} by `{date}`, which {lack}: documents without it never go by themselves (DP-2)",
+            after(days)
+        ));
+    }
     if let (Some(cold), Some(kept)) = (life.cold_days, life.kept_days)
         && cold >= kept
     {
@@ -225,5 +236,24 @@ fn ageless(entity: &Entity) -> Vec<String> {
             after(days)
         ));
     }
+    if let Some(days) = life.cold_days
+        && life.kept_days.is_none_or(|kept| kept > days)
+        && let Some((date, lack)) = aging::dated(entity).and_then(|date| lacking(entity, date))
+    {
+        said.push(format!(
+            "cold after {} by `{date}`, which {lack}: documents without it never go to the archive (DP-2)",
+            after(days)
+        ));
+    }
     said
+}
+
+/// A date that not every document has, and how it may be without.
+fn lacking<'e>(entity: &Entity, date: &'e str) -> Option<(&'e str, &'static str)> {
+    let field = entity.field(date)?;
+    match (field.required, field.nullable) {
+        (true, false) => None,
+        (true, true) => Some((date, "may be null")),
+        (false, _) => Some((date, "may be missing")),
+    }
 }

@@ -7,8 +7,9 @@ use crate::capacity;
 use crate::collection::{CollectionPlan, Purpose};
 use crate::decide::Choice;
 use crate::index::{IndexPlan, Partial, place_of};
-use crate::layout::{Layout, Origin, Planned, Rank, document_bytes};
+use crate::layout::Layout;
 use crate::pattern::Pattern;
+use crate::planned::{Origin, Planned, Rank, at_path, document_bytes};
 
 /// A key that was weighed.
 #[derive(Clone, Debug, PartialEq)]
@@ -115,8 +116,10 @@ pub(crate) fn plan(layout: &Layout<'_>, collection: &CollectionPlan) -> Option<S
         for finer in judge.finer(field) {
             candidates.push(vec![(field.clone(), false), (finer, false)]);
         }
-        // Behind few values what rises makes hot ends, unless it is hashed; from 4.4 on a part of a key may be.
-        if deployment.server >= (4, 4) && judge.is_coarse(field) {
+        // Behind few values, or one that all documents without it share, what rises makes hot ends, unless it is
+        // hashed; from 4.4 on a part of a key may be.
+        let is_coarse = judge.is_coarse(field) || judge.may_lack(field).is_some();
+        if deployment.server >= (4, 4) && is_coarse {
             candidates.push(vec![(field.clone(), false), ("_id".to_owned(), true)]);
         }
     }
@@ -218,6 +221,22 @@ struct Judge<'l, 'm> {
     least: f64,
     /// Values of a first field whose ranges grow at their ends: fewer do not keep all shards busy (SK-3).
     ends: f64,
+}
+
+/// How a document may be without a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lack {
+    Missing,
+    Null,
+}
+
+impl Lack {
+    fn text(self) -> &'static str {
+        match self {
+            Self::Missing => "may be missing",
+            Self::Null => "may be null",
+        }
+    }
 }
 
 /// How documents are found that a read fetches along a relationship.
@@ -324,7 +343,7 @@ impl Judge<'_, '_> {
             .collection
             .fields
             .iter()
-            .find(|f| f.kind == BsonType::Date)
+            .find(|f| f.kind == BsonType::Date && self.may_lack(&f.name).is_none())
             .map(|f| f.name.clone());
         // The other end of a pair, which the pair's unique index goes on with.
         let ends = self.collection.fields.iter().filter(|field| {
@@ -372,7 +391,13 @@ impl Judge<'_, '_> {
         checks.push(self.cardinality(&names));
         // Zones are meant to hold much; what is behind them must not.
         let behind = if zoned && names.len() > 1 { &names[1..] } else { &names[..] };
-        checks.push(self.frequency(behind));
+        match self.lacking(&fields, zoned) {
+            Some(shared @ ("SK-2", ..)) => checks.push(shared),
+            other => {
+                checks.push(self.frequency(behind));
+                checks.extend(other);
+            }
+        }
         // Behind a zone the next field leads.
         let leading = names.get(usize::from(zoned)).or(names.first()).copied().unwrap_or("_id");
         checks.push(self.hot_end(&fields[usize::from(zoned && names.len() > 1)..]));
@@ -597,7 +622,47 @@ impl Judge<'_, '_> {
     }
 
     fn is_unique(&self, name: &str) -> bool {
-        self.declared(name).is_some_and(|field| field.unique)
+        self.declared(name).is_some_and(|field| field.unique) && self.may_lack(name).is_none()
+    }
+
+    /// How a document may be without a field of a key.
+    fn may_lack(&self, name: &str) -> Option<Lack> {
+        let (_, field) = at_path(&self.collection.fields, name)?;
+        match (field.required, field.nullable) {
+            (false, _) => Some(Lack::Missing),
+            (true, true) => Some(Lack::Null),
+            (true, false) => None,
+        }
+    }
+
+    /// Documents without a field of the key share one value of it, null (SK-2): they stay in one chunk, unless what
+    /// stands behind it is hashed. They belong to no zone (SK-11), and before 4.4 they are refused.
+    fn lacking(
+        &self,
+        fields: &[(String, bool)],
+        zoned: bool,
+    ) -> Option<(&'static str, Option<bool>, String)> {
+        let lacks = |(name, _): &(String, bool)| Some((name.clone(), self.may_lack(name)?));
+        if self.layout.model.deployment.server < (4, 4) {
+            let missing = fields.iter().filter_map(lacks).find(|(_, lack)| *lack == Lack::Missing);
+            if let Some((name, _)) = missing {
+                let why =
+                    format!("`{name}` may be missing, and before 4.4 such a document is refused");
+                return Some(("CK-13", Some(false), why));
+            }
+        }
+        let zone = usize::from(zoned && fields.len() > 1);
+        if let Some((name, lack)) = fields[..zone].iter().find_map(lacks) {
+            let why = format!("`{name}` {}: such documents belong to no zone", lack.text());
+            return Some(("SK-11", Some(false), why));
+        }
+        let (name, lack) = fields.get(zone).and_then(lacks)?;
+        let is_split = fields[zone + 1..].iter().any(|(_, hashed)| *hashed);
+        let why = format!(
+            "`{name}` {}: such documents share one value of it, and go to one chunk",
+            lack.text()
+        );
+        (!is_split).then_some(("SK-2", Some(false), why))
     }
 
     fn distinct(&self, name: &str) -> Option<f64> {

@@ -130,8 +130,7 @@ fn entity(
         let unique = collection.indexes.iter().flatten().any(|index| {
             index.unique && matches!(index.keys.as_slice(), [key] if key.path == field.name)
         });
-        let line = field_line(profile, field, unique, 0);
-        let _ = writeln!(out, "      {line}{}", other_types(&field.types, kind_of(field)));
+        write_field(out, profile, field, unique);
     }
     if top.len() > MOST_FIELDS {
         let _ = writeln!(out, "      # {} more fields are left out", top.len() - MOST_FIELDS);
@@ -183,10 +182,54 @@ fn embedded_entity(out: &mut String, name: &str, fields: &[&Field], profile: &Pr
     let _ = writeln!(out, "    # embedded today");
     let _ = writeln!(out, "    fields:{}", if fields.is_empty() { " {}" } else { "" });
     for field in fields.iter().take(MOST_FIELDS) {
-        let line = field_line(profile, field, false, 0);
-        let _ = writeln!(out, "      {line}{}", other_types(&field.types, kind_of(field)));
+        write_field(out, profile, field, false);
     }
     let _ = writeln!(out, "    # ? lifecycle: {{growth: 1000/day, kept: forever}}");
+}
+
+/// A field with what is open about it.
+fn write_field(out: &mut String, profile: &Profile, field: &Field, unique: bool) {
+    let mut open = other_types(&field.types, kind_of(field));
+    open_in(profile, field, &field.name, 0, &mut open);
+    let line = field_line(profile, field, unique, 0);
+    let _ = match open.is_empty() {
+        true => writeln!(out, "      {line}"),
+        false => writeln!(out, "      {line}   # ? {}", open.join("; ")),
+    };
+}
+
+/// Whether all values that were seen are null.
+fn is_never_there(field: &Field) -> bool {
+    field.types.total() > 0 && field.types.non_null() == 0
+}
+
+/// Types that data cannot tell: of a field that is always null, of elements that are never there. A list takes no
+/// null.
+fn open_in(profile: &Profile, field: &Field, path: &str, depth: usize, open: &mut Vec<String>) {
+    if is_never_there(field) {
+        open.push(format!("`{path}` is always null: of what type is it?"));
+    }
+    if kind_of(field) == BsonType::Array {
+        let element = children(profile, field).find(|f| f.shape == FieldShape::Element);
+        match element {
+            Some(element) if is_never_there(element) => {
+                open.push(format!("elements of `{path}` are always null: of what type are they?"));
+            }
+            Some(element) if element.types.of(BsonType::Null) > 0 => {
+                open.push(format!(
+                    "some elements of `{path}` are null, which a list does not take"
+                ));
+            }
+            Some(_) => {}
+            None => open.push(format!("`{path}` is always empty: of what type are its elements?")),
+        }
+    }
+    if kind_of(field) == BsonType::Object && depth < DEEPEST {
+        let inside = children(profile, field).filter(|f| f.shape == FieldShape::Named);
+        for below in inside.filter(|f| is_plain(&f.name)).take(MOST_FIELDS) {
+            open_in(profile, below, &format!("{path}.{}", below.name), depth + 1, open);
+        }
+    }
 }
 
 /// `status: {type: string, bytes: {typical: 4 B, p99: 9 B}}`.
@@ -197,10 +240,10 @@ fn field_line(profile: &Profile, field: &Field, unique: bool, depth: usize) -> S
         more.push(format!("bytes: {}", sizes(&text.lengths)));
     }
     if let Some(array) = field.array.as_ref().filter(|_| kind == BsonType::Array) {
-        let element =
-            children(profile, field).find(|f| f.shape == FieldShape::Element).map(kind_of);
+        let element = children(profile, field).find(|f| f.shape == FieldShape::Element);
+        let element = element.filter(|element| !is_never_there(element)).map(kind_of);
         let element = element.filter(|k| *k != BsonType::Object && *k != BsonType::Array);
-        more.push(format!("of: {}", element.unwrap_or(BsonType::String).name()));
+        more.extend(element.map(|kind| format!("of: {}", kind.name())));
         more.push(format!("items: {}", spread(&array.lengths)));
     }
     if kind == BsonType::Object && depth < DEEPEST {
@@ -232,7 +275,7 @@ fn field_line(profile: &Profile, field: &Field, unique: bool, depth: usize) -> S
 }
 
 /// What is open about a field with values of more than one type (DM-09.6): a model has one.
-fn other_types(types: &TypeCounts, kind: BsonType) -> String {
+fn other_types(types: &TypeCounts, kind: BsonType) -> Vec<String> {
     let values = types.values();
     let all: u64 = values.iter().map(|(_, n)| n).sum();
     let others: Vec<String> = values
@@ -240,10 +283,7 @@ fn other_types(types: &TypeCounts, kind: BsonType) -> String {
         .filter(|(other, _)| *other != kind)
         .map(|(other, n)| format!("{} in {}", other.name(), text::percent(n as f64 / all as f64)))
         .collect();
-    match others.is_empty() {
-        true => String::new(),
-        false => format!("   # ? also {}", others.join(", ")),
-    }
+    if others.is_empty() { Vec::new() } else { vec![format!("also {}", others.join(", "))] }
 }
 
 fn children<'p>(profile: &'p Profile, field: &'p Field) -> impl Iterator<Item = &'p Field> {
@@ -308,6 +348,8 @@ struct Relation<'e> {
     /// The field that holds ids today.
     field: Option<String>,
     single: bool,
+    /// Whether some elements are null today, which a child is not.
+    has_null: bool,
     /// The name, fields and profile of an entity that has no collection of its own.
     embedded: Option<(String, Vec<&'e Field>, &'e Profile)>,
 }
@@ -322,6 +364,9 @@ impl Relation<'_> {
         let _ = writeln!(out, "    children: {}", self.children);
         if let Some(parents) = self.shared {
             let _ = writeln!(out, "    parents: {parents}");
+        }
+        if self.has_null {
+            let _ = writeln!(out, "    # ? some elements are null today: a child is an object");
         }
         if !self.single {
             let _ = writeln!(out, "    # ? growth: bounded | endless | 30/year");
@@ -376,6 +421,7 @@ fn relations<'e>(
                 shared: None,
                 field: None,
                 single: false,
+                has_null: element.is_some_and(|f| f.types.of(BsonType::Null) > 0),
                 embedded: Some((child, inside, profile)),
             };
             push(relation, &mut found);
@@ -406,6 +452,7 @@ fn referenced<'e>(
             shared: (most > 1).then_some(most),
             field: is_plain(list).then(|| list.to_owned()),
             single: false,
+            has_null: false,
             embedded: None,
         });
     }
@@ -417,6 +464,7 @@ fn referenced<'e>(
         shared: None,
         field: is_plain(reference.path.as_str()).then(|| reference.path.as_str().to_owned()),
         single,
+        has_null: false,
         embedded: None,
     })
 }
@@ -536,8 +584,8 @@ mod tests {
         let mut types = TypeCounts::default();
         types.add(BsonType::String, 90);
         types.add(BsonType::Null, 30);
-        assert_eq!(other_types(&types, BsonType::String), "");
+        assert_eq!(other_types(&types, BsonType::String), [""; 0]);
         types.add(BsonType::Int, 10);
-        assert_eq!(other_types(&types, BsonType::String), "   # ? also int in 10 %");
+        assert_eq!(other_types(&types, BsonType::String), ["also int in 10 %"]);
     }
 }

@@ -5,7 +5,7 @@
 use docward_model::{BsonType, Spread};
 
 use crate::compare::Way;
-use crate::layout::{Planned, Rank, document_bytes};
+use crate::planned::{Planned, Rank, document_bytes};
 use crate::predict::Predictor;
 use crate::{quantile, size};
 
@@ -197,7 +197,7 @@ impl Predictor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::layout::Origin;
+    use crate::planned::Origin;
 
     fn text(name: &str, typical: u64, p99: u64) -> Planned {
         Planned { bytes: (typical, p99), ..Planned::new(name, BsonType::String, Origin::Own) }

@@ -6,7 +6,7 @@ use docward_model::{BsonType, DesignModel, Entity, words};
 
 use crate::collection::{CollectionPlan, Purpose};
 use crate::index::number;
-use crate::layout::{Origin, Planned, own};
+use crate::planned::{Origin, Planned, own};
 
 /// Elements of a list that nobody set a bound for (DM-08.1).
 const LIST_MOST: u64 = 999;

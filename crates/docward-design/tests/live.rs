@@ -18,6 +18,7 @@ const REFERENCED: &str = include_str!("models/referenced.yaml");
 const LISTS: &str = include_str!("models/lists.yaml");
 const KEPT: &str = include_str!("models/kept.yaml");
 const ELEMENTS: &str = include_str!("models/elements.yaml");
+const NESTED: &str = include_str!("models/nested.yaml");
 
 /// The shell, or nothing where it cannot be had.
 fn mongosh() -> Option<PathBuf> {
@@ -449,4 +450,70 @@ writes:
             .collect();
         assert_eq!(expiring, [seconds]);
     }
+}
+
+/// Copies two lists deep (PT-extref.2), ids that one part of one document may have (GC-37), one version for one
+/// change, also on a page (PT-outlier.1), previews that are filled again when a link goes (PT-subset.2), means that null
+/// has no part in (GC-35), and readings with null (PT-bucket.4).
+#[test]
+fn pt_extref_2_gc_37_pt_outlier_1_pt_subset_2_gc_35_pt_bucket_4_nested_parts_follow() {
+    let Some(shell) = mongosh() else { return };
+    let servers = Launch::replica_set(1).start();
+    let (model, design) = of(NESTED);
+    let folder = servers.directory().join("nested");
+    write(&folder, &model, &design);
+    holds(run(&shell, &servers, &[&folder.join("check.js")]));
+    let check = std::fs::read_to_string(folder.join("check.js")).unwrap();
+    for said in [
+        "root0.modules[0].steps[0].skill.name",
+        "it has one parent",
+        "one more on a page is one more version",
+        "a reading may have null",
+        "if (i === 1) sent[i].price = null;",
+        "without.points = null",
+    ] {
+        assert!(check.contains(said), "the check does not say: {said}");
+    }
+    for file in [
+        "club-members-junction.js",
+        "list-songs-child-ids-in-parent.js",
+        "topic-posts-parent-ids-in-child.js",
+    ] {
+        let text = std::fs::read_to_string(folder.join("patterns").join(file)).unwrap();
+        let unlink = &text[text.find("function unlink").unwrap()..];
+        assert!(unlink.contains("Until the preview agrees"), "{file}: {unlink}");
+    }
+}
+
+/// What a check left that was ended half-way is its own and goes; what is somebody else's stays (DM-11).
+#[test]
+fn dm_11_a_check_that_was_ended_is_run_again() {
+    let Some(shell) = mongosh() else { return };
+    let servers = Launch::replica_set(1).start();
+    let (model, design) = of("name: small
+database: db_small
+entities:
+  thing: {count: 9k, lifecycle: {growth: 9/year, kept: forever}, fields: {name: string}}
+reads:
+  r: {from: thing, where: [name], rate: 1/s}
+writes:
+  w: {insert: thing, rate: 1/h}
+");
+    let folder = servers.directory().join("small");
+    write(&folder, &model, &design);
+    let check = folder.join("check.js");
+    let left = |names: [&str; 2]| {
+        for name in names {
+            servers
+                .command("db_small_check", doc! { "insert": name, "documents": [{ "left": 1 }] });
+        }
+    };
+    left(["t_thing", "docward_check"]);
+    let (text, fine) = run(&shell, &servers, &[&check]);
+    assert!(fine && text.contains("1 check holds"), "{text}");
+    left(["t_thing", "t_other"]);
+    let (text, fine) = run(&shell, &servers, &[&check]);
+    assert!(!fine && text.contains("db_small_check is in use"), "{text}");
+    let found = servers.command("db_small_check", doc! { "count": "t_thing" });
+    assert_eq!(found.get_i32("n").unwrap(), 1, "{found}");
 }

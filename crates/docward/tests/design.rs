@@ -230,6 +230,32 @@ fn dm_09_6_a_model_from_data_says_where_null_was_seen_and_nowhere_else() {
 }
 
 #[test]
+fn dp_2_dm_09_6_a_type_that_data_cannot_tell_is_a_question() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("t_lesson.json");
+    let lines = "{\"no\": \"A\", \"gone\": null, \"tags\": [\"x\", null], \"none\": [null], \"empty\": [], \"at\": {\"x\": 1, \"y\": null}, \"rows\": [{\"a\": 1}, null]}\n";
+    fs::write(&data, lines.repeat(30)).unwrap();
+    let (data, file) = (data.display().to_string(), directory.path().join("m.yaml"));
+    let file = file.display().to_string();
+    let made = docward(&["design", "init", "--from", &data, "--output", &file]);
+    assert_eq!(code(&made), 0, "{}", stderr(&made));
+    let text = fs::read_to_string(&file).unwrap();
+    for line in [
+        "gone: {type: string, nullable: true}   # ? `gone` is always null: of what type is it?",
+        "of: string, items: {p50: 2, p95: 2, p99: 2, max: 2}}   # ? some elements of `tags` are null, which a list does not take",
+        "none: {type: array, items: {p50: 1, p95: 1, p99: 1, max: 1}}   # ? elements of `none` are always null: of what type are they?",
+        "# ? `empty` is always empty: of what type are its elements?",
+        "# ? `at.y` is always null: of what type is it?",
+        "# ? some elements are null today: a child is an object",
+    ] {
+        assert!(text.contains(line), "{line} in {text}");
+    }
+    // It is a model all the same.
+    let design = docward(&["design", &file, "--format", "json"]);
+    assert_eq!(code(&design), 1, "{}", stderr(&design));
+}
+
+#[test]
 fn dp_2_ids_of_elements_are_the_designs_business() {
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path().join("t_order.json");

@@ -11,9 +11,13 @@ use crate::maintain::Plans;
 use crate::statement::Script;
 
 const HELP: &str = r#"
-var taken = db.getSiblingDB(database).getCollectionNames();
-if (taken.length > 0) throw new Error(`${database} is in use: name another scratch database`);
 var at = db.getSiblingDB(database);
+// A check that was ended half-way leaves its mark and what it made: that goes. What has no mark is somebody else's.
+var mark = "docward_check";
+var taken = at.getCollectionNames();
+if (taken.includes(mark)) at.dropDatabase();
+else if (taken.length > 0) throw new Error(`${database} is in use: name another scratch database`);
+at.getCollection(mark).insertOne({ _id: "a scratch database of check.js" });
 var held = 0;
 var failed = [];
 var transactions = typeof db.hello().setName === "string" || db.hello().msg === "isdbgrid";
@@ -98,7 +102,7 @@ checkAll();
 pub(super) fn script(model: &DesignModel, plans: &Plans<'_>, scripts: &[Script]) -> String {
     let name = format!("{}_check", plans.design.database);
     let mut text = heading(&format!(
-        "Runs everything that was made in a scratch database, which must not exist, and drops it at the end: mongosh <uri> check.js. The database is `{name}`; to use another: mongosh <uri> --eval 'var scratch = \"name\"' check.js. Ends with an error when something does not hold.",
+        "Runs everything that was made in a scratch database, which must not exist, and drops it at the end: mongosh <uri> check.js. The database is `{name}`; to use another: mongosh <uri> --eval 'var scratch = \"name\"' check.js. What an earlier check left that was ended half-way is dropped first, so two at the same time need two names. Ends with an error when something does not hold.",
     ));
     text.push_str(&format!(
         "var database = typeof scratch === \"string\" ? scratch : {};\n",

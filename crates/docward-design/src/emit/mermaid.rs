@@ -2,8 +2,8 @@
 
 use docward_model::{BsonType, DesignModel, EntityField, Relationship};
 
-use crate::layout::{Origin, Planned};
 use crate::plan::Design;
+use crate::planned::{Origin, Planned};
 
 /// Entities and how they belong together.
 pub(super) fn model(model: &DesignModel) -> String {

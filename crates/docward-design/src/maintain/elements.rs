@@ -9,9 +9,9 @@ use super::owned::{missing, one};
 use super::{Place, Plans, picked};
 use crate::collection::{CollectionPlan, Purpose};
 use crate::js::{self, SPREAD, given, member_of};
-use crate::layout::{Origin, Planned};
 use crate::pattern::Pattern;
 use crate::plan::Decision;
+use crate::planned::{Origin, Planned};
 use crate::statement::{Job, Method, Script, Statement, Step};
 
 /// What changes one element of a list, by its id: stages that were made for the document as if it were the
@@ -295,7 +295,8 @@ impl<'m> Plans<'m> {
         ];
         for (number, (collection, way)) in places.iter().enumerate() {
             let (root, now) = (format!("root{number}"), format!("now{number}"));
-            let Some(document) = self.with_copies(copies, way, &id) else { return Vec::new() };
+            let document = self.with_copies(copies, way, Some(&id));
+            let Some(document) = document else { return Vec::new() };
             let name = quote(&collection.name);
             let mut whole = doc! { SPREAD: given(self.made(collection)) };
             whole.extend(document);
@@ -335,10 +336,17 @@ impl<'m> Plans<'m> {
         lines
     }
 
-    /// Fields of a document, in which the first element names the source of the copies and a second does not.
-    fn with_copies(&self, copies: &Copies<'m>, way: &[&'m Planned], id: &str) -> Option<Document> {
+    /// Fields of a document, in which the first element names the source of the copies and a second does not, nor
+    /// anything in it.
+    fn with_copies(
+        &self,
+        copies: &Copies<'m>,
+        way: &[&'m Planned],
+        id: Option<&str>,
+    ) -> Option<Document> {
         let (field, below) = way.split_first()?;
         let part = |first: bool| -> Option<Document> {
+            let id = id.filter(|_| first);
             let mut made = match &field.origin {
                 Origin::Reference(_) => {
                     self.maker(true).object(&field.fields, None, &copies.source.name, 0)
@@ -346,8 +354,7 @@ impl<'m> Plans<'m> {
                 _ => self.part_of(field)?,
             };
             if below.is_empty() {
-                let id = if first { id } else { "new ObjectId()" };
-                made.insert(&copies.held, given(id));
+                made.insert(&copies.held, given(id.unwrap_or("new ObjectId()")));
                 // A sample may leave out what not every one has.
                 if let Some(copy) =
                     field.fields.iter().find(|f| Some(&f.name) == copies.copy.as_ref())

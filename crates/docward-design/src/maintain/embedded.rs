@@ -8,9 +8,9 @@ use super::summary::{Summary, nothing};
 use super::{Place, Plans, factory, unless_matched};
 use crate::collection::{CollectionPlan, Purpose};
 use crate::js::{self, SPREAD, given, member_of};
-use crate::layout::{Origin, Planned, is_number, own};
 use crate::pattern::Pattern;
 use crate::plan::Decision;
+use crate::planned::{Origin, Planned, is_number, own};
 use crate::statement::{Job, Method, Script, Statement, Step};
 
 /// What the functions speak of.
@@ -119,11 +119,23 @@ impl<'m> Plans<'m> {
         ];
         check.extend(more);
         if let Some((versions, held)) = self.versioned(inside.parent.collection, &mut jobs) {
-            check.push(format!(
-                "expect(\"changes of parts are versions, too\", at.getCollection({}).countDocuments({}) > 0, true);",
-                quote(versions),
-                js::object(&doc! { held: given("root._id") }, 0)
-            ));
+            let of_root = js::object(&doc! { &held: given("root._id") }, 0);
+            let kept = format!("at.getCollection({}).countDocuments({of_root})", quote(versions));
+            check
+                .push(format!("expect(\"changes of parts are versions, too\", {kept} > 0, true);"));
+            if pattern == "outlier" {
+                let version =
+                    format!("at.getCollection({parents}).findOne({{ _id: root._id }}).version");
+                check.push(format!("const before = [{kept}, {version}];"));
+                check.push(format!(
+                    "{}(at, {}, one(0));",
+                    self.name("add", relationship, false),
+                    inside.parent.id_in("root")
+                ));
+                check.push(format!(
+                    "expect(\"one more on a page is one more version\", [{kept} - before[0], {version} - before[1]], [1, 1]);"
+                ));
+            }
         }
         Some(Script {
             about: relationship.name.clone(),
@@ -140,8 +152,9 @@ impl<'m> Plans<'m> {
         let entity = self.layout.model.entity(&home.entity)?;
         let versions = self.beside(entity, &Purpose::Versions)?;
         let held = self.layout.naming.id_of(&entity.name);
-        let keep = |id: &Bson| {
-            let find = Statement::new(&home.name, Method::FindOne, [doc! { "_id": id }.into()]);
+        // Only what the statement is about to change: where its filter finds nothing, nothing is kept.
+        let keep = |filter: &Document| {
+            let find = Statement::new(&home.name, Method::FindOne, [filter.clone().into()]);
             let copy = doc! {
                 SPREAD: given("was"), "_id": given("new ObjectId()"), &held: given("was._id"),
             };
@@ -295,8 +308,21 @@ impl<'m> Plans<'m> {
             None => most.min(20),
         };
         check.push("const sent = [];".to_owned());
+        // One without what is summed has no part in the mean.
+        let lacking: String = summary
+            .sums
+            .iter()
+            .filter(|sum| sum.having.is_some())
+            .map(|sum| {
+                let field = member_of("sent[i]", sum.field);
+                match self.must_have(&r.child, sum.field) {
+                    true => format!("  if (i === 1) {field} = null;\n"),
+                    false => format!("  if (i === 1) delete {field};\n"),
+                }
+            })
+            .collect();
         check.push(format!(
-            "for (let i = 0; i < {many}; i++) {{\n  sent.push({});\n  {add}(at, {root_id}, sent[i]);\n}}",
+            "for (let i = 0; i < {many}; i++) {{\n  sent.push({});\n{lacking}  {add}(at, {root_id}, sent[i]);\n}}",
             inside.sent()
         ));
         check.push(now(parents));
@@ -547,16 +573,19 @@ impl<'m> Plans<'m> {
 }
 
 /// Steps in which every update of a document of the collection raises its version, after what was there is
-/// kept.
-fn versioned_steps(steps: Vec<Step>, home: &str, keep: &dyn Fn(&Bson) -> Step) -> Vec<Step> {
+/// kept. The mark that there are pages is no version of its own where the count behind it makes one.
+fn versioned_steps(steps: Vec<Step>, home: &str, keep: &dyn Fn(&Document) -> Step) -> Vec<Step> {
+    let counts = steps.iter().any(|step| matches!(step, Step::Let("counted", _)));
     let mut out = Vec::new();
     for mut step in steps {
+        let is_mark = matches!(step, Step::Let("marked", _));
         match &mut step {
+            Step::Run(_) | Step::Let(..) | Step::Return(_) if is_mark && counts => {}
             Step::Run(statement) | Step::Let(_, statement) | Step::Return(statement) => {
                 let one = matches!(statement.method, Method::UpdateOne | Method::FindOneAndUpdate);
-                let id = statement.filter().and_then(|filter| filter.get("_id")).cloned();
-                if let Some(id) = id.filter(|_| one && statement.collection == home) {
-                    out.push(keep(&id));
+                let filter = statement.filter().filter(|_| one && statement.collection == home);
+                if let Some(filter) = filter {
+                    out.push(keep(filter));
                     statement.raise("version");
                 }
             }

@@ -7,9 +7,9 @@ use super::{Place, Plans, factory, unchanged};
 use crate::collection::{CollectionPlan, Purpose};
 use crate::index::Partial;
 use crate::js::{self, SPREAD, given, member_of};
-use crate::layout::{Origin, Planned};
 use crate::pattern::Pattern;
 use crate::plan::Decision;
+use crate::planned::{Origin, Planned};
 use crate::statement::{Job, Method, Script, Statement, Step};
 
 impl<'m> Plans<'m> {
@@ -454,13 +454,7 @@ impl<'m> Plans<'m> {
         }
         let entity = self.layout.model.entity(&collection.entity);
         self.differing(&mut document, &collection.fields, entity);
-        // What has one parent is named by one.
-        for field in collection.fields.iter().filter(|field| field.kind == BsonType::ObjectId) {
-            let is_reference = matches!(field.origin, Origin::Reference(_));
-            if is_reference && super::is_one_of_each(collection, &field.name) {
-                document.insert(&field.name, given("new ObjectId()"));
-            }
-        }
+        own_ids(&mut document, &collection.fields, collection, "");
         factory(&document)
     }
 
@@ -488,6 +482,23 @@ impl<'m> Plans<'m> {
                 }
                 self.differing(inside, &field.fields, child);
             }
+        }
+    }
+}
+
+/// What has one parent is named by one, also in objects inside.
+fn own_ids(document: &mut Document, fields: &[Planned], collection: &CollectionPlan, above: &str) {
+    for field in fields {
+        let path = format!("{above}{}", field.name);
+        if let Origin::Embedded(_) = &field.origin
+            && let Ok(inside) = document.get_document_mut(&field.name)
+        {
+            own_ids(inside, &field.fields, collection, &format!("{path}."));
+        }
+        let is_id =
+            field.kind == BsonType::ObjectId && matches!(field.origin, Origin::Reference(_));
+        if is_id && document.contains_key(&field.name) && super::is_one_of_each(collection, &path) {
+            document.insert(&field.name, given("new ObjectId()"));
         }
     }
 }

@@ -293,7 +293,7 @@ impl<'m> Plans<'m> {
         let advice = match changing {
             Some([]) | None => "No declared write changes what is copied.".to_owned(),
             Some(names) => format!(
-                "Declared writes change {}: call it after them if copies are to follow, and never if they are to stay as they were at the time.",
+                "Declared writes change {}: call it after them if copies are to follow, and never if they are to stay as they were at the time. A copy that somebody makes or refreshes at the same moment, from what they read before the change, stays as it was: call it once more when they are through.",
                 docward_model::text::list(names, 3)
             ),
         };

@@ -9,7 +9,7 @@ use super::embedded::Inside;
 use crate::collection::CollectionPlan;
 use crate::index::place_of;
 use crate::js::{self, SPREAD, given};
-use crate::layout::at_path;
+use crate::planned::at_path;
 use crate::statement::{Job, Method, Statement, Step};
 
 /// A read of elements, wherever they are.

@@ -13,9 +13,9 @@ use super::summary::Summary;
 use super::{Place, Plans, picked, unless_matched};
 use crate::collection::Purpose;
 use crate::js::{self, SPREAD, given, member_of};
-use crate::layout::Origin;
 use crate::pattern::Pattern;
 use crate::plan::Decision;
+use crate::planned::Origin;
 use crate::statement::{Job, Method, Statement, Step};
 
 /// How the children of a parent are found, and the parents of a child.
@@ -65,7 +65,7 @@ impl<'m> Plans<'m> {
             Pattern::Junction => {
                 let is_it = Purpose::Junction(relationship.name.clone());
                 let pairs = self.design.collections.iter().find(|c| c.purpose == is_it)?;
-                let is_id = |f: &&crate::layout::Planned| matches!(f.origin, Origin::Reference(_));
+                let is_id = |f: &&crate::planned::Planned| matches!(f.origin, Origin::Reference(_));
                 let mut ids = pairs.fields.iter().filter(is_id);
                 Members::Paired(&pairs.name, &ids.next()?.name, &ids.next()?.name)
             }
@@ -93,6 +93,12 @@ impl<'m> Plans<'m> {
             }
             sets.any(|(_, field)| kept(field))
         })
+    }
+
+    /// Whether a declared write deletes documents of an entity.
+    pub(super) fn is_deleted(&self, entity: &str) -> bool {
+        let mut writes = self.layout.model.writes.iter();
+        writes.any(|write| write.deletes.iter().any(|name| name == entity))
     }
 
     /// The functions that keep what a parent has of its children right: one that changes a child, which is
@@ -235,6 +241,9 @@ impl<'m> Plans<'m> {
             ));
         }
         let mut lines = vec!["let children = [];\nlet parent = null;".to_owned()];
+        if keeper.refills() {
+            lines.extend(look.iter().cloned());
+        }
         let changes = self.changes(keeper);
         if let Some(change) = change.filter(|_| !changes.is_empty()) {
             lines.push(format!("const some = {some};"));
@@ -576,7 +585,11 @@ impl Keeper<'_> {
                 })),
             }
         }
-        let Some(mut code) = self.shown_again() else { return steps };
+        let id = match &self.members {
+            Members::Holding(held) => member_of("found", held),
+            _ => "keeper".to_owned(),
+        };
+        let Some(mut code) = self.shown_again(&id) else { return steps };
         if method == Method::UpdateMany {
             let id = self.parent.key();
             let all =
@@ -590,32 +603,23 @@ impl Keeper<'_> {
         steps
     }
 
-    /// Brings the preview of a parent up to date: of the one that the child `found` names, or of the one whose id is
-    /// `keeper`.
-    fn shown_again(&self) -> Option<String> {
+    /// Brings the preview of a parent up to date; `id` is an expression.
+    fn shown_again(&self, id: &str) -> Option<String> {
         let (preview, ..) = self.summary.preview.as_ref()?;
         let parents = self.parent.collection.name.as_str();
         let mut wanted = doc! { preview: 1 };
-        let (id, before, members) = match &self.members {
-            Members::Holding(held) => {
-                let id = member_of("found", held);
-                let members = doc! { held: given(&id) };
-                (id, String::new(), members)
-            }
-            Members::Listing(list) => {
-                ("keeper".to_owned(), String::new(), doc! { list: given("keeper") })
-            }
+        let by_ids = || doc! { "_id": { "$in": given("ids") } };
+        let (before, members) = match &self.members {
+            Members::Holding(held) => (String::new(), doc! { held: given(id) }),
+            Members::Listing(list) => (String::new(), doc! { list: given(id) }),
             Members::Listed(list, key) => {
                 wanted.insert(list, 1);
-                let ids = self.listed(list, *key);
-                let ids = format!("{ids}\n");
-                ("keeper".to_owned(), ids, doc! { "_id": { "$in": given("ids") } })
+                (format!("{}\n", self.listed(list, *key)), by_ids())
             }
             Members::Paired(pairs, first, second) => {
-                let find = Statement::find(pairs, doc! { *first: given("keeper") });
+                let find = Statement::find(pairs, doc! { *first: given(id) });
                 let ids = format!("{}.map((one) => {})", find.shell(0), member_of("one", second));
-                let ids = format!("const ids = {ids};\n");
-                ("keeper".to_owned(), ids, doc! { "_id": { "$in": given("ids") } })
+                (format!("const ids = {ids};\n"), by_ids())
             }
         };
         let by_id = self.parent.by(id);
@@ -633,10 +637,16 @@ impl Keeper<'_> {
         Some(format!("for (let attempt = 0; attempt < 100; attempt++) {{\n{code}}}\n"))
     }
 
-    /// Fills the preview of the parent of a child called `found` that is gone. Only where whoever adds one reckons
-    /// with finding it there already.
-    pub(super) fn refilled(&self) -> Vec<Step> {
-        let code = self.shown_again().filter(|_| self.summary.follows);
+    /// Whether the preview of a parent is filled again when a child goes: where whoever adds one reckons with
+    /// finding it there already, or where the link and the preview are written at once.
+    fn refills(&self) -> bool {
+        self.summary.preview.is_some()
+            && (self.summary.follows || matches!(self.members, Members::Listed(..)))
+    }
+
+    /// Fills the preview of a parent that a child is taken away from; `id` is an expression.
+    pub(super) fn refilled(&self, id: &str) -> Vec<Step> {
+        let code = self.shown_again(id).filter(|_| self.refills());
         code.map(|code| vec![Step::Note(AGREES.to_owned()), Step::Code(code)]).unwrap_or_default()
     }
 }

@@ -10,9 +10,9 @@ use super::{Place, Plans, picked, unless_matched};
 use crate::collection::Purpose;
 use crate::index::IndexPlan;
 use crate::js::{self, SPREAD, given, member_of};
-use crate::layout::{Origin, Planned};
 use crate::pattern::Pattern;
 use crate::plan::Decision;
+use crate::planned::{Origin, Planned};
 use crate::statement::{Job, Method, Script, Statement, Step};
 
 /// A child that may be gone, while something still leads to it.
@@ -133,6 +133,7 @@ impl<'m> Plans<'m> {
             "expect(\"the id is kept\", String({}), String(others[0]._id));",
             read(&held)
         ));
+        check.extend(self.of_one_check(link, &held, &name));
         if !link.copied.is_empty() {
             let set = doc! { &copy: given(picked("found", &link.copied)) };
             let update = Statement::new(
@@ -252,7 +253,7 @@ impl<'m> Plans<'m> {
                 steps: vec![Step::Return(back)],
             });
         }
-        let number = if in_child { 3 } else { most.clamp(1, 3) };
+        let number = self.linked_in_check(link, if in_child { u64::MAX } else { most });
         let mut check = self.ends(link, number as usize);
         check.push(format!(
             "for (const other of others) expect(\"linked\", {add}(at, {root_id}, other._id), true);"
@@ -274,6 +275,9 @@ impl<'m> Plans<'m> {
         check.extend(is_full.then(|| format!("{remove}{last}")));
         check.extend(self.ends_check(link, &add, &remove));
         check.extend(is_full.then(|| format!("{add}{last}")));
+        if !in_child {
+            check.extend(self.of_one_check(link, &id_path, &add));
+        }
         let nobody = if in_child {
             format!("{add}(at, new ObjectId(), others[0]._id)")
         } else {
@@ -341,8 +345,17 @@ impl<'m> Plans<'m> {
         if let Some(update) = apart {
             steps.push(Step::Run(link.parent.update(&link.parent_id, update)));
         }
+        if !arrives {
+            steps.extend(self.filled_again(link));
+        }
         steps.push(Step::Code("return true;".to_owned()));
         steps
+    }
+
+    /// A preview that lost one shows the next one instead.
+    fn filled_again(&self, link: &Link<'m>) -> Vec<Step> {
+        let keeper = self.keeper(link.relationship, link.decision);
+        keeper.map(|keeper| keeper.refilled(&link.parent_id)).unwrap_or_default()
     }
 
     /// Copies in the elements of a list.
@@ -420,6 +433,7 @@ impl<'m> Plans<'m> {
             steps.push(Step::Run(link.parent.update(&link.parent_id, update)));
             let update = summary.departure(GONE, &link.child_id);
             off.push(Step::Run(link.parent.update(&link.parent_id, update)));
+            off.extend(self.filled_again(link));
         }
         off.push(Step::Code("return true;".to_owned()));
         let parameters = vec![link.parent_id.clone(), link.child_id.clone()];
@@ -506,12 +520,13 @@ impl<'m> Plans<'m> {
                 [doc! { second: given(&link.child_id) }.into()],
             ),
         ));
-        let mut check = self.ends(link, 3);
+        let number = self.linked_in_check(link, u64::MAX);
+        let mut check = self.ends(link, number as usize);
         check.push(format!("for (const other of others) {add}(at, {root_id}, other._id);"));
         check.push(format!(
             "refused(\"no pair twice (GC-37)\", 11000, () => {add}(at, {root_id}, others[0]._id));"
         ));
-        check.push(format!("expect(\"one way\", {forward}(at, {root_id}).length, 3);"));
+        check.push(format!("expect(\"one way\", {forward}(at, {root_id}).length, {number});"));
         check.push(format!("expect(\"the other way\", {backward}(at, others[0]._id).length, 1);"));
         check.push(format!("expect(\"counted\", {count}(at, others[0]._id), 1);"));
         check.extend(self.ends_check(link, &add, &remove));
@@ -531,7 +546,11 @@ impl<'m> Plans<'m> {
         check.push(format!(
             "expect(\"and not twice\", {remove}(at, {root_id}, others[0]._id), false);"
         ));
-        check.push(format!("expect(\"two are left\", {forward}(at, {root_id}).length, 2);"));
+        check.push(format!(
+            "expect(\"the others are left\", {forward}(at, {root_id}).length, {});",
+            number - 1
+        ));
+        check.extend(keeper.iter().flat_map(|keeper| self.linked_figures(link, keeper, &change)));
         if let Some(copied) = copied {
             let refresh = self.name("refresh copies of", r, false);
             let source = one(children, &doc! { "_id": given(&link.child_id) }, "", &link.copied);
@@ -558,7 +577,6 @@ impl<'m> Plans<'m> {
             );
             check.extend(self.mirror_check(link, &refresh, &member_of(&pair, &copied.name)));
         }
-        check.extend(keeper.iter().flat_map(|keeper| self.linked_figures(link, keeper, &change)));
         let (drop, drop_back) = (
             js::function(&["drop", r.role(), "of", &r.parent]),
             js::function(&["drop", &r.parent, "of", &role]),
@@ -643,6 +661,21 @@ impl<'m> Plans<'m> {
         lines
     }
 
+    /// In a check: what has one parent is held by no second one.
+    fn of_one_check(&self, link: &Link<'m>, held: &str, add: &str) -> Vec<String> {
+        if !super::is_one_of_each(link.parent.collection, held) {
+            return Vec::new();
+        }
+        vec![
+            format!("const second = {};", self.made(link.parent.collection)),
+            format!("at.getCollection({}).insertOne(second);", quote(&link.parent.collection.name)),
+            format!(
+                "refused(\"it has one parent\", 11000, () => {add}(at, {}, others[0]._id));",
+                link.parent.id_in("second")
+            ),
+        ]
+    }
+
     /// In a check: what `root` keeps of all `others` but the first.
     fn linked_figures(
         &self,
@@ -660,7 +693,7 @@ impl<'m> Plans<'m> {
         self.figures_check(keeper, &all, "others[1]", call)
     }
 
-    /// A parent called `root` and some children called `others`, in a check.
+    /// A parent called `root` and some children called `others`, the newest first, in a check.
     fn ends(&self, link: &Link<'m>, number: usize) -> Vec<String> {
         let mut other = doc! { SPREAD: given(self.made(link.child.collection)) };
         // Which of those of one moment a preview shows first is not said.
@@ -676,9 +709,18 @@ impl<'m> Plans<'m> {
         vec![
             format!("const root = {};", self.made(link.parent.collection)),
             format!("at.getCollection({}).insertOne(root);", quote(&link.parent.collection.name)),
-            format!("const others = Array.from({{ length: {number} }}, (_, i) => ({other}));"),
+            format!(
+                "const others = Array.from({{ length: {number} }}, (_, i) => ({other})).reverse();"
+            ),
             format!("at.getCollection({}).insertMany(others);", quote(&link.child.collection.name)),
         ]
+    }
+
+    /// Children that a check links: one more than a preview shows, so that it can lose one.
+    fn linked_in_check(&self, link: &Link<'m>, most: u64) -> u64 {
+        let summary = self.summary(link.relationship, link.decision, &link.parent);
+        let shown = summary.preview.map_or(0, |(_, newest, ..)| newest);
+        most.clamp(1, 3.max(shown + 1))
     }
 
     /// Copies in the parent stay until they are refreshed; `copy` reads one off `now`.

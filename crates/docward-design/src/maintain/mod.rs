@@ -21,10 +21,11 @@ use docward_model::{BsonType, DesignModel, Entity, ProfileName, Relationship, sh
 use crate::collection::{CollectionPlan, Purpose};
 use crate::example::Maker;
 use crate::js::{self, given};
-use crate::layout::{Layout, Origin, Planned};
+use crate::layout::Layout;
 use crate::naming::Naming;
 use crate::pattern::{Pattern, is_tree};
 use crate::plan::{Decision, Design};
+use crate::planned::{Origin, Planned};
 use crate::statement::{Method, Script, Statement, Step};
 use owned::at;
 
@@ -230,8 +231,11 @@ impl<'m> Plans<'m> {
         self.differing(&mut made, &without, Some(child));
         let day = crate::example::day(self.layout.model);
         for field in &without {
+            let place = self.place(&child.name);
             let unique = child.field(&field.name).is_some_and(|f| f.unique)
-                || self.home(&child.name).is_some_and(|home| is_one_of_each(home, &field.name));
+                || place.is_some_and(|place| {
+                    is_one_of_each(place.collection, &format!("{}{}", place.path, field.name))
+                });
             // A list of ids begins empty, and of those there may be many.
             let is_fixed = field.kind == BsonType::Array || !field.values.is_empty();
             if is_fixed || !(unique || varied.contains(&field.name.as_str())) {

@@ -254,7 +254,8 @@ impl<'m> Plans<'m> {
         if !summary.is_empty() {
             let update = summary.departure("found", child_id);
             steps.push(Step::Run(parent.update(parent_id, update)));
-            let refilled = keeper.map(Keeper::refilled).unwrap_or_default();
+            let named = member_of("found", held);
+            let refilled = keeper.map(|keeper| keeper.refilled(&named)).unwrap_or_default();
             if summary.preview.is_some() && refilled.is_empty() {
                 does.push_str(&format!(
                     " The preview is one shorter until the next one comes, however old that is, or `{}` fills it.",

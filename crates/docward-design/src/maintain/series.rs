@@ -7,8 +7,8 @@ use super::{Plans, factory, picked};
 use crate::collection::{CollectionPlan, Purpose};
 use crate::example::{DAY, HOUR};
 use crate::js::{self, given, member_of};
-use crate::layout::{Origin, Planned, is_number};
 use crate::pattern::{Bucket, Window};
+use crate::planned::{Origin, Planned, has_statistics, is_number};
 use crate::statement::{Job, Method, Script, Statement, Step};
 
 impl<'m> Plans<'m> {
@@ -41,7 +41,7 @@ impl<'m> Plans<'m> {
         filter.insert("count", doc! { "$lt": bucket.most as i32 });
         let mut increments = doc! { "count": 1 };
         let (mut least, mut greatest) = (Document::new(), Document::new());
-        for field in inside.fields.iter().filter(|f| f.required && is_number(f.kind)) {
+        for field in inside.fields.iter().filter(|field| has_statistics(field)) {
             let value = given(member_of(&reading, &field.name));
             let stat =
                 |word: &str| format!("stats.{}", self.layout.naming.field(&[&field.name, word]));
@@ -50,14 +50,14 @@ impl<'m> Plans<'m> {
             greatest.insert(stat("max"), value);
         }
         let (always, sometimes): (Vec<&Planned>, Vec<&Planned>) =
-            inside.fields.iter().filter(|f| is_number(f.kind)).partition(|f| f.required);
+            inside.fields.iter().filter(|f| is_number(f.kind)).partition(|f| has_statistics(f));
         let names: Vec<&str> = always.iter().map(|field| field.name.as_str()).collect();
         let kept = match (names.is_empty(), sometimes.is_empty()) {
             (false, _) => format!(
                 " Least, greatest and sum of {} are kept in the same write; the mean is sum by count.",
                 docward_model::text::list(&names, 3)
             ),
-            (true, false) => " No sums are kept: a reading may lack each of its numbers, and sum by count would not be the mean.".to_owned(),
+            (true, false) => " No sums are kept: a reading may lack each of its numbers, or have null there, and sum by count would not be the mean.".to_owned(),
             (true, true) => String::new(),
         };
         let mut update = doc! { "$push": { "readings": given(picked(&reading, &shown)) } };
@@ -169,6 +169,18 @@ impl<'m> Plans<'m> {
             ));
             check.push(format!(
                 "expect(\"what comes late is found\", {read}(at, mine, new Date({day} - 1), new Date({day})).length, 1);"
+            ));
+        }
+        if let Some(nullable) = inside.fields.iter().find(|field| field.nullable) {
+            let when = format!("new Date({day} + {})", 30 * span);
+            let mut empty = doc! { "...": given("one(0)") };
+            empty.insert(&bucket.time, given(&when));
+            empty.insert(&nullable.name, Bson::Null);
+            check.push(format!("{add}(at, {});", js::object(&empty, 0)));
+            check.push(format!(
+                "expect(\"a reading may have null\", {read}(at, mine, {when}, new Date({day} + {})).map((one) => {}), [null]);",
+                31 * span,
+                member_of("one", &nullable.name)
             ));
         }
         for field in always.into_iter().take(1) {

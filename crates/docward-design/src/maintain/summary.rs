@@ -6,9 +6,9 @@ use docward_model::{BsonType, Relationship};
 
 use super::{Place, Plans, picked};
 use crate::js::{SPREAD, given, member_of};
-use crate::layout::{Origin, Planned};
 use crate::pattern::Pattern;
 use crate::plan::Decision;
+use crate::planned::{Origin, Planned};
 
 /// What is kept in a parent.
 pub(crate) struct Summary<'m> {
@@ -21,7 +21,7 @@ pub(crate) struct Summary<'m> {
     pub(crate) sums: Vec<Sum<'m>>,
     /// The clauses.
     pub(crate) clauses: Vec<&'static str>,
-    /// Whether the preview is also brought up to date from the documents, when one of them changes.
+    /// Whether the preview is also brought up to date from the documents, when one of them changes or goes.
     pub(crate) follows: bool,
 }
 
@@ -88,7 +88,13 @@ impl<'m> Plans<'m> {
                 _ => {}
             }
         }
-        found.follows = found.preview.is_some() && self.is_changed(&relationship.child, &found);
+        // Whoever takes one away fills the preview again, from links or documents that were written before it.
+        let linked =
+            matches!(decision.patterns.first(), Some(Pattern::Junction | Pattern::ParentsInChild));
+        found.follows = found.preview.is_some()
+            && (linked
+                || self.is_changed(&relationship.child, &found)
+                || self.is_deleted(&relationship.child));
         found
     }
 }
@@ -123,7 +129,7 @@ impl Sum<'_> {
         let value = member_of("one", self.field);
         let total = format!("{list}.reduce((sum, one) => sum + Number({value} ?? 0), 0)");
         let number = match self.having {
-            Some(_) => format!("{list}.filter((one) => {value} !== undefined).length"),
+            Some(_) => format!("{list}.filter((one) => ({value} ?? null) !== null).length"),
             None => format!("{list}.length"),
         };
         [
@@ -288,8 +294,9 @@ impl Summary<'_> {
             let values = format!("${list}.{}", kept.field);
             set.insert(&kept.sum, kept.typed(doc! { "$sum": &values }));
             if let Some(having) = &kept.having {
-                // Elements without the field have no part in the list of its values.
-                set.insert(having, doc! { "$size": values });
+                // Elements without the field have no part in the list of its values; null has, and is none.
+                let given = doc! { "$filter": { "input": values, "cond": is_given("$$this") } };
+                set.insert(having, doc! { "$size": given });
             }
         }
         self.stages([doc! { list: changed }, set])

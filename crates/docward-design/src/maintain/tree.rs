@@ -7,7 +7,7 @@ use super::extended::Other;
 use super::owned::missing;
 use super::{Plans, factory};
 use crate::js::{self, SPREAD, given, member_of};
-use crate::layout::WAY_DOWN;
+use crate::planned::WAY_DOWN;
 use crate::statement::{Job, Method, Script, Statement, Step};
 
 impl<'m> Plans<'m> {

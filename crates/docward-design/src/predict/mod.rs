@@ -8,15 +8,16 @@ mod plans;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use docward_model::{BsonType, DesignModel, DesignRead, Relationship, Spread, With};
+use docward_model::{BsonType, ChildGrowth, DesignModel, DesignRead, Relationship, With};
 
 use crate::capacity::{KeyPart, index_bytes};
 use crate::compare::Way;
 use crate::decide::Choice;
 use crate::documents::{Documents, Fields};
-use crate::layout::{Figure, Layout, Origin, Planned, Rank, Ranked, WAY_DOWN, document_bytes};
+use crate::layout::{Figure, Layout};
 use crate::pattern::{Pattern, date_field};
 use crate::plan::{Decision, Design};
+use crate::planned::{Origin, Planned, Rank, Ranked, WAY_DOWN, document_bytes};
 use crate::preview::Preview;
 use crate::{Naming, derive, quantile, size};
 
@@ -66,6 +67,8 @@ pub struct Predictor {
     pub found_by_child: bool,
     /// Embedded children beyond so many are cut off.
     pub keep: Option<u64>,
+    /// Whether children that are there already come to a parent one by one, so that a new parent has none.
+    pub comes_empty: bool,
     names: (String, String, String),
     /// Documents that reads begin with, where that follows from other relationships.
     roots: Arc<BTreeMap<String, u64>>,
@@ -120,6 +123,8 @@ pub(crate) struct Home {
     pub(crate) has_ids: bool,
     /// Children of a typical parent.
     pub(crate) children: u64,
+    /// Whether parents are elements of a list there, or of one in a list.
+    pub(crate) in_list: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -338,12 +343,7 @@ impl<'a, 'm> Base<'a, 'm> {
             Pattern::Outlier { page } if way == Way::Embed && !self.measured => Some(*page),
             _ => None,
         });
-        let on_pages = page.map_or(0.0, |page| {
-            let most = |number: u64| number.min(page);
-            let Spread { p50, p95, p99, max } = children;
-            let first = Spread { p50: most(p50), p95: most(p95), p99: most(p99), max: most(max) };
-            1.0 - quantile::mean(first) / quantile::mean(children).max(1.0)
-        });
+        let on_pages = page.map_or(0.0, |page| quantile::beyond(children, page));
         let sizes = Sizes {
             parent: self.bytes.0,
             child: child_bytes,
@@ -390,6 +390,8 @@ impl<'a, 'm> Base<'a, 'm> {
             looked_up: self.looked_up,
             found_by_child: self.found_by_child,
             keep: relationship.keep_newest,
+            comes_empty: relationship.is_shared()
+                && matches!(relationship.growth, Some(ChildGrowth::Endless { .. })),
             names: (
                 relationship.name.clone(),
                 relationship.parent.clone(),
@@ -542,7 +544,7 @@ impl Predictor {
 
     /// Whether ids that parents list have an index: parents are found by them, or no child is in two.
     pub fn indexes_list(&self) -> bool {
-        self.found_by_child || !self.shared && self.home.is_none()
+        self.found_by_child || !self.shared && self.home.as_ref().is_none_or(|home| !home.in_list)
     }
 
     /// Children that have an index entry together.

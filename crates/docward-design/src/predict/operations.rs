@@ -3,8 +3,9 @@
 use docward_model::{DesignRead, DesignWrite, With};
 
 use super::{Act, Fetch, Link, Predictor, ReadPlan, WritePlan, is_by, names_role};
-use crate::compare::{OperationCost, Way};
-use crate::layout::{Figure, Planned};
+use crate::compare::{OperationCost, View, Way};
+use crate::layout::Figure;
+use crate::planned::Planned;
 
 impl Predictor {
     /// How a read is done; `None` when it reaches the two from elsewhere.
@@ -110,6 +111,16 @@ impl Predictor {
         plan: Option<&ReadPlan>,
         children: &[u64],
     ) -> OperationCost {
+        self.view(read, plan, children).0
+    }
+
+    /// The same, with how it looks from the relationship.
+    pub(crate) fn view(
+        &self,
+        read: &DesignRead,
+        plan: Option<&ReadPlan>,
+        children: &[u64],
+    ) -> (OperationCost, View) {
         // Of one child that several share, all parents are as these.
         let typical = children.first().copied().unwrap_or(0);
         let others = match plan {
@@ -118,7 +129,7 @@ impl Predictor {
             _ => 0,
         };
         let others = others.min(self.parents.round() as u64).min(100_000) as usize;
-        self.read_of(read, plan, children, &vec![typical; others], None)
+        self.view_of(read, plan, children, &vec![typical; others], None)
     }
 
     /// What a read costs: `children` of each parent it is about, of each parent of the child it is about,
@@ -131,6 +142,17 @@ impl Predictor {
         others: &[u64],
         different: Option<u64>,
     ) -> OperationCost {
+        self.view_of(read, plan, children, others, different).0
+    }
+
+    fn view_of(
+        &self,
+        read: &DesignRead,
+        plan: Option<&ReadPlan>,
+        children: &[u64],
+        others: &[u64],
+        different: Option<u64>,
+    ) -> (OperationCost, View) {
         // Several parents may be in one document.
         let in_one = self.per_root(read, plan) as f64;
         let held = |counts: &[u64]| -> f64 {
@@ -201,19 +223,31 @@ impl Predictor {
                 children
             }
         };
+        let own = (
+            in_parents * parents.len() as f64 / in_one + paged,
+            in_parents * held(parents) + paged * self.sizes.page as f64,
+        );
         let (apart, apart_bytes) = self.apart(apart);
-        OperationCost {
+        let by_parent =
+            !matches!(plan, Some(ReadPlan::Children { .. } | ReadPlan::ChildrenOf { .. }));
+        // What is embedded is read with the document that has it.
+        let (begin, fetched) = match by_parent || embedded {
+            true => (own, apart),
+            false => ((apart, apart_bytes), own.0),
+        };
+        let cost = OperationCost {
             name: read.name.clone(),
             writes: false,
             per_second: read.per_second,
-            documents: in_parents * parents.len() as f64 / in_one + paged + apart + pairs,
-            bytes: in_parents * held(parents)
-                + paged * self.sizes.page as f64
-                + apart_bytes
-                + pairs * self.sizes.pair as f64,
+            documents: own.0 + apart + pairs,
+            bytes: own.1 + apart_bytes + pairs * self.sizes.pair as f64,
             entries,
             transaction: false,
-        }
+        };
+        let is_by_it =
+            matches!(plan, Some(ReadPlan::ParentsOf { .. } | ReadPlan::ChildrenOf { .. }));
+        let is_packed = paged > 0.0 || self.packed.is_some() && !by_parent;
+        (cost, View { begin, fetched, by_parent, is_by_it, is_packed })
     }
 
     /// How a write is done: one that inserts or updates does each half of the time, as nobody said otherwise.
@@ -377,6 +411,9 @@ impl Predictor {
         let (mut parents, mut apart, mut pairs, mut entries) = (Vec::new(), 0.0, 0.0, 0.0);
         let (_, parent, child) = &self.names;
         if let Some(act) = plan.parent {
+            // Nobody links a new one to as many as others have: links that keep coming do so one by one.
+            let is_new = act == Act::Insert && self.comes_empty && plan.child.is_none();
+            let children = if is_new { 0 } else { children };
             parents.push(children);
             // What may be an update is costed as one: it leaves the links as they are.
             let share = if act == Act::Update { 0.0 } else { comes_or_goes(write, parent) };

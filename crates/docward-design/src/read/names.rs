@@ -1,7 +1,8 @@
 //! Names that must exist: entities, relationships and fields that something else refers to.
 
 use docward_model::{
-    BsonType, DesignModel, DesignRead, Entity, Location, Relationship, With, text, words,
+    BsonType, DesignModel, DesignRead, Entity, EntityField, Location, Relationship, With, text,
+    words,
 };
 
 use crate::fault::Faults;
@@ -28,6 +29,7 @@ pub(super) fn check(model: &DesignModel, faults: &mut Faults<'_>) {
             let fields: Vec<String> = series.id.iter().chain([&series.time]).cloned().collect();
             names.fields_or_roles(entity, &fields, &entity.place, &entity.name);
             names.time(entity, &series.time);
+            names.in_every_reading(entity, &series.time, &series.id);
         }
         names.fields(entity, &entity.attributes, &entity.place, &entity.name);
         names.one_type(entity);
@@ -256,6 +258,25 @@ impl Names<'_, '_, '_> {
         let kind = field.kind.name();
         let message = format!("`{time}` is the time of a series and {}", text::a(kind));
         self.faults.push(at, message, Some("make it a `date`".to_owned()));
+    }
+
+    /// What puts a reading where it belongs is in every one: its time (PT-ts.1), and what tells series apart.
+    fn in_every_reading(&mut self, entity: &Entity, time: &str, ids: &[String]) {
+        for name in ids.iter().map(String::as_str).chain([time]) {
+            let may_lack = |field: &&EntityField| field.nullable || !field.required;
+            let Some(field) = entity.field(name).filter(may_lack) else { continue };
+            let what = if name == time { "is the time of a series" } else { "tells series apart" };
+            let (how, word) = match field.nullable {
+                true => ("may be null", "`nullable`"),
+                false => ("may be missing", "`required: false`"),
+            };
+            let hint = match name == time {
+                true => format!("take out {word}: a reading has a time"),
+                false => format!("take out {word}: a reading without one gets a value of its own"),
+            };
+            let at = At { line: field.place.line, column: field.place.column };
+            self.faults.push(at, format!("`{name}` {what} and {how}"), Some(hint));
+        }
     }
 
     /// A field has one type in all kinds of an entity (DM-09.6), and the id is made by the design (DM-10.1).

@@ -343,6 +343,29 @@ fn pt_ts_1_the_time_of_a_series_is_a_date() {
 }
 
 #[test]
+fn pt_ts_1_pt_bucket_1_every_reading_has_its_time_and_its_series() {
+    let text = |ts: &str, sensor: &str| {
+        said(&format!(
+            "entities:\n  reading:\n    series: {{time: ts, id: sensor, rate: 1/min}}\n    fields:\n      ts: {{type: date{ts}}}\n      sensor: {{type: int{sensor}}}\n"
+        ))
+    };
+    assert_eq!(text("", ""), [""; 0]);
+    assert_eq!(
+        text(", nullable: true", ""),
+        [
+            "m.yaml:5:7: `ts` is the time of a series and may be null; take out `nullable`: a reading has a time"
+        ]
+    );
+    assert_eq!(
+        text(", required: false", ", nullable: true"),
+        [
+            "m.yaml:5:7: `ts` is the time of a series and may be missing; take out `required: false`: a reading has a time",
+            "m.yaml:6:7: `sensor` tells series apart and may be null; take out `nullable`: a reading without one gets a value of its own"
+        ]
+    );
+}
+
+#[test]
 fn unique_is_said_of_fields_that_an_index_can_hold() {
     fault(
         "      status: string",

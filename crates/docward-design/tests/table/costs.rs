@@ -245,3 +245,143 @@ fn er_m_6_row_and_table_name_the_same_size() {
         }
     }
 }
+
+/// A read has one figure, in the table of every relationship that it touches.
+#[track_caller]
+fn agrees(case: &Case) {
+    for read in &case.model.reads {
+        let costs = case.design.decisions.iter().filter_map(|decision| {
+            let all = &decision.alternatives.first()?.operations;
+            let cost = all.iter().find(|cost| !cost.writes && cost.name == read.name)?;
+            Some((decision.relationship.as_str(), cost))
+        });
+        let costs: Vec<_> = costs.collect();
+        for (relationship, cost) in &costs {
+            let (first, same) = &costs[0];
+            assert!(
+                (cost.documents - same.documents).abs() < 1e-6
+                    && (cost.bytes - same.bytes).abs() < 1e-3
+                    && (cost.entries - same.entries).abs() < 1e-6,
+                "{}: {} docs, {} B in {relationship}, {} docs, {} B in {first}",
+                read.name,
+                cost.documents,
+                cost.bytes,
+                same.documents,
+                same.bytes
+            );
+        }
+    }
+}
+
+#[test]
+fn er_x_1_alg_2_every_way_of_a_read_moves_something() {
+    // A count is read in an index, and not the visits that have findings.
+    let text = include_str!("../models/nested.yaml")
+        .replace("  sensor: {from: sensor, where: [code],", "  sensor: {from: sensor, where: [code], count: [sensor.readings],")
+        .replace("  topic: {from: topic, where: [_id], with", "  topics: {from: topic, where: [_id], count: [topic.posts], rate: 1/s}\n  topic: {from: topic, where: [_id], with");
+    let case = of(&text);
+    for decision in &case.design.decisions {
+        for way in &decision.alternatives {
+            for cost in way.operations.iter().filter(|cost| !cost.writes) {
+                let (name, relationship) = (&cost.name, &decision.relationship);
+                let fine = cost.documents > 0.9 && cost.bytes > 20.0 && cost.entries >= 0.0;
+                assert!(fine, "{name} of {relationship}, {:?}: {cost:?}", way.way);
+            }
+        }
+    }
+}
+
+#[test]
+fn er_x_1_ck_9_a_read_has_one_figure_in_all_tables() {
+    for name in crate::common::GALLERY {
+        agrees(&crate::common::gallery(name));
+    }
+    for text in [
+        include_str!("../models/all.yaml"),
+        include_str!("../models/elements.yaml"),
+        include_str!("../models/kept.yaml"),
+        include_str!("../models/lists.yaml"),
+        include_str!("../models/more.yaml"),
+        include_str!("../models/nested.yaml"),
+        include_str!("../models/referenced.yaml"),
+    ] {
+        agrees(&of(text));
+    }
+}
+
+#[test]
+fn er_x_1_ck_9_a_read_moves_the_documents_of_all_that_it_asks_for() {
+    let case = of("entities:
+  author: {count: 1k, lifecycle: {growth: 10/year, kept: forever}, fields: {name: {type: string, bytes: 20}}}
+  post: {count: 90k, lifecycle: {growth: 9k/year, kept: forever}, fields: {title: {type: string, bytes: 40}, createTime: date}}
+  comment: {count: 9M, lifecycle: {growth: 900k/year, kept: forever}, fields: {text: {type: string, bytes: 90}, createTime: date}}
+relationships:
+  author.posts: {child: post, children: {p50: 10, p95: 300, p99: 900, max: 4k}, growth: endless}
+  post.comments: {child: comment, children: {p50: 20, p95: 300, p99: 900, max: 4k}, growth: endless}
+reads:
+  everything: {from: author, where: [_id], with: [author.posts, post.comments], rate: 1/h}
+  author: {from: author, where: [_id], rate: 9/s}
+  post: {from: post, where: [_id], rate: 9/s}
+  comment: {from: comment, where: [_id], rate: 9/s}
+writes:
+  w: {insert: [author, post, comment], rate: 1/min}
+");
+    agrees(&case);
+    // The author, ten posts, and twenty comments of each.
+    for relationship in ["author.posts", "post.comments"] {
+        assert_eq!(chosen(&case, relationship, "everything").documents, 211.0, "{relationship}");
+    }
+    let embedded = way(&case, "post.comments", Way::Embed);
+    assert_eq!(cost(embedded, "everything").documents, 11.0);
+}
+
+#[test]
+fn er_t_6_pt_junction_1_nobody_links_a_new_parent_to_as_many_as_others_have() {
+    let text = |growth: &str| {
+        format!(
+            "entities:
+  user: {{count: 1M, lifecycle: {{growth: 100k/year, kept: forever}}, fields: {{name: {{type: string, bytes: 20}}}}}}
+  page: {{count: 1M, lifecycle: {{growth: 100k/year, kept: forever}}, fields: {{title: {{type: string, bytes: 20}}}}}}
+relationships:
+  user.pages: {{child: page, children: {{p50: 120, p95: 900, p99: 2500, max: 7500}}, growth: {growth}, parents: {{p50: 40, p95: 800, p99: 9000, max: 500k}}}}
+reads:
+  u: {{from: user, where: [_id], with: [user.pages], rate: 9/s}}
+  p: {{from: page, where: [_id], rate: 90/s}}
+writes:
+  sign up: {{insert: user, rate: 1/s}}
+  leave: {{delete: user, rate: 1/s}}
+  make: {{insert: page, rate: 1/s}}
+"
+        )
+    };
+    let case = of(&text("endless"));
+    assert_eq!(case.named("user.pages")[0], "junction");
+    let new = chosen(&case, "user.pages", "sign up");
+    assert_eq!((new.documents, new.entries), (1.0, 1.0));
+    // Who leaves takes the pairs along.
+    assert_eq!(chosen(&case, "user.pages", "leave").documents, 121.0);
+    // What does not grow has come with its parent.
+    assert_eq!(chosen(&of(&text("bounded")), "user.pages", "sign up").documents, 121.0);
+}
+
+#[test]
+fn gc_47_pt_outlier_1_a_list_with_pages_is_counted_by_the_write_that_adds() {
+    let text = |rate: &str| {
+        format!(
+            "entities:
+  book: {{count: 100k, lifecycle: {{growth: 1k/year, kept: forever}}, fields: {{title: string}}}}
+  buyer: {{lifecycle: {{growth: 10k/year, kept: forever}}, fields: {{name: string}}}}
+relationships:
+  book.buyers: {{child: buyer, children: {{p50: 6, p95: 20, p99: 40, max: 2500}}, growth: bounded}}
+reads:
+  r: {{from: book, where: [_id], with: [book.buyers], count: [book.buyers], rate: {rate}}}
+writes:
+  w: {{insert: book, rate: 1/h}}
+  buy: {{insert: buyer, rate: 10/s}}
+"
+        )
+    };
+    // Nine in ten go to the list in the parent, where counting costs no write.
+    assert_eq!(of(&text("50/s")).named("book.buyers"), ["embedded", "outlier", "computed"]);
+    assert_eq!(of(&text("1/min")).named("book.buyers"), ["embedded", "outlier"]);
+}

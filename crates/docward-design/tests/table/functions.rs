@@ -160,7 +160,8 @@ writes:
         assert!(functions.contains(&format!("\"profile._id\": {by}")), "{by}: {functions}");
     }
     assert!(!functions.contains("_id: profileId"), "{functions}");
-    assert!(case.indexes("user").contains(&"{ profile._id: 1 }".to_owned()));
+    // No two users have one profile (GC-37).
+    assert!(case.indexes("user").contains(&"{ profile._id: 1 } unique".to_owned()));
     let check = file(&case, "check.js");
     assert!(check.contains("addPost(at, root.profile._id, one(i))"), "{check}");
 }

@@ -124,3 +124,30 @@ fn dp_2_versions_go_when_their_document_may() {
     let goes = "{ createTime: 1 } for 7776000 s".to_owned();
     assert!(of(&text).indexes("child_versions").contains(&goes));
 }
+
+#[test]
+fn dp_2_documents_without_the_date_never_go_and_it_is_said() {
+    let text = |date: &str| {
+        pair(ENDLESS, &[ALONE, "from: parent, where: [_id], rate: 1/s"], WRITTEN)
+            .replace(
+                "  child:\n    count: 5000\n    lifecycle: {growth: 500/year, kept: forever}",
+                "  child:\n    count: 5000\n    lifecycle: {growth: 500/year, kept: 90 days, cold-after: 30 days}",
+            )
+            .replace("amount: int, createTime: date", &format!("amount: int, {date}"))
+    };
+    let remarks = |date: &str| of(&text(date)).advice("child").remarks.join("\n");
+    assert_eq!(remarks("createTime: date"), "");
+    let null = remarks("createTime: {type: date, nullable: true}");
+    assert!(
+        null.contains(
+            "`createTime`, which may be null: documents without it never go by themselves"
+        ) && null.contains("never go to the archive"),
+        "{null}"
+    );
+    let missing = remarks("createTime: {type: date, required: false}");
+    assert!(missing.contains("`createTime`, which may be missing"), "{missing}");
+    // Rather one that every document has.
+    let other = "createTime: {type: date, nullable: true}, insertTime: date";
+    assert_eq!(remarks(other), "");
+    assert!(of(&text(other)).indexes("child").iter().any(|index| index.contains("insertTime: 1")));
+}

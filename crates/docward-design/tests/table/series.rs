@@ -269,3 +269,28 @@ writes:
     }
     assert!(!native.has_collection("reading_archive"));
 }
+
+#[test]
+fn pt_bucket_4_gc_35_a_reading_may_have_null_and_no_sum_of_it_is_kept() {
+    let case = of("deployment: {server: \"4.4\"}
+entities:
+  reading:
+    count: 1M
+    lifecycle: {growth: 1M/year, kept: forever}
+    series: {time: ts, id: sensor, rate: 1/min}
+    fields: {ts: date, sensor: int, volts: double, heat: {type: double, nullable: true}}
+reads:
+  chart: {from: reading, where: {sensor: equal, ts: range}, rate: 1/s}
+writes:
+  insert: {insert: reading, rate: 99/s}
+");
+    let kept: Vec<&str> =
+        case.field("reading", "stats").fields.iter().map(|field| field.name.as_str()).collect();
+    assert_eq!(kept, ["voltsMin", "voltsMax", "voltsSum"]);
+    let files =
+        docward_design::emit::files(&case.model, &case.design, docward_model::ProfileName::Neutral);
+    let text = |path: &str| &files.iter().find(|(name, _)| name == path).unwrap().1;
+    let append = text("patterns/reading-bucket.js");
+    assert!(append.contains("stats.voltsSum") && !append.contains("stats.heat"), "{append}");
+    assert!(text("check.js").contains("a reading may have null"));
+}

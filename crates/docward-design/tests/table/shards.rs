@@ -415,3 +415,53 @@ writes:
     assert!(plan.key.checks.iter().all(|(_, holds, _)| *holds == Some(true)), "{:?}", plan.key);
     assert_eq!(case.check("CK-13").0, Some(true));
 }
+
+#[test]
+fn sk_2_sk_11_ck_13_documents_without_a_field_of_the_key_share_a_value() {
+    let region = |more: &str| {
+        let field = format!(", region: {{type: string, distinct: 5000, top-share: 1%{more}}}");
+        move |server: &str| orders(server, &field, "  r: {from: order, where: [region], rate: 9/s}")
+    };
+    let always = region("")("7.0");
+    assert_eq!(holds(&always, "{ region: 1 }", "SK-2"), Some(true));
+    for (more, word) in
+        [(", required: false", "may be missing"), (", nullable: true", "may be null")]
+    {
+        let case = region(more)("7.0");
+        assert_eq!(case.shard("order").key.text(), "{ region: 1, _id: \"hashed\" }");
+        let (_, fine, why) = &candidate(&case, "{ region: 1 }").checks[1];
+        assert!(*fine == Some(false) && why.contains(word), "{why}");
+    }
+    // Before 4.4 a document without it is refused, and one with null is not.
+    let old = region(", required: false")("4.2");
+    assert_eq!(holds(&old, "{ region: 1 }", "CK-13"), Some(false));
+    let null = region(", nullable: true")("4.2");
+    assert!(candidate(&null, "{ region: 1 }").is_possible());
+    // What is unique in those that have it is not so in all.
+    let no = ", no: {type: string, unique: true, required: false}";
+    let unique = orders("7.0", no, "  r: {from: order, where: [no], rate: 9/s}");
+    assert_eq!(holds(&unique, "{ no: 1 }", "SK-2"), Some(false));
+}
+
+#[test]
+fn sk_11_documents_without_the_field_of_the_zones_belong_to_none() {
+    let zoned = |more: &str| {
+        let case = of(&format!(
+            "deployment: {{server: \"7.0\", shards: 4, zones: {{field: region, values: [EU, US]}}}}
+entities:
+  visit:
+    count: 900M
+    lifecycle: {{growth: 90M/year, kept: forever}}
+    fields: {{region: {{type: string, values: [EU, US]{more}}}, code: {{type: string, distinct: 9M, top-share: 1%}}}}
+reads:
+  r: {{from: visit, where: [region, code], rate: 9/s}}
+writes:
+  w: {{insert: visit, rate: 9/s}}
+"
+        ));
+        let key = case.shard("visit").key.clone();
+        (key.is_sound(), key.checks.iter().any(|(id, ..)| *id == "SK-11"))
+    };
+    assert_eq!(zoned(""), (true, false));
+    assert_eq!(zoned(", nullable: true"), (false, true));
+}

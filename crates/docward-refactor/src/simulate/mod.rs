@@ -107,7 +107,7 @@ pub struct PlannedSimulation<'m> {
 }
 
 /// Patterns that no way has here: what they change is said instead.
-fn not_simulated(patterns: &[Pattern]) -> Vec<String> {
+fn not_simulated(patterns: &[Pattern], shared: bool) -> Vec<String> {
     let said = patterns.iter().filter_map(|pattern| match pattern {
         Pattern::Outlier { page } => Some(format!(
             "pages of an outlier are not simulated: a parent holds all its children, also beyond {page} (PT-outlier.1)"
@@ -115,6 +115,10 @@ fn not_simulated(patterns: &[Pattern]) -> Vec<String> {
         Pattern::Approximation { .. } => {
             Some("a rough count is not simulated: children are counted".to_owned())
         }
+        Pattern::Subset { .. } if shared => Some(
+            "a preview of what several parents share is not simulated: the newest are fetched (PT-subset.1)"
+                .to_owned(),
+        ),
         _ => None,
     });
     said.collect()
@@ -210,7 +214,7 @@ impl<'m> SimulationPlan<'m> {
                 ways,
                 counts,
                 different,
-                notes: not_simulated(&decision.patterns),
+                notes: not_simulated(&decision.patterns, relationship.is_shared()),
             });
         }
         plan
@@ -242,9 +246,12 @@ mod tests {
 
     #[test]
     fn pt_outlier_1_what_is_left_out_is_said() {
-        let said = not_simulated(&[Pattern::Embedded, Pattern::Outlier { page: 900 }]);
+        let said = not_simulated(&[Pattern::Embedded, Pattern::Outlier { page: 900 }], false);
         assert_eq!(said.len(), 1);
         assert!(said[0].ends_with("also beyond 900 (PT-outlier.1)"), "{said:?}");
-        assert!(not_simulated(&[Pattern::Junction]).is_empty());
+        assert!(not_simulated(&[Pattern::Junction], true).is_empty());
+        let newest = || Pattern::Subset { newest: 3, by: "_id".to_owned(), fields: Vec::new() };
+        assert_eq!(not_simulated(&[Pattern::Junction, newest()], true).len(), 1);
+        assert!(not_simulated(&[Pattern::ParentInChild, newest()], false).is_empty());
     }
 }

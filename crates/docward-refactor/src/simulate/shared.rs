@@ -494,7 +494,10 @@ impl<'p, 'm> Shared<'p, 'm> {
         let seed = rng.next();
         let mut moved = Moved::default();
         if let Some(act) = plan.parent {
-            self.write_parent(act, parent, write, seed, &mut moved).await?;
+            // It gets the children that another one has, unless they come one by one.
+            let comes_empty = self.way.comes_empty && plan.child.is_none();
+            let links = if comes_empty { Vec::new() } else { self.links[parent].clone() };
+            self.write_parent(act, (parent, links), write, seed, &mut moved).await?;
         }
         match plan.child {
             None => {}
@@ -508,7 +511,7 @@ impl<'p, 'm> Shared<'p, 'm> {
     async fn write_parent(
         &mut self,
         act: Act,
-        parent: usize,
+        (parent, links): (usize, Vec<u32>),
         write: &DesignWrite,
         seed: u64,
         moved: &mut Moved,
@@ -520,8 +523,6 @@ impl<'p, 'm> Shared<'p, 'm> {
         let of_parent = of_parent.to_owned();
         match act {
             Act::Insert => {
-                // It gets the children that another one has.
-                let links = self.links[parent].clone();
                 let new = self.links.len();
                 let (document, _) = self.parent(new, &links);
                 let pairs: Vec<RawDocumentBuf> = if paired {
@@ -752,8 +753,7 @@ impl Subject for Shared<'_, '_> {
         let (mut cost, moved) = match operation {
             Operation::Read(read, plan) => self.read_once(read, &plan, rng).await?,
             Operation::Write(_, _, plans) => {
-                // Of inserting or updating the latter: a new child would be linked to parents that have theirs.
-                let (write, plan) = &plans[plans.len() - 1];
+                let (write, plan) = &plans[rng.below(plans.len() as u64) as usize];
                 self.write_once(write, plan, rng).await?
             }
         };
