@@ -160,7 +160,7 @@ pub(crate) fn way_up<'d>(
     while let Some(up) = decisions.iter().find(|decision| is_above(at, decision)) {
         // What embeds itself has no outermost document.
         if up.parent == entity || way.iter().any(|below| below.parent == up.parent) {
-            break;
+            return Vec::new();
         }
         at = &up.parent;
         way.push(up);

@@ -29,7 +29,11 @@ impl<'m> Plans<'m> {
         let (mut jobs, mut check): (Vec<Job>, Vec<String>) = (Vec::new(), Vec::new());
         for asked in self.asked(inside, pages) {
             let names: Vec<&str> = asked.fields.iter().map(|(field, _)| field.as_str()).collect();
-            let mut parts = vec!["list", inside.relationship.role(), "by"];
+            let relationship = inside.relationship;
+            let mut parts = vec!["list"];
+            // Several parents may have children of one name.
+            parts.extend(self.is_ambiguous(relationship).then_some(relationship.parent.as_str()));
+            parts.extend([relationship.role(), "by"]);
             parts.extend(names.iter().copied());
             let name = js::function(&parts);
             if jobs.iter().any(|job| job.name == name) {
