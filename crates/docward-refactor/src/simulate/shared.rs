@@ -753,7 +753,8 @@ impl Subject for Shared<'_, '_> {
         let (mut cost, moved) = match operation {
             Operation::Read(read, plan) => self.read_once(read, &plan, rng).await?,
             Operation::Write(_, _, plans) => {
-                let (write, plan) = &plans[rng.below(plans.len() as u64) as usize];
+                // Of inserting or updating the latter: a new child would be linked to parents that have theirs.
+                let (write, plan) = &plans[plans.len() - 1];
                 self.write_once(write, plan, rng).await?
             }
         };

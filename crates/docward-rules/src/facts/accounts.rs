@@ -20,8 +20,6 @@ pub const ADMINISTRATORS: &[&str] = &[
     "dba",
     "ops",
     "backup",
-    "audit",
-    "auditor",
     "docward",
     "monitor",
     "monitoring",
