@@ -125,7 +125,7 @@ fn pt_outlier_1_ck_12_elements_are_found_in_parents_and_on_pages() {
         let indexes = case.indexes(collection);
         assert!(indexes.iter().any(|i| i.starts_with("{ bids.bidderId: 1")), "{indexes:?}");
     }
-    let text = job(&case, "listBidsByBidderId").shell();
+    let text = job(&case, "listLotBidsByBidderId").shell();
     assert!(text.contains("$unionWith") && text.contains("lot_bid_overflow"), "{text}");
     assert!(text.contains("$limit: NumberLong(\"50\")"), "{text}");
     // Some of what is asked for is on full pages, which are larger than parents.
