@@ -251,19 +251,10 @@ pub(super) fn settle(fields: &mut [DeclaredField], sheet: &Sheet<'_>) {
 
 /// Whether a name may be that of a day: `visitDate`, not `createdAt` nor `candidate`.
 pub(super) fn is_day(name: &str) -> bool {
-    const OTHERWISE: [&str; 8] = [
-        "candidate",
-        "update",
-        "mandate",
-        "validate",
-        "consolidate",
-        "intimidate",
-        "accommodate",
-        "sunday",
-    ];
+    const OTHERWISE: [&str; 4] = ["candidate", "update", "mandate", "validate"];
     let last = split(name).pop().unwrap_or_default();
-    (last.ends_with("date") || last.ends_with("day") || last == "datekey")
-        && !OTHERWISE.contains(&last.as_str())
+    matches!(last.as_str(), "day" | "today" | "datekey")
+        || (last.ends_with("date") && !OTHERWISE.contains(&last.as_str()))
 }
 
 /// Whether a name says that a number counts the smallest unit: `toCents`, `amountInKobo`.

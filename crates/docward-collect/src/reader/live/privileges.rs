@@ -129,13 +129,14 @@ impl Missing {
             // The profiler's collection is in no privilege on all of a database.
             let resources: BTreeSet<Resource> = namespaces
                 .iter()
-                .map(|namespace| match () {
-                    () if is_profile => Resource::Collection(namespace.clone()),
-                    () if databases.len() > NAMED => Resource::Database(String::new()),
-                    () if of_many(&namespace.database) => {
+                .map(|namespace| {
+                    if !is_profile && databases.len() > NAMED {
+                        Resource::Database(String::new())
+                    } else if !is_profile && of_many(&namespace.database) {
                         Resource::Database(namespace.database.clone())
+                    } else {
+                        Resource::Collection(namespace.clone())
                     }
-                    () => Resource::Collection(namespace.clone()),
                 })
                 .collect();
             let privileges: Vec<_> =
@@ -234,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn se_5_the_role_allows_what_is_asked_next() {
+    fn the_role_allows_what_is_asked_next() {
         let mut missing = Missing::default();
         missing.add(Resource::Database("db_shop".to_owned()), "listCollections");
         let messages: Vec<_> = missing.into_troubles().iter().map(ToString::to_string).collect();

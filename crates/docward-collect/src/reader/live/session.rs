@@ -29,7 +29,7 @@ use mongodb::{
 use tokio::runtime::Runtime;
 
 use super::{
-    documents::GLANCE,
+    documents::{GLANCE, SILENCE},
     trouble::{
         LiveTrouble, Unanswered, code, is_forbidden, is_passing, is_silent, is_unreachable,
         unanswered, words,
@@ -38,9 +38,6 @@ use super::{
 
 /// How long to look for a server, unless the connection string says.
 const PATIENCE: Duration = Duration::from_secs(5);
-
-/// How long to wait for the next part of an answer. What takes longer is a server that hangs.
-const SILENCE: Duration = Duration::from_secs(30);
 
 /// Questions of one kind in a row that were not answered in time, after which no more of them are asked.
 const UNANSWERED: usize = 2;
