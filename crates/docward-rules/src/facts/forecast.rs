@@ -112,6 +112,12 @@ pub fn dates(list: &[(u64, Forecast)]) -> String {
     }
 }
 
+/// `, counted from the newest document (2024-02-29)`: without it a day that has passed looks like a mistake.
+pub fn counted_from(growth: &Growth) -> String {
+    text::date(growth.newest_ms)
+        .map_or_else(String::new, |day| format!(", counted from the newest document ({day})"))
+}
+
 /// Elements a day in as many digits as say something.
 pub fn pace(per_day: f64) -> String {
     if per_day >= 10.0 {

@@ -127,11 +127,12 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let mut draft = Draft::new(
         Subject::Collection(collection.namespace.clone()),
         format!(
-            "documents grow by about {} a day: the largest, {} now, by {} a day {}",
+            "documents grow by about {} a day: the largest, {} now, by {} a day {}{}",
             text::bytes(growth.per_day.round() as u64),
             text::bytes(profile.sizes.max),
             text::bytes(first.per_day.round() as u64),
             dates(&for_largest),
+            forecast::counted_from(&growth),
         ),
         "a document that reaches 16 MB refuses every further write, without prior warning",
         format!(

@@ -215,6 +215,11 @@ fn report(
             text::count(room)
         ));
     }
+    if let (None, Some(growth)) = (&unbounded.observed, &unbounded.growth)
+        && (long_at.is_some() || !sizes_at.is_empty())
+    {
+        what.push_str(&forecast::counted_from(growth));
+    }
     if let Some(broken) = patterns::broken_cap(cx.settings(), collection, field) {
         what.push_str(&format!("; {broken}"));
     }

@@ -96,8 +96,10 @@ fn report(
     let seen_full = observed.as_ref().and_then(|seen| {
         forecast::first_reach(seen, room as f64, arrays::ONE_MORE, limits.horizon_days)
     });
+    // Where the two dates tell no day, ages may, and days count from the newest document then.
+    let aged = growth.filter(|_| seen_full.is_none());
     let full = seen_full.or_else(|| {
-        let g = growth?;
+        let g = aged?;
         let rate = arrays::longest_rate(profile, field, Some(&g))?;
         forecast::reach(max as f64, room as f64, rate, g.newest_ms, limits.horizon_days)
     });
@@ -118,6 +120,7 @@ fn report(
     if let Some(when) = &full {
         let pace = forecast::pace(when.per_day);
         what.push_str(&format!(", reached on {} by {pace} a day", when.date));
+        what.push_str(&aged.as_ref().map_or_else(String::new, forecast::counted_from));
     }
     if let Some(broken) = patterns::broken_cap(cx.settings(), collection, field) {
         what.push_str(&format!("; {broken}"));
@@ -145,7 +148,7 @@ fn report(
     .level(if grows { Level::Mandatory } else { Level::Recommended })
     .severity(if grows { Severity::Error } else { Severity::Warn });
     if let Some(when) = full {
-        let from = observed.map(|seen| seen.to_ms).or(growth.map(|growth| growth.newest_ms));
+        let from = aged.map(|g| g.newest_ms).or(observed.map(|seen| seen.to_ms));
         draft = draft.data("full16MbOn", when.date).data("longestPerDay", when.per_day);
         let from = from.and_then(text::date);
         draft = from.into_iter().fold(draft, |draft, day| draft.data("countedFrom", day));
