@@ -167,6 +167,12 @@ impl<'a> Log<'a> {
         if self.name == "-" {
             return Ok(Stream::stdin(stop));
         }
+        if Path::new(self.name).is_dir() {
+            return Err(format!(
+                "is a directory; name its files, as in --log {}",
+                Path::new(self.name).join("mongod.log").display()
+            ));
+        }
         Stream::open(Path::new(self.name)).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => "no such file; check the path".to_owned(),
             io::ErrorKind::PermissionDenied => {

@@ -39,6 +39,8 @@ pub struct ZonePlan {
     pub commands: Vec<String>,
     /// Whether placeholders stand where values out of documents would be.
     pub values_hidden: bool,
+    /// The field and about how many values it has, where they are too many to write out.
+    pub too_many: Option<(String, u64)>,
 }
 
 /// Where the documents of a sharded collection are.

@@ -308,7 +308,9 @@ fn candidate(
     if (!is_unique_kind(field.kind) && !named) || field.values.is_empty() || target.documents == 0 {
         return None;
     }
-    if !named && from.database != to.database {
+    // Small numbers are ids in every database: that they exist in another one too says nothing.
+    let is_number = matches!(field.kind, BsonType::Int | BsonType::Long | BsonType::Double);
+    if (!named || is_number) && from.database != to.database {
         return None;
     }
     // Few values that many refer to are no chance among values that are unique.

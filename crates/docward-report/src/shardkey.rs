@@ -73,6 +73,14 @@ pub fn shard_keys(
             if plan.values_hidden {
                 let _ = writeln!(out, "     {}", wrap(ZONE_VALUES_HIDDEN, width, 5, 5));
             }
+            if let Some((field, values)) = &plan.too_many {
+                let line = format!(
+                    "`{field}` has about {} values: choose a few zones, and repeat the second command for \
+                     each value, or each range of values, that belongs to one",
+                    count(*values)
+                );
+                let _ = writeln!(out, "     {}", wrap(&line, width, 5, 5));
+            }
         }
         if let Some(why) = &report.nothing {
             let _ =

@@ -67,6 +67,8 @@ impl Judge<'_> {
         let (_, field) = self.field(zone)?;
         let values = self.values_as_text(field).filter(|v| (1..=MOST).contains(&v.0.len()));
         let values_hidden = values.is_some() && !show_values;
+        let distinct = field.distinct.values.round() as u64;
+        let too_many = (distinct > MOST as u64).then(|| (zone.to_owned(), distinct));
         let literals: Vec<(String, String)> =
             match values {
                 None => vec![("<zone>".to_owned(), "<value>".to_owned())],
@@ -87,7 +89,7 @@ impl Judge<'_> {
             .iter()
             .flat_map(|(name, literal)| self.zone_commands(zone, key, name, literal))
             .collect();
-        Some(ZonePlan { commands, values_hidden })
+        Some(ZonePlan { commands, values_hidden, too_many })
     }
 
     /// A zone, and all documents with one value of the zone field bound to it.

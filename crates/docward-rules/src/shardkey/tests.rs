@@ -430,6 +430,9 @@ fn sk_11_zones_are_planned_without_values_unless_they_are_asked_for() {
     // Too many values for zones: nothing that the flag could fill in.
     let many = zoned(&orders(), "sub.tenant", false).zones.expect("zones");
     assert!(!many.values_hidden && many.commands.len() == 2, "{many:?}");
+    let (field, values) = many.too_many.expect("more than anybody writes out");
+    assert!(field == "sub.tenant" && values > 20, "{field} {values}");
+    assert_eq!(plan.too_many, None);
 }
 
 #[test]

@@ -204,7 +204,7 @@ impl Reader<'_, '_, '_> {
                 let answers = match deployment.session.list_many_of(&member, questions) {
                     Ok(answers) => answers,
                     Err(error) => {
-                        self.member_down(deployment, &member, Some(words(&error)));
+                        self.member_down(deployment, &member, Some(&error));
                         break;
                     }
                 };

@@ -107,6 +107,7 @@ impl Reader<'_, '_, '_> {
             if !deployment.session.direct {
                 deployment.members = askable(server.members.as_deref(), primary.as_deref());
                 deployment.down = down(server.members.as_deref());
+                self.arbiters_down(deployment, server.members.as_deref());
                 self.without_primary(deployment, server.members.as_deref());
             }
         }
@@ -132,9 +133,18 @@ impl Reader<'_, '_, '_> {
         if !is_told || members.iter().any(is_primary) {
             return;
         }
-        let gone = members.iter().filter(|member| member.healthy == Some(false));
-        let trouble = LiveTrouble::NoPrimary { down: gone.map(|m| m.host.clone()).collect() };
+        let gone = unreachable(Some(members)).map(|member| member.host.clone());
+        let trouble = LiveTrouble::NoPrimary { down: gone.collect() };
         self.troubles.add_for(deployment.session.name.clone(), &Trouble::Live(trouble));
+    }
+
+    /// Tells arbiters that cannot be reached: they hold nothing that could be read, but the set counts on
+    /// their votes.
+    fn arbiters_down(&mut self, deployment: &Deployment<'_>, members: Option<&[Member]>) {
+        for member in unreachable(members).filter(|member| member.arbiter == Some(true)) {
+            let trouble = LiveTrouble::ArbiterDown { member: member.host.clone() };
+            self.troubles.add_for(deployment.session.name.clone(), &Trouble::Live(trouble));
+        }
     }
 
     /// Tells members that went away since the beginning.
@@ -348,11 +358,14 @@ fn askable(members: Option<&[Member]>, primary: Option<&str>) -> Vec<String> {
     if hosts.is_empty() { primary.map(str::to_owned).into_iter().collect() } else { hosts }
 }
 
-/// The members that cannot be reached from the one that was asked: an arbiter or a hidden member, too,
-/// since the set counts on its vote or its copy. One that recovers is there.
+/// The members with data that cannot be reached from the one that was asked: a hidden one, too, since the
+/// set counts on its copy. One that recovers is there.
 fn down(members: Option<&[Member]>) -> Vec<String> {
-    let is_down = |member: &&Member| member.healthy == Some(false);
-    members.unwrap_or_default().iter().filter(is_down).map(|m| m.host.clone()).collect()
+    unreachable(members).filter(|m| m.arbiter != Some(true)).map(|m| m.host.clone()).collect()
+}
+
+fn unreachable(members: Option<&[Member]>) -> impl Iterator<Item = &Member> {
+    members.unwrap_or_default().iter().filter(|member| member.healthy == Some(false))
 }
 
 fn tags(member: &Document) -> Vec<(String, String)> {
@@ -583,7 +596,8 @@ mod tests {
             Member { hidden: Some(true), ..member("e:1", gone, false) },
             Member { host: "f:1".to_owned(), ..Member::default() },
         ];
-        assert_eq!(down(Some(&members)), ["b:1", "d:1", "e:1"]);
+        assert_eq!(down(Some(&members)), ["b:1", "e:1"], "an arbiter holds nothing to read");
+        assert_eq!(unreachable(Some(&members)).count(), 3);
         assert_eq!(down(None), Vec::<String>::new());
     }
 }

@@ -57,6 +57,11 @@ pub(crate) enum LiveTrouble {
     )]
     MemberDown { member: String, why: Option<String> },
     #[error(
+        "the arbiter {member} of the replica set cannot be reached; it holds no data, and nothing is missing \
+         here, but its vote is when a primary is elected: bring it back, and run again"
+    )]
+    ArbiterDown { member: String },
+    #[error(
         "the member {member} of the replica set went away while the deployment was read; documents came from \
          the others; look after it, and run again when it is back"
     )]
@@ -187,6 +192,13 @@ pub(super) fn is_passing(error: &Error) -> bool {
 /// Whether the driver has looked for the server as long as it may.
 pub(super) fn is_unreachable(error: &Error) -> bool {
     matches!(&*error.kind, ErrorKind::ServerSelection { .. })
+}
+
+/// The driver's words about one member: those about the others help nobody to find out what is the matter.
+pub(super) fn words_of(error: &Error, member: &str) -> String {
+    let all = words(error);
+    let about = |part: &str| part.strip_prefix(member)?.strip_prefix(": ").map(str::to_owned);
+    all.split("; ").find_map(about).unwrap_or(all)
 }
 
 /// The driver's words without its decoration.

@@ -17,7 +17,7 @@ use super::{
     Deployment,
     privileges::Resource,
     session::{Question, Read},
-    trouble::{LiveTrouble, code, is_forbidden, is_gone, is_passing, words},
+    trouble::{LiveTrouble, code, is_forbidden, is_gone, is_passing, words, words_of},
 };
 use crate::trouble::Trouble;
 
@@ -229,8 +229,9 @@ impl Reader<'_, '_, '_> {
         &mut self,
         deployment: &mut Deployment<'_>,
         member: &str,
-        why: Option<String>,
+        error: Option<&Error>,
     ) {
+        let why = error.map(|error| words_of(error, member));
         let trouble = LiveTrouble::MemberDown { member: member.to_owned(), why };
         self.troubles.add_for(deployment.session.name.clone(), &Trouble::Live(trouble));
         deployment.down.push(member.to_owned());
@@ -253,7 +254,7 @@ impl Reader<'_, '_, '_> {
         if is_passing(error)
             && let Some(member) = member
         {
-            self.member_down(deployment, member, Some(words(error)));
+            self.member_down(deployment, member, Some(error));
             return;
         }
         if is_unknown {
