@@ -34,6 +34,9 @@ pub struct Observed {
     /// Present value and growth per day of documents none of which is both smaller and slower than
     /// another: whatever the limit, one of them is the first to reach it.
     pub leaders: [(u64, f64); 4],
+    /// The largest value on the earlier date.
+    #[serde(default)]
+    pub largest_then: u64,
     /// The earlier date, Unix time in milliseconds.
     pub from_ms: i64,
     /// The later date.

@@ -91,6 +91,7 @@ fn observed(pairs: &[Pair], from_ms: i64, to_ms: i64) -> Option<Observed> {
         shrunk: pairs.iter().filter(|(then, now)| now < then).count() as u64,
         per_day,
         leaders: leaders(growing),
+        largest_then: pairs.iter().map(|&(then, _)| then).max().unwrap_or(0),
         from_ms,
         to_ms,
     })

@@ -257,7 +257,14 @@ fn a_user_who_may_only_read_learns_what_is_missing() {
     assert!(problems[0].contains("serverStatus"), "{}", problems[0]);
     assert!(problems[1].contains("not allowed: find on db_shop.t_secret"), "{}", problems[1]);
 
-    // The one role that is proposed grants all of it.
+    grant_proposed(&servers, "reader", &problems);
+    let report = json(&[&uri, "--full"]);
+    assert_eq!(report["problems"].as_array().unwrap().len(), 0, "{:#}", report["problems"]);
+    assert_eq!(report["sources"][0]["documents"], 2);
+}
+
+/// Creates the one role that is proposed, and gives it to a user.
+fn grant_proposed(servers: &Servers, user: &str, problems: &[String]) {
     let proposed: Vec<_> = problems.iter().filter(|p| p.contains("createRole")).collect();
     assert_eq!(proposed.len(), 1, "a second one of this name cannot be created: {proposed:#?}");
     let call =
@@ -265,11 +272,7 @@ fn a_user_who_may_only_read_learns_what_is_missing() {
     let call = call.replace("\\\"", "\"").replace(".createRole({role:", ".runCommand({createRole:");
     let statements = docward_testkit::statements(&call).unwrap();
     servers.run(&statements[0]).unwrap();
-    let grant = doc! { "grantRolesToUser": "reader", "roles": ["docwardAudit"] };
-    servers.command("admin", grant);
-    let report = json(&[&uri, "--full"]);
-    assert_eq!(report["problems"].as_array().unwrap().len(), 0, "{:#}", report["problems"]);
-    assert_eq!(report["sources"][0]["documents"], 2);
+    servers.command("admin", doc! { "grantRolesToUser": user, "roles": ["docwardAudit"] });
 }
 
 #[test]
@@ -360,7 +363,13 @@ fn login_and_network_failures_say_what_to_do() {
 
 /// Waits until an audit hangs in a `getMore` that a fail point holds up.
 fn wait_for_blocked_audit(servers: &Servers) {
-    let wanted = doc! { "appName": "docward", "command.getMore": { "$exists": true } };
+    wait_for_blocked(servers, "getMore");
+}
+
+/// The same for another command.
+fn wait_for_blocked(servers: &Servers, command: &str) {
+    let running = format!("command.{command}");
+    let wanted = doc! { "appName": "docward", running: { "$exists": true } };
     let pipeline = vec![doc! { "$currentOp": {} }, doc! { "$match": wanted }];
     let question = doc! { "aggregate": 1, "pipeline": pipeline, "cursor": {} };
     let start = Instant::now();
@@ -370,9 +379,26 @@ fn wait_for_blocked_audit(servers: &Servers) {
         if !cursor.get_array("firstBatch").unwrap().is_empty() {
             return;
         }
-        assert!(start.elapsed() < Duration::from_secs(60), "no audit asks for more");
+        assert!(start.elapsed() < Duration::from_secs(60), "no audit hangs in {command}");
         std::thread::sleep(Duration::from_millis(50));
     }
+}
+
+/// An audit that is interrupted while a command hangs that a fail point holds up.
+fn interrupted_in(servers: &Servers, command: &str, options: &[&str]) -> Output {
+    let child = Command::new(assert_cmd::cargo::cargo_bin("docward"))
+        .args(["audit", "--format", "json", &servers.uri()])
+        .args(options)
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    wait_for_blocked(servers, command);
+    let interrupt = format!("kill -INT {}", child.id());
+    assert!(Command::new("sh").args(["-c", &interrupt]).status().unwrap().success());
+    let start = Instant::now();
+    let output = child.wait_with_output().unwrap();
+    assert!(start.elapsed() < Duration::from_secs(30), "it waits for the server");
+    output
 }
 
 #[test]
@@ -388,17 +414,7 @@ fn an_interrupted_audit_reports_what_it_read() {
             "appName": "docward",
         },
     ));
-    let child = Command::new(assert_cmd::cargo::cargo_bin("docward"))
-        .args(["audit", "--full", "--format", "json", &servers.uri()])
-        .stdout(std::process::Stdio::piped())
-        .spawn()
-        .unwrap();
-    wait_for_blocked_audit(&servers);
-    let interrupt = format!("kill -INT {}", child.id());
-    assert!(Command::new("sh").args(["-c", &interrupt]).status().unwrap().success());
-    let start = Instant::now();
-    let output = child.wait_with_output().unwrap();
-    assert!(start.elapsed() < Duration::from_secs(30), "it waits for the server");
+    let output = interrupted_in(&servers, "getMore", &["--full"]);
     assert_eq!(output.status.code(), Some(2));
     let report = report(&output);
     assert_eq!(report["interrupted"], true);

@@ -201,7 +201,8 @@ mod tests {
         let mut leaders = [(0, 0.0); 4];
         leaders[0] = (now, per_day);
         let (from_ms, to_ms) = (NEWEST - days * DAY, NEWEST);
-        Observed { documents: 100, grown, shrunk: 0, per_day, leaders, from_ms, to_ms }
+        let largest_then = now - by as u64;
+        Observed { documents: 100, grown, shrunk: 0, per_day, leaders, largest_then, from_ms, to_ms }
     }
 
     #[test]

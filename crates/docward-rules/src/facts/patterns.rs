@@ -103,7 +103,7 @@ pub fn bound(
     if let Some(preview) = preview(profile, field) {
         return Some(Bound::Preview(preview.length));
     }
-    if let Some(cap) = capped_at(lengths).filter(|_| !has_grown(field)) {
+    if let Some(cap) = capped_at(lengths).filter(|&cap| !is_new_length(field, cap)) {
         return Some(Bound::Capped(cap));
     }
     // Slots of a plain type; equally many records in every document may as well be chance.
@@ -119,10 +119,11 @@ pub fn bound(
     .then_some(Bound::FixedLength(lengths.max))
 }
 
-/// Whether arrays of a field are longer than on an earlier date: where they end now is no cap.
-pub fn has_grown(field: &Field) -> bool {
+/// Whether no array of a field was that long on an earlier date and some have grown since: where they end
+/// now is no cap. Those that a cap ends were that long before, while others fill up.
+pub fn is_new_length(field: &Field, length: u64) -> bool {
     let observed = field.array.as_ref().and_then(|array| array.observed.as_ref());
-    observed.is_some_and(|seen| seen.per_day > 0.0)
+    observed.is_some_and(|seen| seen.grown > 0 && seen.largest_then < length)
 }
 
 /// Whether something adds to an array without cutting it: an update in the workload, or a statement in

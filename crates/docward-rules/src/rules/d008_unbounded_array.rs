@@ -481,6 +481,7 @@ mod tests {
             shrunk: 0,
             per_day: 5.4,
             leaders: [(205, 5.4); 4],
+            largest_then: 5,
             from_ms: 20_000 * day,
             to_ms: 20_037 * day,
         };
@@ -492,6 +493,35 @@ mod tests {
             let shrinks = Observed { grown: 2, shrunk: 98, ..observed };
             assert_eq!(grown(element, Some(shrinks)), [], "{element}");
         }
+    }
+
+    /// PT-slice.1: while some lists fill up to a cap that others have reached, both rules see the cap; when
+    /// none was that long before, neither does.
+    #[test]
+    fn alg_6_a_cap_was_reached_on_the_earlier_date_too() {
+        let body = "x40 {\"_id\": $i, \"logins\": $array(100, {\"ip\": \"a\"})}\nx60 {\"_id\": $i, \"logins\": $array($i, {\"ip\": \"a\"})}";
+        let told = |rule: &str, largest_then: u64| {
+            let day = 86_400_000;
+            let observed = Observed {
+                documents: 100,
+                grown: 30,
+                shrunk: 0,
+                per_day: 2.0,
+                leaders: [(100, 2.0); 4],
+                largest_then,
+                from_ms: 20_000 * day,
+                to_ms: 20_030 * day,
+            };
+            let found = check_changed(rule, body, |collection| {
+                let profile = collection.profile.as_mut().expect("documents");
+                let list = profile.fields.iter_mut().find(|f| f.path.as_str() == "logins");
+                list.and_then(|field| field.array.as_mut()).expect("an array").observed =
+                    Some(observed);
+            });
+            found.len()
+        };
+        assert_eq!((told("D008", 100), told("R020", 100)), (0, 1), "a cap");
+        assert_eq!((told("D008", 40), told("R020", 40)), (1, 0), "a length by chance");
     }
 
     #[test]

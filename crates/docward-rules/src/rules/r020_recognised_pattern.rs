@@ -205,7 +205,7 @@ fn lists(collection: &Collection, profile: &Profile, cx: &Cx<'_>) -> Vec<Pattern
             // Short lists end at round numbers by chance; of long ones D009 speaks.
             && cap >= 10
             && array.lengths.max < limit
-            && !patterns::has_grown(field)
+            && !patterns::is_new_length(field, cap)
             // What is added without a cut ends there by chance: W007 and D020 tell.
             && !patterns::is_appended_without_cap(cx.evidence(), &collection.namespace, field)
         {

@@ -6,7 +6,9 @@ use bson::{Bson, Uuid, doc, oid::ObjectId};
 use docward_testkit::{Launch, Servers};
 use serde_json::Value;
 
-use super::{json, plain_documents, problems, wait_for_blocked_audit};
+use super::{
+    grant_proposed, interrupted_in, json, plain_documents, problems, report, wait_for_blocked_audit,
+};
 
 #[test]
 fn facts_are_asked_a_second_time_after_a_cut() {
@@ -116,6 +118,45 @@ fn a_collection_that_cannot_be_looked_up_is_told_once() {
     assert!(told[0].contains("looking up what others refer to in db_shop.t_customer"), "{told:#?}");
 }
 
+#[test]
+fn an_audit_that_is_interrupted_while_it_looks_up_says_so() {
+    let servers = Launch::standalone().fail_points().start();
+    customers_and_orders(&servers, |_, id| id.into());
+    std::mem::forget(servers.fail_point(
+        0,
+        doc! { "times": 1000 },
+        doc! {
+            "failCommands": ["find"], "blockConnection": true, "blockTimeMS": 60_000,
+            "namespace": "db_shop.t_customer", "appName": "docward",
+        },
+    ));
+    let output = interrupted_in(&servers, "find", &["--sample", "150"]);
+    assert_eq!(output.status.code(), Some(2));
+    let report = report(&output);
+    assert_eq!(report["interrupted"], true);
+    assert_eq!(report["sources"][0]["documents"], 300, "both collections were read before");
+}
+
+#[test]
+fn an_audit_that_is_interrupted_in_the_catalogue_does_not_say_that_there_is_nothing() {
+    let servers = Launch::standalone().fail_points().start();
+    servers.insert("db_plain.t_invoice", plain_documents(50));
+    std::mem::forget(servers.fail_point(
+        0,
+        doc! { "times": 1000 },
+        doc! {
+            "failCommands": ["listCollections"], "blockConnection": true, "blockTimeMS": 60_000,
+            "appName": "docward",
+        },
+    ));
+    let output = interrupted_in(&servers, "listCollections", &[]);
+    assert_eq!(output.status.code(), Some(2));
+    let report = report(&output);
+    assert_eq!(report["interrupted"], true);
+    let told = problems(&report);
+    assert!(told.iter().all(|problem| !problem.contains("no collection")), "{told:#?}");
+}
+
 /// Customers, and orders that name them in the way that is given; the ids of the customers.
 fn customers_and_orders(
     servers: &Servers,
@@ -175,9 +216,7 @@ fn ids_that_others_write_as_text_are_looked_up() {
     }
 }
 
-/// Who may do everything may not ask the buckets of a time series for the use of their indexes.
-#[test]
-fn a_time_series_is_audited_by_root() {
+fn with_a_time_series() -> Servers {
     let servers = Launch::standalone().auth().start();
     let series = doc! {
         "create": "t_reading", "timeseries": { "timeField": "at", "metaField": "sensor" },
@@ -187,6 +226,25 @@ fn a_time_series_is_audited_by_root() {
         doc! { "at": bson::DateTime::from_millis(1_700_000_000_000 + n * 1000), "sensor": n % 3, "v": n }
     });
     servers.insert("db_home.t_reading", readings);
-    let report = json(&[&servers.uri()]);
+    servers
+}
+
+/// Who may do everything may not ask the buckets of a time series for the use of their indexes.
+#[test]
+fn a_time_series_is_audited_by_root() {
+    let servers = with_a_time_series();
+    assert_eq!(problems(&json(&[&servers.uri()])), Vec::<String>::new());
+}
+
+/// What is asked of a time series is asked of its buckets, which have a name of their own in roles.
+#[test]
+fn the_role_for_a_time_series_grants_all_that_is_asked() {
+    let servers = with_a_time_series();
+    let lists = doc! { "resource": { "db": "db_home", "collection": "" }, "actions": ["listCollections"] };
+    servers.command("admin", doc! { "createRole": "lists", "privileges": [lists], "roles": [] });
+    let uri = servers.uri_as(Some(&servers.create_user("reader", vec!["lists"])));
+    grant_proposed(&servers, "reader", &problems(&json(&[&uri])));
+    let report = json(&[&uri]);
     assert_eq!(problems(&report), Vec::<String>::new());
+    assert_eq!(report["sources"][0]["sampled"], false);
 }

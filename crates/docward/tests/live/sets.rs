@@ -152,6 +152,51 @@ fn a_hidden_member_that_is_down_is_told() {
     }
 }
 
+/// An arbiter holds nothing that could be missing, but the set counts on its vote.
+#[test]
+fn an_arbiter_that_is_down_is_told_as_one() {
+    let servers = Launch::replica_set(3).start();
+    servers.insert("db_plain.t_invoice", plain_documents(50));
+    // A set with an arbiter needs to be told what a write waits for.
+    let default = doc! { "setDefaultRWConcern": 1, "defaultWriteConcern": { "w": 1 } };
+    servers.command("admin", default);
+    let reply = servers.command("admin", doc! { "replSetGetConfig": 1 });
+    let mut config: Document = reply.get_document("config").unwrap().clone();
+    let version = config.get_i32("version").unwrap();
+    config.insert("version", version + 1);
+    // Nobody listens there.
+    let arbiter = doc! { "_id": 9, "host": "127.0.0.1:1", "arbiterOnly": true, "priority": 0 };
+    config.get_array_mut("members").unwrap().push(arbiter.into());
+    servers.command("admin", doc! { "replSetReconfig": config });
+    let start = Instant::now();
+    loop {
+        let report = json(&[&servers.uri()]);
+        if let [told] = &problems(&report)[..] {
+            assert!(told.contains("the arbiter 127.0.0.1:1 of the replica set"), "{told}");
+            assert_eq!(report["sources"][0]["documents"], 50);
+            return;
+        }
+        assert!(start.elapsed() < Duration::from_secs(60), "{:#?}", problems(&report));
+    }
+}
+
+/// Whoever forgets `tls=true`, or writes it where there is none, learns what to write.
+#[test]
+fn a_connection_with_the_wrong_idea_of_tls_says_what_to_write() {
+    for (launch, option, wanted) in [
+        (Launch::standalone().tls(), "", "tls=true"),
+        (Launch::standalone(), "&tls=true", "tls=false"),
+    ] {
+        let servers = launch.start();
+        let uri = format!(
+            "mongodb://127.0.0.1:{}/?serverSelectionTimeoutMS=1000{option}",
+            servers.port(0)
+        );
+        let told = problems(&json(&[&uri]));
+        assert!(told[0].contains(&format!("wants {wanted}")), "{told:#?}");
+    }
+}
+
 /// AP-S4.6: what one member uses is used, whoever else does not.
 #[test]
 fn ap_s4_6_the_use_of_an_index_is_counted_on_every_member() {
