@@ -51,6 +51,11 @@ def install():
             subprocess.run(["rustup", "component", "add", component], check=True)
 
 
+def threads():
+    """Most tests wait for servers: more of them at once than there are processors, unless told otherwise."""
+    os.environ.setdefault("RUST_TEST_THREADS", str(2 * (os.cpu_count() or 2)))
+
+
 def target_directory():
     return os.environ.get("CARGO_TARGET_DIR") or os.path.join(ROOT, "target")
 
@@ -73,6 +78,7 @@ def main():
     if unknown:
         sys.exit(f"no step {unknown[0]}; there are: {', '.join(names)}")
     install()
+    threads()
     skipped = []
     for name, command in STEPS:
         if wanted and name not in wanted:

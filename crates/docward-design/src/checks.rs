@@ -334,6 +334,17 @@ fn indexes(layout: &Layout<'_>, collections: &[CollectionPlan]) -> DesignCheck {
         );
         return check("CK-12", Some(false), because);
     }
+    let sorted: Vec<&str> = crate::index::sorted_at_every_read(layout, collections)
+        .into_iter()
+        .map(|read| read.name.as_str())
+        .collect();
+    if !sorted.is_empty() {
+        let because = format!(
+            "elements of many documents are sorted at every read, which no index spares: {}",
+            text::list(&sorted, 5)
+        );
+        return check("CK-12", Some(false), because);
+    }
     let follows_open = |read: &DesignRead| {
         read.with.iter().any(|with| {
             let mut open = layout.decisions.iter().filter(|decision| decision.choice.is_none());
@@ -392,24 +403,7 @@ fn shard_keys(layout: &Layout<'_>, collections: &[CollectionPlan]) -> DesignChec
         return check("CK-13", None, because);
     }
     if unsound.is_empty() {
-        let mut because =
-            "every key has many values, rises nowhere and is named by reads".to_owned();
-        let beside: Vec<&str> = collections
-            .iter()
-            .filter(|c| matches!(c.purpose, Purpose::Archive | Purpose::Versions))
-            .filter(|c| collections.iter().any(|h| h.entity == c.entity && h.shard.is_some()))
-            .map(|c| c.name.as_str())
-            .collect();
-        if !beside.is_empty() {
-            let zones = model.deployment.zones.is_some();
-            because.push_str(&format!(
-                "; {} {} on one shard{}: shard {} by hand when that outgrows it",
-                text::list(&beside, 3),
-                text::form(beside.len() as u64, "stays", "stay"),
-                if zones { " and outside of the zones" } else { "" },
-                text::form(beside.len() as u64, "it", "them"),
-            ));
-        }
+        let because = "every key has many values, rises nowhere and is named by reads";
         return check("CK-13", Some(true), because);
     }
     check("CK-13", Some(false), format!("no sound key: {}", text::list(&unsound, 5)))

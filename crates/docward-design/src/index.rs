@@ -430,7 +430,16 @@ fn named<'f>(layout: &Layout<'_>, fields: &'f [Planned], name: &str) -> Option<&
             _ => false,
         })
     };
-    direct.filter(|f| !matches!(f.origin, Origin::Copy(_))).or_else(reference)
+    // The role of a child whose id has a name of its own.
+    let by_role = || {
+        let of_role = layout.model.relationships.iter().filter(|r| r.role() == name);
+        of_role.into_iter().find_map(|r| {
+            let given = layout.naming.child_field(r);
+            let is_id = |field: &&Planned| field.origin == Origin::Reference(r.child.clone());
+            fields.iter().filter(is_id).find(|f| f.name == given || r.field.as_ref() == Some(&f.name))
+        })
+    };
+    direct.filter(|f| !matches!(f.origin, Origin::Copy(_))).or_else(reference).or_else(by_role)
 }
 
 /// The server refuses an index through two arrays: keys through a second one are dropped, and the first
@@ -703,6 +712,30 @@ fn sorting_key(
         }
     };
     sorts.then_some(key)
+}
+
+/// Reads that want elements of the lists of many documents in an order: an index finds the documents, and
+/// what is in them is sorted at every read.
+pub(crate) fn sorted_at_every_read<'m>(
+    layout: &Layout<'m>,
+    collections: &[CollectionPlan],
+) -> Vec<&'m DesignRead> {
+    let homes = collections.iter().filter(|c| matches!(c.purpose, Purpose::Entity));
+    let homes: Vec<_> = homes.map(|c| (c, entities_in(layout, c))).collect();
+    let is_sorted = |read: &&DesignRead| {
+        let from = read.from.as_str();
+        let has_own = homes.iter().any(|(_, here)| here.get(from).is_some_and(String::is_empty));
+        !read.sort.is_empty()
+            && !has_own
+            && homes.iter().any(|(collection, here)| {
+                let path = here.get(from).map(|path| path.trim_end_matches('.'));
+                let of_one = read.filter.iter().any(|(name, how)| {
+                    *how == Matching::Equal && (*name == collection.entity || name == "_id")
+                });
+                !of_one && path.is_some_and(|path| array_of(&collection.fields, path).is_some())
+            })
+    };
+    layout.model.reads.iter().filter(is_sorted).collect()
 }
 
 /// Reads of the newest children of a parent whose order no index has: all children of the parent are read

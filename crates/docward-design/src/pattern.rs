@@ -241,7 +241,9 @@ pub(crate) fn of_relationship(
         Choice::Reference => {
             let holder = holder(model, relationship, facts, bounds);
             // A list of ids has no room for copies of what it points at on the other side.
-            if holder != Pattern::ParentsInChild {
+            if holder == Pattern::ParentsInChild {
+                made.without_copies(model, relationship);
+            } else {
                 made.extended(model, relationship, facts, &holder);
             }
             made.patterns.insert(0, holder);
@@ -325,6 +327,25 @@ fn holder(
 }
 
 impl Made {
+    /// Reads that fetch two or three fields of the parents that a child lists.
+    fn without_copies(&mut self, model: &DesignModel, relationship: &Relationship) {
+        let fetching = |read: &&DesignRead| {
+            let mut along = read.with.iter().filter(|w| w.relationship == relationship.name);
+            along.any(|with| (1..=COPIED).contains(&with.fields.len()))
+                && !derive::comes_by_parent(model, read, relationship)
+        };
+        let reads: Vec<&str> =
+            model.reads.iter().filter(fetching).map(|read| read.name.as_str()).collect();
+        if !reads.is_empty() {
+            self.remarks.push(format!(
+                "a list of ids has no room for copies, so {} {} of `{}` each time (PT-extref.1)",
+                docward_model::text::list(&reads, 3),
+                if reads.len() == 1 { "fetches documents" } else { "fetch documents" },
+                relationship.parent
+            ));
+        }
+    }
+
     /// Reference, and a read often needs two or three fields of the other side.
     fn extended(
         &mut self,
@@ -334,9 +355,10 @@ impl Made {
         holder: &Pattern,
     ) {
         let (parent, child) = (&relationship.parent, &relationship.child);
-        // Copies go to the side of which there are many: to the parent when a child is shared, else to
-        // the child.
-        let in_parent = matches!(facts.kind, Kind::ManyToOne | Kind::ManyToMany);
+        // Copies go to the side of which there are many, to the parent when a child is shared, else to the
+        // child; or beside the ids that a parent lists.
+        let in_parent = matches!(facts.kind, Kind::ManyToOne | Kind::ManyToMany)
+            || *holder == Pattern::ChildrenInParent;
         let (reader, source) = if in_parent { (parent, child) } else { (child, parent) };
         let is_current = |field: &String| relationship.must_be_current(field);
         let (mut wanted, mut fresh): (Vec<&String>, Vec<&String>) = (Vec::new(), Vec::new());
@@ -398,12 +420,6 @@ impl Made {
             return;
         }
         if fields.is_empty() {
-            return;
-        }
-        if *holder == Pattern::ChildrenInParent && !in_parent {
-            self.remarks.push(format!(
-                "`{reader}` does not hold the id of its `{source}`, so nothing of it is copied there (PT-extref.1)"
-            ));
             return;
         }
         let sets = |write: &docward_model::DesignWrite, field: &String| {

@@ -1,6 +1,8 @@
 //! Shard keys from what was declared (ALG-9, SK-1 to SK-13). Keys of data that exists are judged by
 //! `docward shardkey`, which measures; here nothing exists yet.
 
+use std::collections::BTreeMap;
+
 use docward_model::{BsonType, DesignRead, Matching, text};
 
 use crate::capacity;
@@ -72,9 +74,15 @@ const RANGES: f64 = 0.2;
 
 pub(crate) fn plan(layout: &Layout<'_>, collection: &CollectionPlan) -> Option<ShardPlan> {
     let deployment = &layout.model.deployment;
-    if deployment.shards < 2 || matches!(collection.purpose, Purpose::Archive | Purpose::Versions) {
+    if deployment.shards < 2 {
         return None;
     }
+    // What is kept beside an entity's documents is asked for by its id, or by theirs.
+    let kept_by = match collection.purpose {
+        Purpose::Archive => Some("_id".to_owned()),
+        Purpose::Versions => Some(layout.naming.id_of(&collection.entity)),
+        _ => None,
+    };
     // What says which series a reading belongs to may be together in one field.
     let meta = match &collection.purpose {
         Purpose::TimeSeries { meta, .. } => {
@@ -94,7 +102,10 @@ pub(crate) fn plan(layout: &Layout<'_>, collection: &CollectionPlan) -> Option<S
     if zone.is_none() && stays_small(collection) {
         return None;
     }
-    let here = crate::index::entities_in(layout, collection);
+    let here = match kept_by {
+        Some(_) => BTreeMap::new(),
+        None => crate::index::entities_in(layout, collection),
+    };
     let judge = Judge {
         layout,
         collection,
@@ -127,6 +138,9 @@ pub(crate) fn plan(layout: &Layout<'_>, collection: &CollectionPlan) -> Option<S
     let series = judge.series();
     if series.len() > 1 {
         candidates.push(series.iter().map(|name| ((*name).to_owned(), false)).collect());
+    }
+    if let Some(id) = &kept_by {
+        candidates = vec![vec![(id.clone(), true)]];
     }
     if let Purpose::TimeSeries { meta, .. } = &collection.purpose {
         // The key of a time series begins with its meta field.

@@ -46,8 +46,8 @@ impl<'m> Plans<'m> {
             Bson::from(
                 doc! { "$match": { "_id": { "$in": given("found.map((one) => one._id)") } } },
             ),
-            doc! { "$merge": { "into": &archive.name, "on": "_id", "whenMatched": "replace" } }
-                .into(),
+            // Without `on` it goes by `_id`, and by the shard key where there is one.
+            doc! { "$merge": { "into": &archive.name, "whenMatched": "replace" } }.into(),
         ];
         let copied = Statement::new(&home.name, Method::Aggregate, [merge.into()]);
         let each = doc! { "deleteOne": { "filter": unchanged("one._id", "one") } };

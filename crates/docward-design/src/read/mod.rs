@@ -8,6 +8,7 @@ mod operations;
 mod relationships;
 #[cfg(test)]
 mod tests;
+mod wholes;
 
 use docward_model::DesignModel;
 
@@ -85,6 +86,7 @@ fn model(text: &str, faults: &mut Faults<'_>) -> Option<DesignModel> {
     }
     names::check(&model, faults);
     names::zones(&model, zoned, faults);
+    wholes::name(&mut model);
     Some(model)
 }
 

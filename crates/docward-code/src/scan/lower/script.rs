@@ -90,6 +90,12 @@ pub(super) fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) ->
             if let Some((module, whole)) = required(&value) {
                 imported(l, name, module, whole);
             }
+            if let Some(members) = taken_apart(l, name, &value) {
+                for (target, member) in members {
+                    l.assign(target, member, false, scope);
+                }
+                return Kind::Other(Vec::new());
+            }
             let target = pattern(l, name, scope);
             let is_list = name.kind() == "array_pattern" && !has_gaps(l.text(name));
             match (is_list, target.kind, value.kind) {
@@ -307,6 +313,34 @@ fn assign_each<'t>(l: &mut Lower<'_, 't>, names: Vec<Expr<'t>>, call: Call<'t>, 
             }
         }
     }
+}
+
+/// `const { a, b: c } = user`: the names, and the member each of them is. `None` where it is anything but
+/// plain members of something that has a name: what is called is called once.
+fn taken_apart<'t>(
+    l: &Lower<'_, 't>,
+    name: Node<'_>,
+    value: &Expr<'t>,
+) -> Option<Vec<(Expr<'t>, Expr<'t>)>> {
+    if name.kind() != "object_pattern" || value.path().is_none() {
+        return None;
+    }
+    let member_of = |target: Node<'_>, key: Node<'_>| {
+        let at = |node: Node<'_>, kind| Expr { at: node.start_byte(), end: node.end_byte(), kind };
+        let member = Kind::Member(Box::new(value.clone()), l.text(key));
+        (at(target, Kind::Name(l.text(target))), at(key, member))
+    };
+    let of = |child: Node<'_>| match child.kind() {
+        "shorthand_property_identifier_pattern" => Some(member_of(child, child)),
+        "pair_pattern" => {
+            let (key, target) =
+                (child.child_by_field_name("key")?, child.child_by_field_name("value")?);
+            let is_plain = key.kind() == "property_identifier" && target.kind() == "identifier";
+            is_plain.then(|| member_of(target, key))
+        }
+        _ => None,
+    };
+    parts(name).into_iter().map(of).collect()
 }
 
 fn pattern<'t>(l: &mut Lower<'_, 't>, name: Node<'_>, scope: ScopeId) -> Expr<'t> {
