@@ -436,7 +436,10 @@ fn named<'f>(layout: &Layout<'_>, fields: &'f [Planned], name: &str) -> Option<&
         of_role.into_iter().find_map(|r| {
             let given = layout.naming.child_field(r);
             let is_id = |field: &&Planned| field.origin == Origin::Reference(r.child.clone());
-            fields.iter().filter(is_id).find(|f| f.name == given || r.field.as_ref() == Some(&f.name))
+            fields
+                .iter()
+                .filter(is_id)
+                .find(|f| f.name == given || r.field.as_ref() == Some(&f.name))
         })
     };
     direct.filter(|f| !matches!(f.origin, Origin::Copy(_))).or_else(reference).or_else(by_role)

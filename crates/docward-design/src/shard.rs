@@ -140,7 +140,11 @@ pub(crate) fn plan(layout: &Layout<'_>, collection: &CollectionPlan) -> Option<S
         candidates.push(series.iter().map(|name| ((*name).to_owned(), false)).collect());
     }
     if let Some(id) = &kept_by {
+        // Beside an index that keeps versions apart there is no hash.
         candidates = vec![vec![(id.clone(), true)]];
+        if id != "_id" {
+            candidates.push(vec![(id.clone(), false)]);
+        }
     }
     if let Purpose::TimeSeries { meta, .. } = &collection.purpose {
         // The key of a time series begins with its meta field.

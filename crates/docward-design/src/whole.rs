@@ -34,6 +34,8 @@ struct Seen<'m> {
     times: f64,
     /// What is there already then, in the design as a whole: how many times what the relationship sees, and bytes.
     there: (f64, f64),
+    /// Bytes of the documents that have what it gets, where these are of a third entity: they are read whole.
+    around: Option<f64>,
 }
 
 impl Seen<'_> {
@@ -47,6 +49,14 @@ impl Seen<'_> {
         self.relationship.parent == entity || self.relationship.child == entity
     }
 
+    /// Bytes of a way, with what stands around what is fetched.
+    fn bytes(&self, cost: &OperationCost, view: View) -> f64 {
+        match self.around {
+            Some(size) if view.fetched > 0.0 => view.begin.1 + view.fetched * size,
+            _ => cost.bytes,
+        }
+    }
+
     /// Bytes that another way adds, or spares: of a document no more than the share that the relationship sees.
     fn more_bytes(&self, cost: &OperationCost, view: View) -> f64 {
         let (own, other) = (self.view.begin.1, view.begin.1);
@@ -55,7 +65,7 @@ impl Seen<'_> {
             true => bytes * (other / own - 1.0),
             false => documents * (other - own),
         };
-        let fetched = (cost.bytes - other) - (self.cost.bytes - own);
+        let fetched = (self.bytes(cost, view) - other) - (self.bytes(&self.cost, self.view) - own);
         grown + self.times * fetched
     }
 
@@ -84,7 +94,8 @@ pub(crate) fn agree<'t>(
         for (row, (cost, view)) in chosen.operations.iter().zip(views).enumerate() {
             let (cost, view) = (cost.clone(), *view);
             let name = cost.name.clone();
-            let seen = Seen { table, row, relationship, cost, view, times: 0.0, there: (0.0, 0.0) };
+            let (times, there, around) = (0.0, (0.0, 0.0), None);
+            let seen = Seen { table, row, relationship, cost, view, times, there, around };
             rows.entry(name).or_default().push(seen);
         }
     }
@@ -127,14 +138,15 @@ fn moved<'m>(
     })?;
     let view = first.view;
     let from = home(&read.from);
+    let size_of = |entity: &str| {
+        let is_it = |c: &&CollectionPlan| c.entity == entity && c.purpose == Purpose::Entity;
+        collections.iter().find(is_it).map(|c| usual(layout, &c.fields) as f64)
+    };
     // Buckets and full pages have a size of their own.
     let mut packed = seen.iter().filter(|one| one.touches(&read.from) && one.view.is_packed);
     let size = match packed.next().map(|one| one.view.begin) {
         Some((documents, bytes)) => (documents > 0.0).then(|| bytes / documents),
-        None => *sizes.entry(read.from.as_str()).or_insert_with(|| {
-            let is_it = |c: &&CollectionPlan| c.entity == from && c.purpose == Purpose::Entity;
-            collections.iter().find(is_it).map(|c| usual(layout, &c.fields) as f64)
-        }),
+        None => *sizes.entry(read.from.as_str()).or_insert_with(|| size_of(&from)),
     };
     let bytes = size.map_or(view.begin.1, |size| view.begin.0 * size);
     let mut whole = Moved { documents: view.begin.0, bytes, entries: 0.0 };
@@ -145,14 +157,17 @@ fn moved<'m>(
         let Some(at) = open.iter().position(ready) else { break };
         let one = &mut seen[open.remove(at)];
         let view = one.view;
-        let (here, next) = one.ends();
-        let (here, next) = (home(here), home(next));
+        let (here, wanted) = one.ends();
+        let (here, next) = (home(here), home(wanted));
+        if next != wanted && next != here {
+            one.around = size_of(&next);
+        }
         let known = there[&here];
         one.times = if view.begin.0 > 0.0 { known / view.begin.0 } else { 1.0 };
         let there_bytes = if here == from { bytes } else { one.times * view.begin.1 };
         one.there = (one.times, there_bytes);
         whole.documents += one.times * (one.cost.documents - view.begin.0);
-        whole.bytes += one.times * (one.cost.bytes - view.begin.1);
+        whole.bytes += one.times * (one.bytes(&one.cost, view) - view.begin.1);
         whole.entries += one.times * one.cost.entries;
         if here != next && view.fetched > 0.0 {
             *there.entry(next).or_insert(0.0) += one.times * view.fetched;

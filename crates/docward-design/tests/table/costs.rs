@@ -1,6 +1,6 @@
 //! What ways to store a relationship cost (ER-X.1), in documents, bytes and index entries.
 
-use docward_design::{Alternative, OperationCost, Way};
+use docward_design::{Alternative, OperationCost, Rank, Way, document_bytes};
 
 use crate::common::{Case, of};
 
@@ -30,7 +30,7 @@ relationships:
   course.modules: {child: module, children: 8, growth: bounded}
   module.lessons: {child: lesson, children: 10, growth: bounded}
 reads:
-  course page: {from: course, where: [slug], with: {course.modules: all, module.lessons: [title]}, rate: 500/s}
+  course page: {from: course, where: [slug], with: {course.modules: all, module.lessons: all}, rate: 500/s}
   lesson: {from: lesson, where: [_id], rate: 900/s}
 writes:
   author: {insert: [course, module, lesson], rate: 30/h}
@@ -384,4 +384,32 @@ writes:
     // Nine in ten go to the list in the parent, where counting costs no write.
     assert_eq!(of(&text("50/s")).named("book.buyers"), ["embedded", "outlier", "computed"]);
     assert_eq!(of(&text("1/min")).named("book.buyers"), ["embedded", "outlier"]);
+}
+
+/// Scores are kept in their match: whoever fetches those of a player reads matches.
+#[test]
+fn er_x_1_ck_9_what_lives_in_a_third_entity_is_read_with_all_around_it() {
+    let case = of("entities:
+  player: {count: 20k, lifecycle: {growth: 5k/year, kept: forever}, fields: {nick: {type: string, bytes: 10}}}
+  match: {count: 300k, lifecycle: {growth: 0, kept: forever}, fields: {startTime: date}}
+  score: {count: 2M, lifecycle: {growth: 0, kept: forever}, fields: {points: long, kills: int, achievedAt: date}}
+relationships:
+  player.scores: {child: score, children: {p50: 60, p95: 400, p99: 900, max: 9000}, growth: {typical: 150/year, p99: 2000/year}}
+  match.scores: {child: score, children: {p50: 8, p95: 60, p99: 100, max: 100}, growth: bounded}
+reads:
+  profile: {from: player, where: [nick], with: {player.scores: all}, rate: 100/s}
+  match: {from: match, where: [_id], with: {match.scores: all}, rate: 15/s}
+writes:
+  finish: {insert: [match, score], rate: 2/min, atomic: true}
+  sign up: {insert: player, rate: 14/day}
+");
+    assert_eq!(case.verdict("match.scores"), docward_design::Verdict::Embed);
+    agrees(&case);
+    let documents = document_bytes(&case.collection("match").fields, Rank::Typical) as f64;
+    let profile = chosen(&case, "player.scores", "profile");
+    assert_eq!(profile.documents, 61.0);
+    assert!((profile.bytes / (60.0 * documents) - 1.0).abs() < 0.1, "{profile:?}, {documents}");
+    // In a collection of their own they would be read alone.
+    let apart = cost(way(&case, "match.scores", Way::Reference), "profile");
+    assert!(apart.bytes < profile.bytes / 4.0 && apart.bytes > 60.0 * 40.0, "{apart:?}");
 }

@@ -158,3 +158,55 @@ fn ck_12_who_gives_what_is_unique_needs_no_other_index() {
     let case = model("  r: {from: thing, where: {a: equal, code: range}, rate: 1/s}");
     assert!(case.indexes("thing").contains(&"{ a: 1, code: 1 }".to_owned()));
 }
+
+/// Two relationships to one entity are told apart by their roles, which have fields of their own.
+#[test]
+fn ck_12_a_role_is_the_id_that_it_stands_for() {
+    let case = of("entities:
+  hub: {count: 900, lifecycle: {growth: 0, kept: forever}, fields: {city: {type: string, bytes: 10}, capacity: int, code: {type: string, bytes: 6}, phone: {type: string, bytes: 12}}}
+  shipment: {count: 20M, lifecycle: {growth: 8M/year, kept: forever}, fields: {state: string, createTime: date}}
+relationships:
+  shipment.origin: {child: hub, children: 1, parents: {p50: 20k, p99: 500k, max: 2M}, field: originHubId}
+  shipment.destination: {child: hub, children: 1, parents: {p50: 20k, p99: 500k, max: 2M}, field: destinationHubId}
+reads:
+  track: {from: shipment, where: [_id], with: {shipment.origin: [city], shipment.destination: [city]}, rate: 300/s}
+  out of a hub: {from: shipment, where: {origin: equal, state: equal, createTime: range}, sort: {createTime: -1}, limit: 100, rate: 5/s}
+  hub: {from: hub, where: [code], rate: 1/s}
+writes:
+  w: {insert: [shipment, hub], rate: 1/s}
+");
+    let indexes = case.indexes("shipment");
+    assert!(
+        indexes.contains(&"{ originHubId: 1, state: 1, createTime: -1 }".to_owned()),
+        "{indexes:?}"
+    );
+    assert_eq!(case.check("CK-12").0, Some(true));
+}
+
+#[test]
+fn ck_12_elements_of_many_documents_are_sorted_at_every_read() {
+    let case = |filter: &str| {
+        of(&format!(
+            "entities:
+  buyer: {{count: 20k, lifecycle: {{growth: 0, kept: forever}}, fields: {{handle: string}}}}
+  listing: {{count: 900k, lifecycle: {{growth: 0, kept: forever}}, fields: {{title: string}}}}
+  bid: {{count: 4M, lifecycle: {{growth: 0, kept: forever}}, fields: {{price: decimal, createTime: date}}}}
+relationships:
+  listing.bids: {{child: bid, children: {{p50: 4, p95: 20, p99: 40, max: 90}}, growth: bounded}}
+  buyer.bids: {{child: bid, children: {{p50: 20, p95: 90, p99: 2k, max: 9k}}, growth: endless}}
+reads:
+  listing: {{from: listing, where: [_id], with: [listing.bids], rate: 90/s}}
+  bids: {{from: bid, where: {{{filter}}}, sort: {{createTime: -1}}, rate: 1/s}}
+  buyer: {{from: buyer, where: [_id], rate: 1/s}}
+writes:
+  bid: {{insert: bid, update: listing, rate: 1/s, atomic: true}}
+  w: {{insert: [listing, buyer], rate: 1/s}}
+"
+        ))
+    };
+    let of_buyer = case("buyer: equal, createTime: range");
+    let (holds, why) = of_buyer.check("CK-12");
+    assert!(holds == Some(false) && why.contains("sorted at every read"), "{why}");
+    // Those of one listing are in one document.
+    assert_eq!(case("listing: equal").check("CK-12").0, Some(true));
+}

@@ -836,3 +836,70 @@ fn dp_2_figures_that_do_not_go_together_are_told() {
     assert!(said("children: {p50: 300, p95: 900, p99: 2000, max: 8000}, growth: bounded"));
     assert!(said("children: {p50: 1, p95: 1, p99: 2, max: 3}, growth: bounded"));
 }
+
+/// PT-extref.1: all of something small is its two or three fields.
+#[test]
+fn pt_extref_1_something_small_is_copied_whole() {
+    let case = |fields: &str| {
+        of(&format!(
+            "entities:
+  ticket: {{count: 90M, lifecycle: {{growth: 40M/year, kept: forever}}, fields: {{subject: string}}}}
+  label: {{count: 30k, lifecycle: {{growth: 2k/year, kept: forever}}, fields: {{{fields}}}}}
+relationships:
+  ticket.labels: {{child: label, children: {{p50: 1, p95: 4, p99: 8, max: 20}}, growth: bounded, parents: {{p50: 300, p99: 200k, max: 4M}}}}
+reads:
+  ticket: {{from: ticket, where: [_id], with: [ticket.labels], rate: 9/s}}
+  label: {{from: label, where: [_id], rate: 9/s}}
+writes:
+  w: {{insert: [ticket, label], rate: 1/s}}
+"
+        ))
+    };
+    let small = case("text: {type: string, bytes: 14}, colour: {type: string, bytes: 7}");
+    assert_eq!(small.named("ticket.labels"), ["child-ids-in-parent", "extended-reference"]);
+    let large = case("text: {type: string, bytes: 14}, icon: {type: binData, bytes: 2 KB}");
+    assert_eq!(large.named("ticket.labels"), ["child-ids-in-parent"]);
+    let said = &large.decision("ticket.labels").remarks;
+    assert!(said[0].contains("needs all of `label`"), "{said:?}");
+}
+
+/// PT-extref.1: beside the ids that a parent lists there is room for what it shows of them.
+#[test]
+fn pt_extref_1_a_list_of_ids_has_copies_beside_them() {
+    let lessons = of("entities:
+  course: {count: 30k, lifecycle: {growth: 6k/year, kept: forever}, fields: {title: {type: string, bytes: 30}}}
+  lesson: {count: 2M, lifecycle: {growth: 400k/year, kept: forever}, fields: {title: {type: string, bytes: 40}, position: int, html: {type: string, bytes: {typical: 8 KB, p99: 64 KB}}}}
+relationships:
+  course.lessons: {child: lesson, children: {p50: 18, p95: 60, p99: 90, max: 200}, growth: bounded}
+reads:
+  course: {from: course, where: [_id], with: {course.lessons: [title, position]}, rate: 80/s}
+  lesson: {from: lesson, where: [_id], rate: 90/s}
+writes:
+  w: {insert: [course, lesson], rate: 1/h}
+  edit: {update: lesson, sets: [lesson.title], rate: 1/h}
+");
+    assert_eq!(lessons.named("course.lessons"), ["child-ids-in-parent", "extended-reference"]);
+    assert!(lessons.find("course", "lessons.title").is_some());
+    assert_eq!(lessons.check("CK-9").0, Some(true));
+}
+
+/// PT-extref.1: a child that lists its parents by their ids has no such room, and says so.
+#[test]
+fn pt_extref_1_a_list_of_parents_has_no_copies() {
+    let users = of("entities:
+  tenant: {count: 4k, lifecycle: {growth: 500/year, kept: forever}, fields: {name: string, region: string, slug: string, plan: string}}
+  user: {count: 600k, lifecycle: {growth: 60k/year, kept: forever}, fields: {email: string}}
+relationships:
+  tenant.users: {child: user, children: {p50: 100, p99: 9k, max: 90k}, growth: endless, parents: {p50: 1, p99: 4, max: 20}}
+reads:
+  sign in: {from: user, where: [email], with: {tenant.users: [name, region]}, rate: 30/s}
+  tenant: {from: tenant, where: [_id], rate: 9/s}
+writes:
+  w: {insert: [tenant, user], rate: 1/s}
+");
+    let said = &users.decision("tenant.users").remarks;
+    assert!(
+        said.iter().any(|said| said.contains("`sign in` fetches documents of `tenant`")),
+        "{said:?}"
+    );
+}

@@ -465,3 +465,32 @@ writes:
     assert_eq!(zoned(""), (true, false));
     assert_eq!(zoned(", nullable: true"), (false, true));
 }
+
+/// SK-1: what is kept beside documents that are spread is spread as well.
+#[test]
+fn sk_1_sk_11_archives_and_versions_have_keys() {
+    let case = |zones: &str| {
+        of(&format!(
+            "deployment: {{server: \"7.0\", shards: 4{zones}}}
+entities:
+  order:
+    count: 90M
+    keeps-versions: true
+    lifecycle: {{growth: 40M/year, kept: forever, cold-after: 1 year}}
+    fields: {{total: decimal, region: string, createTime: date}}
+reads:
+  r: {{from: order, where: [_id], rate: 9/s}}
+writes:
+  w: {{insert: order, rate: 1/s}}
+  u: {{update: order, sets: [order.total], rate: 1/s}}
+"
+        ))
+    };
+    let key = |case: &Case, name: &str| case.shard(name).key.text();
+    let plain = case("");
+    assert_eq!(key(&plain, "order_archive"), "{ _id: \"hashed\" }");
+    assert_eq!(key(&plain, "order_versions"), "{ orderId: 1 }");
+    let zoned = case(", zones: {field: region, values: [EU, US]}");
+    assert_eq!(key(&zoned, "order_archive"), "{ region: 1, _id: \"hashed\" }");
+    assert_eq!(zoned.shard("order_archive").zones, ["EU", "US"]);
+}

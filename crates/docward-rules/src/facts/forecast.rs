@@ -202,7 +202,16 @@ mod tests {
         leaders[0] = (now, per_day);
         let (from_ms, to_ms) = (NEWEST - days * DAY, NEWEST);
         let largest_then = now - by as u64;
-        Observed { documents: 100, grown, shrunk: 0, per_day, leaders, largest_then, from_ms, to_ms }
+        Observed {
+            documents: 100,
+            grown,
+            shrunk: 0,
+            per_day,
+            leaders,
+            largest_then,
+            from_ms,
+            to_ms,
+        }
     }
 
     #[test]

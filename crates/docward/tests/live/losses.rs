@@ -240,7 +240,8 @@ fn a_time_series_is_audited_by_root() {
 #[test]
 fn the_role_for_a_time_series_grants_all_that_is_asked() {
     let servers = with_a_time_series();
-    let lists = doc! { "resource": { "db": "db_home", "collection": "" }, "actions": ["listCollections"] };
+    let lists =
+        doc! { "resource": { "db": "db_home", "collection": "" }, "actions": ["listCollections"] };
     servers.command("admin", doc! { "createRole": "lists", "privileges": [lists], "roles": [] });
     let uri = servers.uri_as(Some(&servers.create_user("reader", vec!["lists"])));
     grant_proposed(&servers, "reader", &problems(&json(&[&uri])));
