@@ -60,6 +60,8 @@ pub struct ShardPlan {
     pub change: &'static str,
 }
 
+/// What tells versions of a document apart.
+const VERSION: &str = "version";
 /// Share of the reads that must name the key (SK-4).
 const TARGETED: f64 = 0.8;
 /// Share of the most frequent value: a warning, a failure (SK-2).
@@ -140,11 +142,11 @@ pub(crate) fn plan(layout: &Layout<'_>, collection: &CollectionPlan) -> Option<S
         candidates.push(series.iter().map(|name| ((*name).to_owned(), false)).collect());
     }
     if let Some(id) = &kept_by {
-        // Beside an index that keeps versions apart there is no hash.
-        candidates = vec![vec![(id.clone(), true)]];
-        if id != "_id" {
-            candidates.push(vec![(id.clone(), false)]);
-        }
+        candidates = vec![match collection.purpose {
+            // Beside the index that keeps versions apart there is no hash.
+            Purpose::Versions => vec![(id.clone(), false), (VERSION.to_owned(), false)],
+            _ => vec![(id.clone(), true)],
+        }];
     }
     if let Purpose::TimeSeries { meta, .. } = &collection.purpose {
         // The key of a time series begins with its meta field.
@@ -581,6 +583,9 @@ impl Judge<'_, '_> {
             let why = format!("a series has {} of the documents", text::percent(1.0 / series));
             return ("SK-2", Some(1.0 / series <= TOP_FAIL), why);
         }
+        // No document has two versions of one number.
+        let split = split
+            || self.collection.purpose == Purpose::Versions && names.last() == Some(&VERSION);
         match (self.top_share(first), split) {
             (_, true) => ("SK-2", Some(true), "no value is in two documents".to_owned()),
             (Some(share), false) => {

@@ -489,7 +489,7 @@ writes:
     let key = |case: &Case, name: &str| case.shard(name).key.text();
     let plain = case("");
     assert_eq!(key(&plain, "order_archive"), "{ _id: \"hashed\" }");
-    assert_eq!(key(&plain, "order_versions"), "{ orderId: 1 }");
+    assert_eq!(key(&plain, "order_versions"), "{ orderId: 1, version: 1 }");
     let zoned = case(", zones: {field: region, values: [EU, US]}");
     assert_eq!(key(&zoned, "order_archive"), "{ region: 1, _id: \"hashed\" }");
     assert_eq!(zoned.shard("order_archive").zones, ["EU", "US"]);
