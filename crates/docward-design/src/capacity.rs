@@ -87,18 +87,25 @@ fn stored_bytes(model: &DesignModel, collection: &CollectionPlan) -> f64 {
         return reading;
     }
     let parents = model.entity(&collection.entity).and_then(|entity| entity.count);
-    let list = |field: &Planned| {
+    let mean = |field: &Planned| {
         let Origin::Embedded(name) = &field.origin else { return None };
-        let items = field.items.filter(|_| field.kind == BsonType::Array)?;
         let relationship = model.relationship(name).filter(|r| !r.is_shared())?;
         let children = model.entity(&relationship.child)?.count?;
-        let mean = children / parents.filter(|parents| *parents > 0.0)?;
+        Some(children / parents.filter(|parents| *parents > 0.0)?)
+    };
+    let list = |field: &Planned| {
+        let items = field.items.filter(|_| field.kind == BsonType::Array)?;
         let one = document_bytes(&field.fields, Rank::Mean);
-        Some(size::mean_array(mean.min(items.max as f64), one))
+        Some(size::mean_array(mean(field)?.min(items.max as f64), one))
+    };
+    // Of an embedded object there is none or one.
+    let presence = |field: &Planned| match field.there {
+        Some(_) => mean(field).map_or_else(|| field.presence(Rank::Mean), |mean| mean.min(1.0)),
+        None => 1.0,
     };
     let of = |field: &Planned| {
         let value = list(field).unwrap_or_else(|| field.value_bytes(Rank::Mean) as f64);
-        (size::element(&field.name, 0) as f64 + value) * field.share()
+        (size::element(&field.name, 0) as f64 + value) * field.share() * presence(field)
     };
     collection.fields.iter().map(of).sum::<f64>() + size::AROUND as f64
 }

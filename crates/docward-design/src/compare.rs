@@ -335,6 +335,8 @@ fn alternative(
             Way::Embed => 0.0,
             _ => way.apart(children).1,
         };
+        // Both ends of a tree are the same documents: what either end holds is in them.
+        let apart = if parent == child { (apart - parents * held).max(0.0) } else { apart };
         let pairs = if way.is_paired() { links * way.pair_bytes() as f64 } else { 0.0 };
         // Documents of others are counted as a whole, once.
         let held = match homes {

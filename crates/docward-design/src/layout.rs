@@ -228,6 +228,7 @@ impl<'m> Layout<'m> {
                     into.push(if single {
                         Planned {
                             required: spread.p50 >= 1,
+                            there: (spread != Spread::always(1)).then_some(spread),
                             ..Planned::object(role, origin, fields)
                         }
                     } else {

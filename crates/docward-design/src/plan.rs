@@ -213,6 +213,9 @@ pub fn design(model: &DesignModel, profile: ProfileName, bounds: &Bounds) -> Des
         })
         .collect();
     whole::agree(&layout, &collections, compared.iter_mut().map(|(compared, _)| compared));
+    let capacity = capacity::all(model, &collections);
+    let tables = compared.iter_mut().map(|(compared, _)| compared);
+    whole::agree_on_storage(&layout, &collections, &capacity, tables);
     let elsewhere = remarks::living_elsewhere(&decisions);
     for (decision, (compared, split)) in decisions.iter_mut().zip(compared) {
         decision.alternatives = compared.ways;
@@ -228,7 +231,6 @@ pub fn design(model: &DesignModel, profile: ProfileName, bounds: &Bounds) -> Des
             }
         }
     }
-    let capacity = capacity::all(model, &collections);
     let layout = Layout { model, decisions: &decisions, advice: &entities, naming };
     let checks = crate::checks::all(&layout, &collections, &capacity);
     Design {

@@ -21,6 +21,8 @@ pub struct Planned {
     pub element: Option<BsonType>,
     /// Elements of an array.
     pub items: Option<Spread>,
+    /// How many of an embedded object a document has: none or one.
+    pub there: Option<Spread>,
     /// Whether every document has it.
     pub required: bool,
     /// Whether it may be null.
@@ -165,6 +167,7 @@ impl Planned {
             fields: Vec::new(),
             element: None,
             items: None,
+            there: None,
             required: true,
             nullable: false,
             values: Vec::new(),
@@ -176,6 +179,27 @@ impl Planned {
     /// alike.
     pub(crate) fn share(&self) -> f64 {
         self.kinds.as_ref().map_or(1.0, |kinds| kinds.of.len() as f64 / kinds.all.max(1) as f64)
+    }
+
+    /// Share of documents of that rank that have it. What is declared counts as there; what is embedded is as
+    /// often there as it was said.
+    pub(crate) fn presence(&self, rank: Rank) -> f64 {
+        let Some(there) = self.there else { return 1.0 };
+        match rank {
+            Rank::Typical => there.p50.min(1) as f64,
+            Rank::Mean => quantile::mean(there).min(1.0),
+            Rank::P99 => there.p99.min(1) as f64,
+            Rank::Max => there.max.min(1) as f64,
+        }
+    }
+
+    /// Bytes that it takes in a document of that rank, with its name.
+    fn element_bytes(&self, rank: Rank) -> u64 {
+        let bytes = size::element(&self.name, self.value_bytes(rank));
+        match self.presence(rank) {
+            1.0 => bytes,
+            share => (share * bytes as f64).round() as u64,
+        }
     }
 
     pub(crate) fn object(name: impl Into<String>, origin: Origin, fields: Vec<Self>) -> Self {
@@ -265,7 +289,7 @@ fn scalar_bytes(kind: BsonType, own: u64) -> u64 {
 /// Bytes of a document of these fields. Fields that not every document has count as there, but a document is
 /// of one kind: typically as large as kinds are at the mean, and at most as large as the largest.
 pub fn document_bytes(fields: &[Planned], rank: Rank) -> u64 {
-    let bytes = |field: &Planned| size::element(&field.name, field.value_bytes(rank));
+    let bytes = |field: &Planned| field.element_bytes(rank);
     let of_all = fields.iter().filter(|field| field.kinds.is_none());
     let inside = of_all.map(bytes).fold(size::AROUND, u64::saturating_add);
     let of_kinds = || fields.iter().filter_map(|field| Some((field, field.kinds.as_ref()?)));
@@ -283,7 +307,7 @@ pub fn document_bytes(fields: &[Planned], rank: Rank) -> u64 {
 fn by_kind(fields: &[Planned], all: usize, rank: Rank) -> Vec<u64> {
     let mut each = vec![0_u64; all];
     for field in fields {
-        let bytes = size::element(&field.name, field.value_bytes(rank));
+        let bytes = field.element_bytes(rank);
         for kind in field.kinds.iter().flat_map(|kinds| &kinds.of) {
             each[*kind] = each[*kind].saturating_add(bytes);
         }

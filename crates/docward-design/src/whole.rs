@@ -6,9 +6,10 @@ use std::collections::BTreeMap;
 
 use docward_model::{BsonType, DesignRead, Relationship};
 
+use crate::capacity::Capacity;
 use crate::checks::home;
 use crate::collection::{CollectionPlan, Purpose};
-use crate::compare::{Compared, OperationCost, View};
+use crate::compare::{Compared, OperationCost, View, Way};
 use crate::layout::Layout;
 use crate::planned::{Origin, Planned, Rank};
 use crate::size;
@@ -18,6 +19,8 @@ use crate::size;
 struct Moved {
     documents: f64,
     bytes: f64,
+    /// Bytes of the documents that it begins with.
+    begin: f64,
     entries: f64,
 }
 
@@ -79,6 +82,47 @@ impl Seen<'_> {
     }
 }
 
+/// Gives what the chosen ways store the figures of the collections, so that no two tables say otherwise of one
+/// collection; other ways differ from that by as much as they did.
+pub(crate) fn agree_on_storage<'t>(
+    layout: &Layout<'_>,
+    collections: &[CollectionPlan],
+    capacity: &[Capacity],
+    tables: impl Iterator<Item = &'t mut Compared>,
+) {
+    for ((relationship, _), compared) in layout.linked().zip(tables) {
+        let homes = [&relationship.parent, &relationship.child].map(|e| home(layout.decisions, e));
+        let is_of_it = |collection: &CollectionPlan| match &collection.purpose {
+            Purpose::Junction(name) | Purpose::Overflow(name) => *name == relationship.name,
+            // What has grown cold is of the same documents.
+            Purpose::Entity
+            | Purpose::TimeSeries { .. }
+            | Purpose::Bucket(_)
+            | Purpose::Archive => homes.contains(&collection.entity.as_str()),
+            Purpose::Versions => false,
+        };
+        let stored =
+            collections.iter().zip(capacity).filter(|(collection, _)| is_of_it(collection));
+        let stored: Option<u64> = stored
+            .map(|(collection, sizes)| match (sizes.years.first()?.1, &collection.purpose) {
+                (Some((_, bytes)), _) => Some(bytes),
+                // Nobody says how many pages there are; they are few.
+                (None, Purpose::Overflow(_)) => Some(0),
+                (None, _) => None,
+            })
+            .sum();
+        let chosen = compared.ways.first().and_then(|way| way.storage);
+        let Some((stored, chosen)) = stored.zip(chosen) else { continue };
+        for storage in compared.ways.iter_mut().filter_map(|way| way.storage.as_mut()) {
+            *storage = match *storage >= chosen {
+                true => stored + (*storage - chosen),
+                // What is spared is of what was seen from here.
+                false => (stored as f64 * *storage as f64 / chosen as f64).round() as u64,
+            };
+        }
+    }
+}
+
 /// Gives each read one figure in all tables, which are in the order of the relationships.
 pub(crate) fn agree<'t>(
     layout: &Layout<'_>,
@@ -110,9 +154,18 @@ pub(crate) fn agree<'t>(
         };
         for one in &seen {
             let Compared { ways, views } = &mut *tables[one.table];
+            // What lives in a third entity, and begins the read, would live here instead.
+            let child = one.relationship.child.as_str();
+            let moves = child == read.from
+                && homes.get(child).is_some_and(|home| {
+                    *home != child && Some(home) != homes.get(one.relationship.parent.as_str())
+                });
             for (way, views) in ways.iter_mut().zip(views) {
                 let (cost, view) = (&mut way.operations[one.row], views[one.row]);
-                cost.bytes = whole.bytes + one.more_bytes(cost, view);
+                cost.bytes = match moves && way.way == Way::Embed {
+                    true => whole.bytes - whole.begin + cost.bytes,
+                    false => whole.bytes + one.more_bytes(cost, view),
+                };
                 cost.documents =
                     whole.documents + one.times * (cost.documents - one.cost.documents);
                 cost.entries = whole.entries + one.times * (cost.entries - one.cost.entries);
@@ -149,7 +202,7 @@ fn moved<'m>(
         None => *sizes.entry(read.from.as_str()).or_insert_with(|| size_of(&from)),
     };
     let bytes = size.map_or(view.begin.1, |size| view.begin.0 * size);
-    let mut whole = Moved { documents: view.begin.0, bytes, entries: 0.0 };
+    let mut whole = Moved { documents: view.begin.0, bytes, begin: bytes, entries: 0.0 };
     let mut there = BTreeMap::from([(from.clone(), view.begin.0)]);
     let mut open: Vec<usize> = (0..seen.len()).filter(|i| seen[*i].is_followed(read)).collect();
     loop {

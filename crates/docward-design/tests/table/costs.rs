@@ -413,3 +413,43 @@ writes:
     let apart = cost(way(&case, "match.scores", Way::Reference), "profile");
     assert!(apart.bytes < profile.bytes / 4.0 && apart.bytes > 60.0 * 40.0, "{apart:?}");
 }
+
+/// ALG-2: what is stored is one figure, in the tables of all that is in it and in that of the sizes.
+#[test]
+fn alg_2_er_x_1_a_collection_has_one_size_in_all_tables() {
+    let case = of("entities:
+  invoice: {count: 1M, lifecycle: {growth: 0, kept: forever}, fields: {no: {type: string, bytes: 12}}}
+  line: {count: 6M, lifecycle: {growth: 0, kept: forever}, fields: {text: {type: string, bytes: {typical: 30, p99: 300}}, price: decimal}}
+  payment: {count: 1.1M, lifecycle: {growth: 0, kept: forever}, fields: {amount: decimal, payTime: date}}
+  note: {count: 100k, lifecycle: {growth: 0, kept: forever}, fields: {text: {type: string, bytes: 900}}}
+  topic: {count: 2000, lifecycle: {growth: 0, kept: forever}, fields: {name: {type: string, bytes: 20}}}
+relationships:
+  invoice.lines: {child: line, children: {p50: 4, p95: 15, p99: 40, max: 300}, growth: bounded}
+  invoice.payments: {child: payment, children: {p50: 1, p95: 2, p99: 3, max: 9}, growth: bounded}
+  invoice.note: {child: note, children: {p50: 0, p95: 1, p99: 1, max: 1}}
+  topic.subtopics: {child: topic, children: {p50: 3, p95: 20, p99: 40, max: 90}, growth: bounded}
+reads:
+  invoice: {from: invoice, where: [_id], with: [invoice.lines, invoice.payments, invoice.note], rate: 9/s}
+  topic: {from: topic, where: [_id], with: {topic.subtopics: [name]}, rate: 1/s}
+writes:
+  w: {insert: [invoice, line, payment, note], rate: 1/s}
+  t: {insert: topic, update: topic, rate: 1/h}
+");
+    let size = |name: &str| {
+        let capacity = &case.design.capacity;
+        let found = capacity.iter().find(|c| c.collection == case.collection(name).name).unwrap();
+        (found.years[0].1.unwrap().1, found.document.0)
+    };
+    let stored = |name: &str| case.decision(name).alternatives[0].storage.unwrap();
+    for name in ["invoice.lines", "invoice.payments", "invoice.note"] {
+        assert_eq!(case.verdict(name), docward_design::Verdict::Embed, "{name}");
+        assert_eq!(stored(name), size("invoice").0, "{name}");
+    }
+    // Both ends of a tree are one collection.
+    assert_eq!(stored("topic.subtopics"), size("topic").0);
+    // One invoice in ten has a note: a typical one is without.
+    let note = document_bytes(&case.field("invoice", "note").fields, Rank::Typical);
+    let whole = document_bytes(&case.collection("invoice").fields, Rank::Typical);
+    assert!(note > 900 && whole < note, "{note} {whole}");
+    assert_eq!(size("invoice").1, whole);
+}
