@@ -364,6 +364,21 @@ mod tests {
         assert!(todo(1000).contains("veto"), "{}", todo(1000));
     }
 
+    /// Every database has a 1, a 2 and a 3: only ids that are nowhere twice lead from one to another.
+    #[test]
+    fn dm_07_2_small_numbers_link_no_databases() {
+        assert_eq!(check("R013", &body(4).replace("db_blog.t_post", "db_shop.t_post")), []);
+        let ids = |database: &str| {
+            let id = |n: u32| format!("ObjectId(\"65a{n:021x}\")");
+            let mut body = format!("@ {database}.t_post\n");
+            (0..5).for_each(|n| body.push_str(&format!("{{\"_id\": {}}}\n", id(n))));
+            body.push_str("@ db_blog.t_comment\n");
+            (0..5).for_each(|n| body.push_str(&format!("x4 {{\"postId\": {}}}\n", id(n))));
+            check("R013", &body).len()
+        };
+        assert_eq!((ids("db_blog"), ids("db_shop")), (1, 1));
+    }
+
     #[test]
     fn the_advice_is_no_longer_than_that_of_other_rules() {
         for children in [4, 49, 50, 1000] {

@@ -221,6 +221,14 @@ mod tests {
             1
         );
         assert_eq!(count("const sum = n + 1; user.balance = sum; await user.save();"), 0);
+        let apart = |names: &str, sum: &str| {
+            count(&format!(
+                "const {{ {names} }} = user; await User.updateOne({{_id: id}}, {{$set: {{balance: {sum}}}}});"
+            ))
+        };
+        assert_eq!(apart("balance", "balance + n"), 1);
+        assert_eq!(apart("name, balance: had", "had + n"), 1);
+        assert_eq!(apart("limit", "limit + n"), 0);
         let python = |value: &str| {
             let text = format!(
                 "source a.py\nfrom pymongo import MongoClient\ndb = MongoClient().shop\ndef pay(i, n):\n    doc = db.users.find_one({{'_id': i}})\n    db.users.update_one({{'_id': i}}, {{'$set': {{'balance': {value}}}}})\n"
