@@ -323,9 +323,13 @@ fn candidate(
     // Some of them may be written the other way: they are there all the same.
     let (found, tested) = if needs_conversion { spelled } else { either(field, target, plain) };
     let contained = part((found, tested));
-    let references_contained = match (is_unique_kind(field.kind), by_frequent) {
-        (true, Some((_, share))) => (share + (1.0 - share) * contained).max(contained),
-        (true, None) if field.frequent.1 == 0 => references_share(field, target).max(contained),
+    let references_contained = match (field.kind, by_frequent) {
+        (_, Some((_, share))) => (share + (1.0 - share) * contained).max(contained),
+        // Numbers are everywhere: that many have one of them says nothing.
+        (BsonType::String, None) => references_share(field, target).max(contained),
+        (kind, None) if is_unique_kind(kind) && field.frequent.1 == 0 => {
+            references_share(field, target).max(contained)
+        }
         _ => contained,
     };
     let agreement = contained.max(references_contained);

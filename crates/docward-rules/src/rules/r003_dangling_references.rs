@@ -123,7 +123,7 @@ fn draft(
         ),
         "pages break on what is not there, and $lookup drops the row or leaves it empty",
         format!(
-            "list the documents whose `{}` refers to nothing and remove or repair them; leave it if `{to}` was dumped in part only, since its missing documents would count here",
+            "list the documents whose `{}` refers to nothing and remove or repair them; leave it if only a part of `{to}` is here, since its missing documents would count",
             path.dotted()
         ),
         seen,
@@ -191,8 +191,26 @@ mod tests {
         let found = check("R003", &body(98));
         assert_eq!(found.len(), 1);
         assert!(found[0].what.starts_with("2 of 100"), "{}", found[0].what);
-        assert!(found[0].todo.contains("in part"), "{}", found[0].todo);
+        assert!(found[0].todo.contains("only a part"), "{}", found[0].todo);
         assert!(check("R003", &body(100)).is_empty());
+    }
+
+    /// Forty customers have ten bills each, and forty more bills are each of another one who is gone.
+    #[test]
+    fn pt_ref_1_texts_are_judged_by_the_references_that_hold() {
+        let id = |n: u32| format!("65a{n:021x}");
+        let mut body = String::from("@ db_shop.t_customer\n");
+        (0..40).for_each(|n| body.push_str(&format!("{{\"_id\": \"{}\"}}\n", id(n))));
+        body.push_str("@ db_shop.t_bill\n");
+        (0..40).for_each(|n| body.push_str(&format!("x10 {{\"customerId\": \"{}\"}}\n", id(n))));
+        (0..40).for_each(|n| body.push_str(&format!("{{\"customerId\": \"{}\"}}\n", id(n + 900))));
+        let found = check("R003", &body);
+        assert_eq!(found.len(), 1);
+        assert!(
+            found[0].what.ends_with("`db_shop.t_customer`, 9.1 % of its references"),
+            "{}",
+            found[0].what
+        );
     }
 
     #[test]

@@ -115,9 +115,9 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         ),
         "ids that rise are appended to their index, others are inserted all over it",
         if natural {
-            "keep the natural key if queries ask for it; else move it to a field with a unique index and let `_id` be an ObjectId; the order of this file counts as the order of insertion".to_owned()
+            "keep the natural key if queries ask for it; else move it to a field with a unique index and let `_id` be an ObjectId; the order in which documents are stored counts as that of insertion".to_owned()
         } else {
-            "take new ids from ObjectId, a sequence or UUID version 7; the order of this file counts as the order of insertion, so leave it if the file was sorted otherwise".to_owned()
+            "take new ids from ObjectId, a sequence or UUID version 7; the order in which documents are stored counts as that of insertion, so leave it if they were sorted since".to_owned()
         },
         profile.seen(),
     )
