@@ -16,7 +16,7 @@ use std::{
 
 use aho_corasick::AhoCorasick;
 use docward_code::scan::{self, Allowed, FileKind, Known, Scanned};
-use docward_model::{ClientUri, Code, Problem};
+use docward_model::{ClientUri, Code, Problem, code::Mentioned};
 use ignore::WalkBuilder;
 
 /// Longer files are data, not code.
@@ -144,6 +144,25 @@ pub fn read_source(request: &SourceRequest, stop: &(dyn Fn() -> bool + Sync)) ->
     for (at, scanned) in second.into_iter().enumerate() {
         if let Some(Some(scanned)) = scanned {
             take(&mut seen, &files[at].name, scanned);
+        }
+    }
+    // Of a part of the files nobody can say what is nowhere.
+    let sought = scan::Sought::of(&seen.code).filter(|_| request.changed_since.is_none());
+    if let Some(sought) = sought {
+        let is_code = |kind| matches!(kind, FileKind::Code(_) | FileKind::OtherCode);
+        let third = each(&files, threads, stop, |_, file| {
+            is_code(file.kind)
+                .then(|| read(file).map(|text| sought.look(&text)).unwrap_or_default())
+        });
+        let mut all = Mentioned::default();
+        for mentions in third.into_iter().flatten().flatten() {
+            for (name, times) in mentions.methods {
+                *all.methods.entry(name).or_default() += times;
+            }
+            all.computed.extend(mentions.computed);
+        }
+        if !stop() {
+            seen.code.mentions = Some(all);
         }
     }
     seen

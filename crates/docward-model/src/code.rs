@@ -1,6 +1,6 @@
 //! What source code says about MongoDB. Clients are [`crate::ClientUri`]s of the evidence; here is the rest.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{BsonType, Location};
 
@@ -58,6 +58,21 @@ pub struct Code {
     pub accounts_in: BTreeSet<String>,
     /// Fields that are given the present time, to the second, as text, by the last part of their path.
     pub stamped: BTreeSet<String>,
+    /// Methods that run only when somebody calls them by their name, with their files: those that findings are in.
+    pub methods: BTreeSet<(String, String)>,
+    /// Models by whether everything that their documents may have is declared.
+    pub closed_models: BTreeMap<String, bool>,
+    /// What all files of the project say of names, when they were looked for.
+    pub mentions: Option<Mentioned>,
+}
+
+/// What all files of a project say of names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Mentioned {
+    /// How often each method is named, its own declarations with it.
+    pub methods: BTreeMap<String, u64>,
+    /// Numbers that something is computed with, by the last part of their path in small letters.
+    pub computed: BTreeSet<String>,
 }
 
 /// Where a statement stands, and what that says about its weight.
@@ -462,6 +477,9 @@ impl Code {
             day_keys,
             stamped,
             accounts_in,
+            methods,
+            closed_models,
+            mentions,
         } = other;
         self.files += files;
         self.paths.extend(paths);
@@ -488,5 +506,45 @@ impl Code {
         self.day_keys.extend(day_keys);
         self.stamped.extend(stamped);
         self.accounts_in.extend(accounts_in);
+        self.methods.extend(methods);
+        for (model, closed) in closed_models {
+            self.closed_models.entry(model).and_modify(|had| *had &= closed).or_insert(closed);
+        }
+        self.mentions = self.mentions.take().or(mentions);
+    }
+
+    /// Whether the function around a place is a method that nobody calls: its name stands nowhere but where it is
+    /// declared.
+    pub fn is_never_called(&self, place: &Place) -> bool {
+        let Some((mentions, name)) = self.mentions.as_ref().zip(place.function.as_ref()) else {
+            return false;
+        };
+        if !self.methods.contains(&(place.location.file.clone(), name.clone())) {
+            return false;
+        }
+        let declared = self.methods.iter().filter(|(_, other)| other == name).count() as u64;
+        mentions.methods.get(name).is_some_and(|times| *times <= declared)
+    }
+
+    /// Whether a model declares everything its documents may have, and not what a path begins with: it is not stored.
+    pub fn is_not_stored(&self, collection: Option<&str>, path: &str) -> bool {
+        let Some(collection) = collection else { return false };
+        if self.closed_models.get(collection) != Some(&true) {
+            return false;
+        }
+        let first = |path: &str| path.split(['.', '[']).next().unwrap_or_default().to_owned();
+        let wanted = first(path);
+        let mut declared = self.fields.iter().filter(|field| field.model == collection).peekable();
+        !wanted.is_empty()
+            && wanted != "_id"
+            && declared.peek().is_some()
+            && declared.all(|field| first(&field.path) != wanted)
+    }
+
+    /// Whether nothing in the project computes with a number, as far as all its files were looked through.
+    pub fn is_never_computed(&self, path: &str) -> bool {
+        let last = path.trim_end_matches("[]").rsplit('.').next().unwrap_or(path);
+        let last = last.trim_end_matches("[]").to_ascii_lowercase();
+        self.mentions.as_ref().is_some_and(|mentions| !mentions.computed.contains(&last))
     }
 }

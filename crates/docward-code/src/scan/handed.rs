@@ -86,7 +86,10 @@ impl<'u, 't> Scan<'u, 't> {
                     Some(Kind::Name(of)) => !self.values.known.models.contains_key(*of),
                     _ => false,
                 };
-                is_own && HANDS.iter().any(|hands| name.starts_with(hands))
+                // Two that ask for what is kept in memory change one object.
+                is_own
+                    && HANDS.iter().any(|hands| name.starts_with(hands))
+                    && !self.values.known.caching.contains(name)
             })
         };
         before.next_back().filter(is_asked).map(|_| Loaded(None))

@@ -299,7 +299,7 @@ pub(super) fn names_whole_currency(text: &str) -> bool {
         "NumberFormat(\"vi-VN\"",
     ];
     let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
-    if has(&PROVIDERS) {
+    if has(&PROVIDERS) || says_smallest_unit(text) {
         return true;
     }
     let word = |wanted: &str| {
@@ -397,6 +397,16 @@ fn shows_day(text: &str) -> bool {
         let is_time =
             behind.starts_with(b"t") || matches!(behind, [b' ', hour, ..] if hour.is_ascii_digit());
         is_day && !is_time && !behind.first().is_some_and(u8::is_ascii_digit)
+    })
+}
+
+/// Whether a comment says of all amounts what they count: `// amounts are stored as the smallest unit`.
+fn says_smallest_unit(text: &str) -> bool {
+    text.lines().filter(|line| line.contains("smallest unit")).any(|line| {
+        let remark = ["//", "#", "*"].iter().find_map(|sign| line.split_once(sign));
+        remark.is_some_and(|(_, remark)| {
+            remark.contains("amounts are") || remark.contains("all amounts")
+        })
     })
 }
 

@@ -16,6 +16,7 @@ mod language;
 mod loaded;
 mod lower;
 mod meant;
+mod mentioned;
 mod models;
 mod names;
 mod options;
@@ -43,6 +44,7 @@ use docward_model::{
 };
 
 pub use language::{FileKind, Language};
+pub use mentioned::{Mentions, Sought};
 pub use purpose::{is_test, stands_aside};
 pub use remarks::Allowed;
 pub use survey::survey;
@@ -75,6 +77,8 @@ pub struct Known {
     pub(crate) kept: BTreeMap<String, BTreeSet<String>>,
     /// Classes of Java, with their packages, that documents of Spring Data have fields of.
     pub(crate) parts: BTreeSet<(String, String)>,
+    /// Functions that hand out what they keep in memory: whoever asks for the same gets the same.
+    pub(crate) caching: BTreeSet<String>,
 }
 
 impl Known {
@@ -92,6 +96,7 @@ impl Known {
             self.kept.entry(class).or_default().extend(changed);
         }
         self.parts.extend(other.parts);
+        self.caching.extend(other.caching);
     }
 
     /// Names of models and of their parts, by which files are found that use one without saying `mongo` anywhere.
@@ -168,6 +173,7 @@ pub fn may_matter(text: &[u8]) -> bool {
             b"insert_one(",
             // What properties of requests say of amounts.
             b"minor unit",
+            b"smallest unit",
             b"in cents",
             b"in kobo",
             b"in paise",
@@ -219,6 +225,7 @@ pub fn scan(file: &str, within: &str, text: &str, kind: FileKind, known: &Known)
             scan.names();
             scan.models();
             scan.strings();
+            scan.methods();
             // What runs once and by hand is no service: nobody pools there, nothing grows.
             if is_script(within) || is_migration(text) {
                 out.code.names.iter_mut().for_each(|name| name.in_script = true);
@@ -347,6 +354,44 @@ impl Scan<'_, '_> {
                 _ => None,
             });
         Place { location: self.location(at), function }
+    }
+
+    /// Files the methods around what was found that run only when somebody calls them: no framework does, by a mark, a
+    /// class above them or a name that it knows.
+    fn methods(&mut self) {
+        let unit = self.values.unit;
+        let code = &self.out.code;
+        let places = code.read_then_writes.iter().map(|write| &write.place);
+        let places = places.chain(code.appends.iter().map(|append| &append.place));
+        let around: BTreeSet<&String> =
+            places.filter_map(|place| place.function.as_ref()).collect();
+        let is_of_schema = |id: ScopeId| {
+            unit.statements.iter().any(|statement| match &statement.kind {
+                ir::StatementKind::Assign { target, value, .. } => {
+                    matches!(value.kind, ir::Kind::Function(to) if to == id)
+                        && target
+                            .path()
+                            .is_some_and(|p| p.contains(".methods.") || p.contains(".statics."))
+                }
+                _ => false,
+            })
+        };
+        let mut found = Vec::new();
+        for (id, scope) in unit.scopes.iter().enumerate() {
+            let ir::ScopeKind::Function(function) = &scope.kind else { continue };
+            let is_of_class = match &unit.scopes[scope.parent].kind {
+                ir::ScopeKind::Class { bases, .. } => bases.is_empty(),
+                _ => false,
+            };
+            if around.contains(&function.name.to_owned())
+                && function.marks.is_empty()
+                && function.name != "constructor"
+                && (is_of_class || is_of_schema(id))
+            {
+                found.push((self.file.to_owned(), function.name.to_owned()));
+            }
+        }
+        self.out.code.methods.extend(found);
     }
 
     /// Whether a place is in a comment or in documentation.

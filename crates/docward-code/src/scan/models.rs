@@ -66,6 +66,15 @@ impl<'u, 't> Scan<'u, 't> {
                 let only_read = is_go && !self.values.known.written.contains(&model.name);
                 let from = self.out.code.fields.len();
                 self.declared(&model, only_read);
+                if library == Library::Mongoose {
+                    let is_closed = is_closed(&model, self.text);
+                    self.out
+                        .code
+                        .closed_models
+                        .entry(model.name.clone())
+                        .and_modify(|had| *had &= is_closed)
+                        .or_insert(is_closed);
+                }
                 if let Some(changed) = kept.filter(|_| library == Library::Pydantic) {
                     let mut at = 0;
                     self.out.code.fields.retain(|field| {
@@ -296,6 +305,16 @@ fn declared(file: &str, sheet: &Sheet<'_>, model: &Model, only_read: bool, out: 
         });
     }
     meant::settle(&mut out.code.fields[first..], sheet);
+}
+
+/// Whether Mongoose stores what a schema declares and nothing else: it is read as a whole, and nothing in its file adds
+/// to it or says otherwise.
+fn is_closed(model: &Model, text: &str) -> bool {
+    !model.left_out.iter().any(|left| left.path.is_empty())
+        && !["strict", "discriminator", ".add(", "extends", "{ ...", "{...", ".plugin("]
+            .iter()
+            .any(|word| text.contains(word))
+        && !text.lines().any(|line| line.trim_start().starts_with("..."))
 }
 
 /// Whether a file lies where applications keep the bodies of requests and answers.

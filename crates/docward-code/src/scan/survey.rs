@@ -36,6 +36,9 @@ pub fn survey(file: &str, text: &str, kind: FileKind) -> Known {
     if let (1, Some(model)) = (out.models.len(), out.models.keys().next()) {
         out.model_files.insert(stem.clone(), Some(model.clone()));
     }
+    if language.is_script() && text.to_ascii_lowercase().contains("cache") {
+        caching(&unit, text, &mut out);
+    }
     if language.is_jvm() {
         versioned(&unit, text, &mut out);
         parts(&unit, text, &mut out);
@@ -71,6 +74,42 @@ fn constants<'u, 't>(unit: &'u Unit<'t>, values: &Values<'u, 't>, stem: &str, ou
             && matches!(value.kind, Kind::Text(_) | Kind::Binary(..))
         {
             out.constants.insert((owner, (*name).to_owned()), Some(text));
+        }
+    }
+}
+
+/// Functions that look into a cache of their process before they load a document, and put it there afterwards.
+fn caching(unit: &Unit<'_>, text: &str, out: &mut Known) {
+    let asks = |body: &str, ways: &[&str]| {
+        ways.iter().any(|way| {
+            body.match_indices(way).any(|(at, _)| {
+                let before = body[..at].rsplit(|c: char| !c.is_alphanumeric() && c != '_').next();
+                before.is_some_and(|name| name.to_ascii_lowercase().ends_with("cache"))
+            })
+        })
+    };
+    let named = |id: usize, function: &super::ir::Function<'_>| {
+        match function.name {
+        "" => unit.statements.iter().find_map(|statement| match &statement.kind {
+            StatementKind::Assign { target, value, .. }
+                if matches!(value.kind, Kind::Function(to) if to == id) =>
+            {
+                target.last_name().map(str::to_owned)
+            }
+            _ => None,
+        }),
+        name => Some(name.to_owned()),
+    }
+    };
+    for (id, scope) in unit.scopes.iter().enumerate() {
+        let ScopeKind::Function(function) = &scope.kind else { continue };
+        let body = text.get(scope.at..scope.end).unwrap_or_default();
+        // A cache that others share answers with a copy.
+        if asks(body, &[".get("])
+            && asks(body, &[".set(", ".add(", ".put("])
+            && !body.contains("JSON.parse")
+        {
+            out.caching.extend(named(id, function));
         }
     }
 }

@@ -95,7 +95,16 @@ pub fn is_about_few(append: &Append) -> bool {
     let is_told = path.last().is_some_and(|last| {
         matches!(
             last.as_str(),
-            "history" | "event" | "timeline" | "tracking" | "log" | "audit" | "trail" | "attempt"
+            "history"
+                | "event"
+                | "timeline"
+                | "tracking"
+                | "log"
+                | "audit"
+                | "trail"
+                | "attempt"
+                | "activity"
+                | "transaction"
         )
     });
     // `orderHistory` has an entry for each order.
@@ -105,17 +114,43 @@ pub fn is_about_few(append: &Append) -> bool {
     let lives_briefly = is_told && !is_of_many && has(&owner, &SOON_DONE);
     // What is said until a case is closed.
     let is_of_case = path.last().is_some_and(|last| {
-        matches!(last.as_str(), "comment" | "note" | "remark" | "message" | "reply" | "attachment")
+        matches!(
+            last.as_str(),
+            "comment" | "note" | "remark" | "message" | "reply" | "attachment" | "notification"
+        )
     }) && has(&owner, &CASES);
     is_state || is_tracked || is_of_order || lives_briefly || is_of_case
 }
 
 /// Things that people talk about until they are settled.
-const CASES: [&str; 7] =
-    ["ticket", "claim", "complaint", "incident", "dispute", "deviation", "inquiry"];
+const CASES: [&str; 14] = [
+    "ticket",
+    "claim",
+    "complaint",
+    "incident",
+    "dispute",
+    "deviation",
+    "inquiry",
+    "withdrawal",
+    "appointment",
+    "renewal",
+    "lead",
+    "revision",
+    "application",
+    "request",
+];
 
 /// Things that have an end, after which nothing more is written down of them.
-const SOON_DONE: [&str; 22] = [
+const SOON_DONE: [&str; 31] = [
+    "withdrawal",
+    "renewal",
+    "lead",
+    "policy",
+    "ride",
+    "trip",
+    "voyage",
+    "revision",
+    "match",
     "order",
     "payment",
     "invoice",

@@ -75,6 +75,8 @@ pub fn may_count(field: &DeclaredField, leaf: &str) -> bool {
     let all = words(leaf);
     let Some((last, before)) = all.split_last() else { return false };
     let is_amount = matches!(last.as_str(), "amount" | "balance");
+    // Tokens are counted, whatever one of them is worth.
+    let is_of_tokens = is_amount && before.last().is_some_and(|word| word == "token");
     let is_plural = before.last().is_some_and(|word| {
         let one = meaning::singular(word);
         one != *word && !is_sum_of(&one)

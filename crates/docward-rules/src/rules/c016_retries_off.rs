@@ -96,7 +96,9 @@ fn speaks_only(client: &Client<'_>) -> bool {
     let ends = ["docdb.amazonaws.com", "docdb-elastic.amazonaws.com", "mongo.cosmos.azure.com"];
     client.uri.hosts.iter().any(|host| {
         let name = host.rsplit_once(':').map_or(host.as_str(), |(name, _)| name);
-        ends.iter().any(|end| name.to_ascii_lowercase().ends_with(end))
+        let name = name.to_ascii_lowercase();
+        // `${aws_docdb_cluster.main.endpoint}`: known by the name of what is filled in.
+        ends.iter().any(|end| name.ends_with(end)) || name.contains("docdb")
     })
 }
 

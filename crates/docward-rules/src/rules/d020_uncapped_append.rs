@@ -81,7 +81,10 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let Some(found) = &evidence.code else { return };
     let mut arrays: BTreeMap<Array<'_>, Vec<Grown<'_>>> = BTreeMap::new();
     for append in found.appends.iter().filter(|append| append.cap == Cap::None) {
-        if is_declared(append, evidence, cx) || is_told_with_the_data(append, evidence, cx) {
+        if is_declared(append, evidence, cx)
+            || is_told_with_the_data(append, evidence, cx)
+            || found.is_not_stored(append.collection.as_deref(), &append.path)
+        {
             continue;
         }
         let sliced = found.appends.iter().any(|other| {
@@ -93,7 +96,9 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         });
         let few = append.few.or_else(|| is_cut_elsewhere(found, append).then_some(CUT));
         let few = few.or_else(|| is_of_a_day(found, append).then_some(OF_A_DAY));
-        let grows = growing::grows_by_nature(&append.path) && !growing::is_about_few(append);
+        let grows = growing::grows_by_nature(&append.path)
+            && !growing::is_about_few(append)
+            && !found.is_never_called(&append.place);
         let severity = match (sliced, grows && few.is_none()) {
             (true, _) => Severity::Error,
             (false, true) => Severity::Warn,

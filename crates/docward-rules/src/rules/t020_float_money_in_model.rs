@@ -96,6 +96,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         let is_doubtful = fields.iter().all(|(field, _)| field.only_read)
             || is_of_script(field)
             || in_smallest_unit
+            || evidence.code.as_ref().is_some_and(|found| found.is_never_computed(&field.path))
             || evidence.code.as_ref().is_some_and(|found| may_be_meant(found, field, leaf));
         let severity = if is_doubtful { Severity::Info } else { Severity::Warn };
         told.push((*field, (severity, fields.len())));

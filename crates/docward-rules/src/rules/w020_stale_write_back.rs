@@ -9,7 +9,7 @@ use docward_model::{
 
 use crate::{
     Cx, declare_rule,
-    facts::{code, names},
+    facts::{code, names, words},
 };
 
 declare_rule! {
@@ -73,7 +73,11 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let Some(found) = &evidence.code else { return };
     // What one function does to one document is one thing to mend.
     let mut functions: BTreeMap<Function<'_>, Vec<&ReadThenWrite>> = BTreeMap::new();
-    for write in found.read_then_writes.iter().filter(|write| write.change != Change::Truncated) {
+    let is_told = |write: &&ReadThenWrite| {
+        write.change != Change::Truncated
+            && !found.is_not_stored(write.collection.as_deref(), &write.path)
+    };
+    for write in found.read_then_writes.iter().filter(is_told) {
         let place = &write.place;
         // A function without a name is told from others by its line.
         let own = place.function.is_none().then_some(write.read_line);
@@ -125,8 +129,10 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             "another process that does the same at that moment loses its change",
             todo,
         );
-        let is_harmless = writes.iter().all(|write| is_mark(&write.path) || is_retry(&write.path))
-            || is_for_tests(write);
+        let is_harmless = writes.iter().all(|write| {
+            is_mark(&write.path) || is_retry(&write.path) || is_statistic(&write.path)
+        }) || is_for_tests(write)
+            || found.is_never_called(&write.place);
         cx.report(if is_harmless { draft.severity(Severity::Info) } else { draft });
     }
 }
@@ -149,10 +155,39 @@ fn is_mark(path: &str) -> bool {
             .is_some_and(|last| matches!(last.as_str(), "version" | "revision" | "generation"))
 }
 
+/// Whether a number is shown and nothing more: `stats.commandsUsed`, `usage.count`, `downloadCount`. Money is not.
+fn is_statistic(path: &str) -> bool {
+    const GROUPS: [&str; 7] =
+        ["stats", "stat", "statistics", "metrics", "usage", "analytics", "interactions"];
+    const COUNTED: [&str; 8] =
+        ["download", "downloads", "edit", "edits", "impression", "impressions", "share", "shares"];
+    let words: Vec<String> = path.split('.').flat_map(names::words).collect();
+    let is_money = words.iter().any(|word| {
+        let word = words::singular(word);
+        matches!(
+            word.as_str(),
+            "revenue" | "amount" | "balance" | "earning" | "paid" | "sale" | "price" | "cost"
+        )
+    });
+    let (first, leaf) = (path.split('.').next(), path.rsplit('.').next());
+    let is_group = path.contains('.')
+        && first.is_some_and(|first| {
+            names::words(first).last().is_some_and(|word| GROUPS.contains(&word.as_str()))
+        });
+    let is_counted = leaf.is_some_and(|leaf| {
+        let words = names::words(leaf);
+        words.first().is_some_and(|word| COUNTED.contains(&word.as_str()))
+            && (words.len() == 1 || words.last().is_some_and(|word| word == "count"))
+    });
+    !is_money && (is_group || is_counted)
+}
+
 /// Whether the function says that it is there for tests: `testCredit`, `seedWallet`.
 fn is_for_tests(write: &ReadThenWrite) -> bool {
     let name = write.place.function.as_deref().unwrap_or_default();
-    names::words(name).iter().any(|word| matches!(word.as_str(), "test" | "mock" | "demo" | "seed"))
+    names::words(name)
+        .iter()
+        .any(|word| matches!(word.as_str(), "test" | "mock" | "demo" | "seed" | "simulate"))
 }
 
 /// The file, the function, the collection it writes to, and the line of the function where it has no name.

@@ -1,0 +1,232 @@
+//! Names that are looked for in all files of a project, also in those that never speak of MongoDB: whether anybody
+//! calls a method, and whether anything is computed with an amount.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use aho_corasick::AhoCorasick;
+use docward_model::{BsonType, Code};
+
+/// More names are of a project whose findings nobody reads one by one.
+const MOST: usize = 20_000;
+
+/// Names to look for.
+pub struct Sought {
+    search: AhoCorasick,
+    /// What each pattern of the search stands for.
+    names: Vec<Name>,
+}
+
+enum Name {
+    /// A method, as it is written.
+    Method(String),
+    /// A number, in any case: a field, a struct's field, a getter.
+    Number(String),
+}
+
+/// What one file says of them.
+#[derive(Debug, Default)]
+pub struct Mentions {
+    /// How often each method is named.
+    pub methods: BTreeMap<String, u64>,
+    /// Numbers that something is computed with.
+    pub computed: BTreeSet<String>,
+}
+
+impl Sought {
+    /// What findings of a project may depend on; `None` when that is nothing.
+    pub fn of(code: &Code) -> Option<Self> {
+        let methods: BTreeSet<&str> = code.methods.iter().map(|(_, name)| name.as_str()).collect();
+        let doubles = code.fields.iter().filter(|field| field.types.contains(&BsonType::Double));
+        let numbers: BTreeSet<String> = doubles.map(|field| leaf(&field.path)).collect();
+        let mut patterns = Vec::new();
+        let mut names = Vec::new();
+        for method in methods {
+            patterns.push(method.to_owned());
+            names.push(Name::Method(method.to_owned()));
+        }
+        for number in numbers {
+            for pattern in [number.clone(), format!("get{}", number.replace('_', ""))] {
+                patterns.push(pattern);
+                names.push(Name::Number(number.clone()));
+            }
+        }
+        if patterns.is_empty() || patterns.len() > MOST {
+            return None;
+        }
+        let search = AhoCorasick::builder().ascii_case_insensitive(true).build(patterns).ok()?;
+        Some(Self { search, names })
+    }
+
+    /// Looks through a file.
+    pub fn look(&self, text: &[u8]) -> Mentions {
+        let mut out = Mentions::default();
+        for found in self.search.find_overlapping_iter(text) {
+            let (from, to) = (found.start(), found.end());
+            let is_part = |byte: Option<&u8>| {
+                byte.is_some_and(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'$'))
+            };
+            // `$price` is the field in a pipeline.
+            let before = from.checked_sub(1).and_then(|at| text.get(at));
+            if before != Some(&b'$') && is_part(before) || is_part(text.get(to)) {
+                continue;
+            }
+            match &self.names[found.pattern().as_usize()] {
+                Name::Method(name) if text[from..to] == *name.as_bytes() => {
+                    *out.methods.entry(name.clone()).or_default() += 1;
+                }
+                Name::Method(_) => {}
+                Name::Number(name) => {
+                    if !out.computed.contains(name) && is_computed(text, from, to) {
+                        out.computed.insert(name.clone());
+                    }
+                }
+            }
+        }
+        out
+    }
+}
+
+/// The last part of a path, as it is looked for.
+pub(crate) fn leaf(path: &str) -> String {
+    let last = path.trim_end_matches("[]").rsplit('.').next().unwrap_or(path);
+    last.trim_end_matches("[]").to_ascii_lowercase()
+}
+
+/// Whether something is computed with what stands there: a sign of arithmetic before or behind it, or an operator of an
+/// update or a pipeline shortly before.
+fn is_computed(text: &[u8], from: usize, to: usize) -> bool {
+    /// Nobody writes more between an operator and what it works on.
+    const NEAR: usize = 90;
+    const OPERATORS: [&[u8]; 8] =
+        [b"$inc", b"$sum", b"$add", b"$subtract", b"$multiply", b"$divide", b"$avg", b"$mul"];
+    let near = &text[from.saturating_sub(NEAR)..from];
+    if OPERATORS.iter().any(|operator| memchr::memmem::find(near, operator).is_some()) {
+        return true;
+    }
+    // Behind it: `price) * n`, `price || 0) + x`, `price ?? 0) - x`, `getPrice() * n`.
+    let mut rest = &text[to..text.len().min(to + NEAR)];
+    loop {
+        let start = rest;
+        rest = rest.trim_ascii_start_of_line();
+        for skipped in [&b"||"[..], b"??", b"0.0", b"0", b"()", b")", b"]", b"!", b"?", b"'", b"\""] {
+            rest = rest.strip_prefix(skipped).unwrap_or(rest);
+        }
+        if rest.len() == start.len() {
+            break;
+        }
+    }
+    let spaced = rest.get(1).is_some_and(|b| *b == b' ' || *b == b'=');
+    let behind = match rest.first() {
+        Some(b'*') => rest.get(1) != Some(&b'/'),
+        Some(b'+') => true,
+        // A path, a comment, an arrow and a name with a hyphen are no arithmetic.
+        Some(b'-' | b'/') => spaced,
+        _ => false,
+    };
+    // Before it: `total += item.price`, `n * Number(item.price)`, `- (order.price`.
+    let is_way = |b: &u8| b.is_ascii_alphanumeric() || b"_.()[]?!'\"$".contains(b);
+    let way = near.iter().rev().take_while(|b| is_way(b)).count();
+    let head = near[..near.len() - way].trim_ascii_end();
+    let gap = near.len() - way - head.len();
+    // A line of a comment or a list begins with a sign as well.
+    let line = head.rsplit(|b| *b == b'\n').next().unwrap_or_default();
+    let begins = line.len() < 2 || line[..line.len() - 1].trim_ascii().is_empty();
+    let before = !begins
+        && match head {
+            [.., b'+' | b'-' | b'*' | b'/', b'='] => true,
+            [.., b'*'] => !head.ends_with(b"/*") && !head.ends_with(b"**"),
+            [.., b'+'] => true,
+            [.., b'-'] => gap > 0 && head.get(head.len().wrapping_sub(2)) == Some(&b' '),
+            [.., b'/'] => gap > 0 && head.get(head.len().wrapping_sub(2)) == Some(&b' '),
+            _ => false,
+        };
+    behind || before || is_given_result(rest) || is_taken_over(text, from, to)
+}
+
+/// Whether what stands there is given something that was computed: `totalPrice: items.reduce(…)`.
+fn is_given_result(rest: &[u8]) -> bool {
+    const COMPUTED: [&[u8]; 8] =
+        [b"reduce(", b" * ", b" + ", b" - ", b"toFixed(", b"Math.", b"sum(", b"round("];
+    let value = match rest {
+        [b':', value @ ..] => value,
+        [b'=', next, value @ ..] if !matches!(next, b'=' | b'>') => value,
+        _ => return false,
+    };
+    let line = value.split(|b| *b == b'\n').next().unwrap_or_default();
+    COMPUTED.iter().any(|sign| memchr::memmem::find(line, sign).is_some())
+}
+
+/// Whether another amount takes the value over: `total_amount: found?.price`, `const zonePrice = zone.price || 0`.
+fn is_taken_over(text: &[u8], from: usize, to: usize) -> bool {
+    const AMOUNTS: [&str; 9] =
+        ["amount", "price", "total", "sum", "value", "cost", "fee", "balance", "pay"];
+    if from == 0 || text[from - 1] != b'.' {
+        return false;
+    }
+    let start = memchr::memrchr(b'\n', &text[..from]).map_or(0, |at| at + 1);
+    let line = String::from_utf8_lossy(&text[start..from]).to_ascii_lowercase();
+    let Some((target, _)) = line.rsplit_once([':', '=']) else { return false };
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let target = target.trim_end().rsplit(|c: char| !is_word(c)).next().unwrap_or_default();
+    let own = String::from_utf8_lossy(&text[from..to]).to_ascii_lowercase();
+    target != own && AMOUNTS.iter().any(|amount| target.contains(amount))
+}
+
+/// Spaces are skipped, ends of lines are not.
+trait OfLine {
+    fn trim_ascii_start_of_line(&self) -> &Self;
+}
+
+impl OfLine for [u8] {
+    fn trim_ascii_start_of_line(&self) -> &Self {
+        let spaces = self.iter().take_while(|b| matches!(b, b' ' | b'\t')).count();
+        &self[spaces..]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arithmetic_is_seen_before_and_behind() {
+        let computed = |text: &str| {
+            let from = text.find("price").expect("a price");
+            is_computed(text.as_bytes(), from, from + 5)
+        };
+        for text in [
+            "total += item.price;",
+            "sum + Number(item.price || 0)",
+            "order.price * n",
+            "(item?.price ?? 0) * n",
+            "x = item['price'] - off",
+            "{ $sum: '$price' }",
+            "{ $multiply: ['$n', '$items.price'] }",
+            "$inc: { price: n }",
+            "items.reduce((a, b) => a + b.price, 0)",
+            "100*price !== unit",
+            "price: items.reduce((a, b) => b, 0),",
+            "price = n * 3",
+            "total_amount: found?.price,",
+            "const zoneCost = zone.price || 0;",
+        ] {
+            assert!(computed(text), "{text}");
+        }
+        for text in [
+            "res.json({ price: product.title })",
+            "class=\"price-tag\"",
+            "// price - what it costs",
+            "if (price < 3) {",
+            "const { price } = req.body;",
+            "/price/",
+            "/** price */",
+            "price => price",
+            "price: product.price,",
+            "label: product.price,",
+            " * price of it",
+            "path/to/price",
+        ] {
+            assert!(!computed(text), "{text}");
+        }
+    }
+}
