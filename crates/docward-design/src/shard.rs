@@ -584,8 +584,8 @@ impl Judge<'_, '_> {
             return ("SK-2", Some(1.0 / series <= TOP_FAIL), why);
         }
         // No document has two versions of one number.
-        let split = split
-            || self.collection.purpose == Purpose::Versions && names.last() == Some(&VERSION);
+        let split =
+            split || self.collection.purpose == Purpose::Versions && names.last() == Some(&VERSION);
         match (self.top_share(first), split) {
             (_, true) => ("SK-2", Some(true), "no value is in two documents".to_owned()),
             (Some(share), false) => {
