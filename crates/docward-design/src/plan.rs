@@ -253,8 +253,8 @@ pub fn design(model: &DesignModel, profile: ProfileName, bounds: &Bounds) -> Des
     }
 }
 
-/// A row was judged by what was known of the parent then. What was decided afterwards may make it larger, as the
-/// table has it: both figures are said. One that is smaller changes nothing about the row.
+/// A row was judged by what was known of the parent then. What was decided afterwards may make it larger or
+/// smaller, as the table has it: both figures are said.
 fn say_size_of_table(decision: &mut Decision) {
     let projected = decision.facts.projected();
     let judged = text::bytes(projected);
@@ -264,8 +264,11 @@ fn say_size_of_table(decision: &mut Decision) {
     let row = decision.ruling.rows.iter_mut().find(|row| {
         row.rows.contains(&"ER-M.6") && row.because == format!("{judged} projected at p99")
     });
-    if let Some(row) = row.filter(|_| *p99 > projected && shown != judged) {
-        row.because.push_str(&format!(", and {shown} with everything that was decided after it"));
+    if let Some(row) = row.filter(|_| shown != judged) {
+        row.because.push_str(&match *p99 > projected {
+            true => format!(", and {shown} with everything that was decided after it"),
+            false => format!(", and {shown} in the end, as what was decided after it takes less"),
+        });
     }
 }
 

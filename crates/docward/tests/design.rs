@@ -113,6 +113,21 @@ fn dp_2_a_missing_answer_gives_the_question_and_exit_1() {
 }
 
 #[test]
+fn dp_1_rates_are_shown_as_people_say_them() {
+    for (rate, shown) in [("3/week", "3/week"), ("2/day", "2/day"), ("6/year", "6/year")] {
+        let (_directory, file) = scratch(&format!(
+            "entities:\n  order:\n    fields: {{no: string}}\n    lifecycle: {{growth: 1/s, kept: forever}}\n  \
+             item:\n    fields: {{sku: string}}\n    lifecycle: {{growth: 1/s, kept: forever}}\nrelationships:\n  \
+             order.items: {{child: item, children: {{p50: 1, p99: 2, max: 3}}, growth: bounded}}\nreads:\n  \
+             page: {{rate: {rate}, from: order, where: [no], with: [order.items]}}\nwrites:\n  \
+             place: {{rate: 1/s, insert: [order, item], atomic: true}}\n",
+        ));
+        let told = stdout(&docward(&["design", &file.display().to_string()]));
+        assert!(told.contains(&format!("page {shown} ")), "{told}");
+    }
+}
+
+#[test]
 fn mistakes_are_told_with_their_places_and_exit_2() {
     let (_directory, file) =
         scratch("entities:\n  post:\n    feilds: {title: string}\n    cuont: 3\n");
