@@ -267,7 +267,7 @@ fn say_size_of_table(decision: &mut Decision) {
     if let Some(row) = row.filter(|_| shown != judged) {
         row.because.push_str(&match *p99 > projected {
             true => format!(", and {shown} with everything that was decided after it"),
-            false => format!(", and {shown} in the end, as what was decided after it takes less"),
+            false => format!("; {shown} in the table, with what was decided after it"),
         });
     }
 }

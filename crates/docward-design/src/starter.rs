@@ -489,7 +489,11 @@ impl<'e> Elements<'e> {
             .references
             .iter()
             .filter(|r| is_sure(r) && r.from == collection.namespace)
-            .filter(|r| r.path.as_str().starts_with(&inside) && names.get(&r.to).is_some())
+            .filter(|r| {
+                // What a list inside of an element refers to is not one of the element.
+                let below = r.path.as_str().strip_prefix(&inside);
+                below.is_some_and(|below| !below.contains("[]")) && names.get(&r.to).is_some()
+            })
             .collect();
         let is_held = |field: &Field| {
             references.iter().any(|reference| {
@@ -510,7 +514,9 @@ impl<'e> Elements<'e> {
 
     /// Whether elements say more than whom they refer to: else the list is one of ids.
     fn says_more(&self) -> bool {
-        !self.own.is_empty() || self.references.len() > 1
+        let first = self.references.first();
+        let several = self.references.iter().any(|r| first.is_some_and(|one| one.path != r.path));
+        !self.own.is_empty() || several
     }
 
     /// Whether a reference is one of an entity of its own, which the elements are.
