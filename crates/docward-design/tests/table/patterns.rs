@@ -864,6 +864,28 @@ fn dp_2_pt_ts_1_growth_and_rates_of_a_series_that_do_not_go_together_are_told() 
     assert_eq!(said("900M/year", ""), None);
 }
 
+#[test]
+fn dp_2_elements_that_are_kept_for_hours_are_not_gone_at_once() {
+    let reads = ["from: parent, where: [_id], with: [parent.children], rate: 10/s"];
+    let text = pair("children: {p50: 3, p99: 9, max: 20}, growth: bounded", &reads, WRITTEN);
+    let case =
+        of(&text
+            .replace("{growth: 500/year, kept: forever}", "{growth: 500/year, kept: 12 hours}"));
+    assert_eq!(case.verdict("parent.children"), Verdict::Embed);
+    let made = scripts(&case.model, &case.design, ProfileName::Neutral);
+    let job =
+        made.iter().flat_map(|script| &script.jobs).find(|job| job.name.starts_with("expire"));
+    let job = job.unwrap();
+    assert!(job.does.starts_with("Takes out what is older than 12 hours"), "{}", job.does);
+    assert!(
+        format!("{:?}", job.steps).contains("today.getTime() - 43200 * 1000"),
+        "{:?}",
+        job.steps
+    );
+    let advice = case.design.entities.iter().find(|advice| advice.entity == "child").unwrap();
+    assert!(advice.remarks[0].starts_with("kept for 12 hours"), "{:?}", advice.remarks);
+}
+
 /// A buyer lists what it watches, and listings go.
 fn watched(listing: &str, write: &str) -> Case {
     of(&format!(
