@@ -80,7 +80,8 @@ pub(crate) fn days(text: &str) -> Option<f64> {
 /// Seconds as [`days`] reads them, in the largest unit that leaves no rest: `90 days`, `36 hours`, `30 minutes`.
 pub(crate) fn time(seconds: u64) -> String {
     const UNITS: [(u64, &str); 3] = [(86_400, "day"), (3_600, "hour"), (60, "minute")];
-    let fits = UNITS.into_iter().find(|(size, _)| seconds >= *size && seconds.is_multiple_of(*size));
+    let fits =
+        UNITS.into_iter().find(|(size, _)| seconds >= *size && seconds.is_multiple_of(*size));
     let (size, unit) = fits.unwrap_or((1, "second"));
     let number = seconds / size;
     format!("{number} {unit}{}", if number == 1 { "" } else { "s" })
