@@ -143,11 +143,13 @@ fn single_reads(layout: &Layout<'_>) -> DesignCheck {
             text::verb(hot, "read runs", "reads run"),
         );
         let beside = [
-            (fetched_fresh, "what must be current is read where it is"),
-            (in_pairs, "pairs are read beside their ends, as they fit no document"),
+            (fetched_fresh, "what must be current, which is read where it is"),
+            (in_pairs, "pairs, which are read beside their ends, as they fit no document"),
         ];
-        for (_, why) in beside.iter().filter(|(is_so, _)| *is_so) {
-            because.push_str(&format!("; {why}"));
+        let beside: Vec<&str> =
+            beside.into_iter().filter(|(is_so, _)| *is_so).map(|(_, what)| what).collect();
+        if !beside.is_empty() {
+            because.push_str(&format!(" but for {}", beside.join(", and for ")));
         }
         return check("CK-9", Some(true), because);
     }
@@ -340,7 +342,7 @@ fn indexes(layout: &Layout<'_>, collections: &[CollectionPlan]) -> DesignCheck {
         .collect();
     if !sorted.is_empty() {
         let because = format!(
-            "elements of many documents are sorted at every read, which no index spares: {}",
+            "elements of many documents are sorted at every read, which no index spares: {}; read them by their parent (name it in `where`), or make them documents of their own, which have an index for their order",
             text::list(&sorted, 5)
         );
         return check("CK-12", Some(false), because);
@@ -406,7 +408,11 @@ fn shard_keys(layout: &Layout<'_>, collections: &[CollectionPlan]) -> DesignChec
         let because = "every key has many values, rises nowhere and is named by reads";
         return check("CK-13", Some(true), because);
     }
-    check("CK-13", Some(false), format!("no sound key: {}", text::list(&unsound, 5)))
+    let because = format!(
+        "no sound key: {}; have their reads name a field of many values that does not rise (`distinct` and `top-share` say how many), or leave them on one shard",
+        text::list(&unsound, 5)
+    );
+    check("CK-13", Some(false), because)
 }
 
 fn sizes(collections: &[CollectionPlan], capacity: &[Capacity]) -> DesignCheck {

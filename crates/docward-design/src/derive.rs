@@ -57,10 +57,23 @@ pub fn questions(model: &DesignModel, entity: &Entity) -> Vec<Question> {
             format!("add reads that name it, or `read: never` to entity `{name}`"),
         );
     }
-    if entity.lifecycle.is_none() {
+    let Some(life) = entity.lifecycle else {
         ask(
             format!("how does `{name}` live: how many come, are they ever deleted?"),
             format!("add `lifecycle: {{growth: 600k/month, kept: forever}}` to entity `{name}`"),
+        );
+        return open;
+    };
+    if life.growth_open {
+        ask(
+            format!("how many of `{name}` come?"),
+            format!("add `growth: 600k/month`, or `growth: 0`, to `lifecycle` of entity `{name}`"),
+        );
+    }
+    if life.kept_open {
+        ask(
+            format!("how long is `{name}` kept: are documents ever deleted?"),
+            format!("add `kept: forever`, or `kept: 90 days`, to `lifecycle` of entity `{name}`"),
         );
     }
     open

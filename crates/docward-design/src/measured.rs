@@ -97,7 +97,7 @@ pub fn ranking(ways: &[MeasuredWay]) -> Vec<(&MeasuredWay, f64)> {
 pub struct MeasuredWay {
     /// The word for it.
     pub name: &'static str,
-    /// Whether it was chosen.
+    /// Whether it was chosen; no way is where the design has the children in a third entity's documents.
     pub chosen: bool,
     /// Each operation.
     pub operations: Vec<MeasuredOperation>,

@@ -657,7 +657,7 @@ pub(crate) fn of_entity(model: &DesignModel, entity: &Entity, bytes: u64) -> Mad
                 "the server packs readings of a time series, and taking single ones out (7.0 and newer can) unpacks them: what has grown cold stays where it is, and there is no archive".to_owned(),
             );
         } else if is_bucket || aging::dated(entity).is_some() {
-            made.patterns.push(Pattern::Archive { days: cold as u64 });
+            made.patterns.push(Pattern::Archive { days: cold.max(1.0) as u64 });
             let guessed = aging::dated(entity).filter(|_| aging::coming(entity).is_none());
             if let Some(date) = guessed.filter(|_| !is_bucket) {
                 made.remarks.push(format!(

@@ -164,6 +164,16 @@ pub struct Design {
 }
 
 impl Design {
+    /// The decision by which the children of a referenced relationship live in the documents of another parent.
+    pub fn home_elsewhere(&self, relationship: &str) -> Option<&Decision> {
+        let away = self.decisions.iter().find(|decision| decision.relationship == relationship)?;
+        if !remarks::living_elsewhere(&self.decisions).contains(relationship) {
+            return None;
+        }
+        let homes = self.decisions.iter().filter(|d| d.choice == Some(Choice::Embed));
+        homes.rev().find(|home| home.child == away.child && home.parent != away.parent)
+    }
+
     /// Everything that is open, each question once.
     pub fn questions(&self) -> Vec<&Question> {
         let mut all: Vec<&Question> = self
@@ -248,7 +258,8 @@ pub fn design(model: &DesignModel, profile: ProfileName, bounds: &Bounds) -> Des
 /// A row was judged by what was known of the parent then. What was decided afterwards may make it larger or
 /// smaller, as the table has it: both figures are said.
 fn say_size_of_table(decision: &mut Decision) {
-    let judged = text::bytes(decision.facts.projected());
+    let projected = decision.facts.projected();
+    let judged = text::bytes(projected);
     let embedded = decision.alternatives.iter().find(|way| way.way == Way::Embed);
     let Some((_, _, p99, _)) = embedded.and_then(|way| way.parent.first()) else { return };
     let shown = text::bytes(*p99);
@@ -256,7 +267,10 @@ fn say_size_of_table(decision: &mut Decision) {
         row.rows.contains(&"ER-M.6") && row.because == format!("{judged} projected at p99")
     });
     if let Some(row) = row.filter(|_| shown != judged) {
-        row.because.push_str(&format!(", and {shown} with everything that was decided after it"));
+        row.because.push_str(&match *p99 > projected {
+            true => format!(", and {shown} with everything that was decided after it"),
+            false => format!("; {shown} in the table, with what was decided after it"),
+        });
     }
 }
 

@@ -70,11 +70,42 @@ pub(crate) fn bytes(text: &str) -> Option<u64> {
     Some((number * times).round() as u64)
 }
 
-/// Days: `12 hours`, `90 days`, `6 months`, `1 year`.
+/// Days: `30 minutes`, `12 hours`, `90 days`, `6 months`, `1 year`.
 pub(crate) fn days(text: &str) -> Option<f64> {
     let (number, unit) = split(text)?;
     (!unit.is_empty() && number > 0.0).then_some(())?;
     Some(number * seconds_of(unit)? / DAY)
+}
+
+/// Seconds as [`days`] reads them, in the largest unit that leaves no rest: `90 days`, `36 hours`, `30 minutes`.
+pub(crate) fn time(seconds: u64) -> String {
+    const UNITS: [(u64, &str); 3] = [(86_400, "day"), (3_600, "hour"), (60, "minute")];
+    let fits =
+        UNITS.into_iter().find(|(size, _)| seconds >= *size && seconds.is_multiple_of(*size));
+    let (size, unit) = fits.unwrap_or((1, "second"));
+    let number = seconds / size;
+    format!("{number} {unit}{}", if number == 1 { "" } else { "s" })
+}
+
+/// How long something is kept, as people say it: in days, unless that would be rough.
+pub(crate) fn lasting(days: f64) -> String {
+    match days >= 2.0 {
+        true => docward_model::text::plural(days.round() as u64, "day"),
+        false => time(seconds(days)),
+    }
+}
+
+/// Days as whole seconds, one at least: what is kept is not gone at once.
+pub(crate) fn seconds(days: f64) -> u64 {
+    (days * DAY).round().max(1.0) as u64
+}
+
+/// Days as milliseconds, as a script says them.
+pub(crate) fn milliseconds(days: f64) -> String {
+    match days.fract() == 0.0 {
+        true => format!("{days} * 86400000"),
+        false => format!("{} * 1000", seconds(days)),
+    }
 }
 
 /// A share: `0.2` or `20%`.
@@ -136,7 +167,26 @@ mod tests {
         assert_eq!(days("1 year"), Some(365.0));
         assert_eq!(days("90"), None);
         assert_eq!(days("0 days"), None, "nothing is kept for no time");
+        assert_eq!(days("30 minutes"), Some(1.0 / 48.0));
         assert_eq!(share("20%"), Some(0.2));
         assert_eq!(share("1.2"), None);
+    }
+
+    #[test]
+    fn dp_2_a_time_is_written_as_it_is_read() {
+        for (seconds, written) in [
+            (1, "1 second"),
+            (1_800, "30 minutes"),
+            (3_600, "1 hour"),
+            (86_400, "1 day"),
+            (129_600, "36 hours"),
+            (2_592_001, "2592001 seconds"),
+        ] {
+            assert_eq!(time(seconds), written);
+            assert_eq!(super::seconds(days(written).unwrap()), seconds, "{written}");
+        }
+        assert_eq!((lasting(1.0 / 48.0), lasting(182.5)), ("30 minutes".into(), "183 days".into()));
+        assert_eq!(milliseconds(30.0), "30 * 86400000");
+        assert_eq!(milliseconds(1.0 / 48.0), "1800 * 1000");
     }
 }

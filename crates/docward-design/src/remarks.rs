@@ -3,18 +3,62 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use docward_model::{DesignModel, Entity, text};
+use docward_model::{DesignModel, DesignWrite, Entity, text};
 
 use crate::aging;
 use crate::decide::Choice;
 use crate::pattern::Pattern;
 use crate::plan::{Decision, EntityAdvice};
+use crate::quantity::{YEAR, lasting, often};
 
 /// Remarks about relationships.
 pub(crate) fn on_relationships(model: &DesignModel, decisions: &mut [Decision]) {
     expiry(model, decisions);
+    dead_ids(model, decisions);
     figures(model, decisions);
     homeless(decisions);
+}
+
+/// Writes that delete documents of an entity, by their names.
+pub(crate) fn deleting<'m>(model: &'m DesignModel, entity: &str) -> Vec<&'m str> {
+    let deletes = |write: &&DesignWrite| write.deletes.iter().any(|gone| gone == entity);
+    model.writes.iter().filter(deletes).map(|write| write.name.as_str()).collect()
+}
+
+/// Days after which documents of an entity go by themselves, by a date or as a series.
+fn goes_after(model: &DesignModel, entity: &str) -> Option<f64> {
+    let entity = model.entity(entity)?;
+    let dated = entity.series.is_some() || aging::coming(entity).is_some();
+    entity.lifecycle?.kept_days.filter(|_| dated)
+}
+
+/// Ids of children in a list of the parent, which stay there when the children go.
+fn dead_ids(model: &DesignModel, decisions: &mut [Decision]) {
+    for decision in decisions {
+        if decision.patterns.first() != Some(&Pattern::ChildrenInParent) {
+            continue;
+        }
+        let (parent, child) = (&decision.parent, &decision.child);
+        let stays = "so dead ids stay in the lists and take room there";
+        let deleting = deleting(model, child);
+        if !deleting.is_empty() {
+            decision.remarks.push(format!(
+                "{} {} `{child}`, {stays}: whoever does it takes the id out of all lists of `{parent}` first (GC-07)",
+                text::list(&deleting, 3),
+                text::form(deleting.len() as u64, "deletes", "delete")
+            ));
+        }
+        // A list that goes first takes them along.
+        let listed = goes_after(model, parent);
+        if let Some(days) = goes_after(model, child)
+            && listed.is_none_or(|parent| parent > days)
+        {
+            decision.remarks.push(format!(
+                "`{child}` goes after {} by itself, {stays}: whoever reads a list of `{parent}` unlinks the ids that lead nowhere (GC-07)",
+                lasting(days)
+            ));
+        }
+    }
 }
 
 /// Relationships whose children are part of another parent's documents.
@@ -118,6 +162,7 @@ pub(crate) fn parts_of_others(
         let home = decisions.iter().find(|decision| {
             decision.choice == Some(Choice::Embed) && decision.child == entity.name
         });
+        advice.remarks.extend(readings(entity));
         let Some(home) = home else {
             advice.remarks.extend(ageless(entity));
             continue;
@@ -163,12 +208,12 @@ pub(crate) fn parts_of_others(
         if let (Some(goes), Some(own)) = (kept(parent), life(&entity.name))
             && own.kept_days.is_none_or(|days| days > goes)
         {
-            let own = own.kept_days.map_or("for ever".to_owned(), |days| {
-                format!("for {}", text::plural(days.round() as u64, "day"))
-            });
+            let own = own
+                .kept_days
+                .map_or("for ever".to_owned(), |days| format!("for {}", lasting(days)));
             advice.remarks.push(format!(
                 "to be kept {own}, but part of `{parent}`, which goes after {} and takes it along: keep `{parent}` as long, or have it as an entity that is read and changed by itself (DP-2)",
-                text::plural(goes.round() as u64, "day")
+                lasting(goes)
             ));
         }
         let Some(days) = kept(&entity.name) else { continue };
@@ -178,27 +223,50 @@ pub(crate) fn parts_of_others(
         advice.remarks.push(match aging::coming(entity) {
             Some(_) if below_a_list || !in_list => format!(
                 "kept for {}, but part of `{parent}`, which stays longer: take it out by hand",
-                text::plural(days.round() as u64, "day")
+                lasting(days)
             ),
             Some(date) => format!(
                 "kept for {}, but part of `{parent}`, which stays longer: documents go by themselves, elements do not. A function takes those of `{role}` out whose `{date}` is older; run it every day{}",
-                text::plural(days.round() as u64, "day"),
+                lasting(days),
                 lacking(entity, date).map_or(String::new(), |(_, lack)| format!(
                     ". It {lack}: elements without it stay"
                 ))
             ),
             None => format!(
                 "part of `{parent}`, which is kept longer than the {} of `{role}`",
-                text::plural(days.round() as u64, "day")
+                lasting(days)
             ),
         });
     }
 }
 
+/// By how much the growth of a series may differ from what its rate makes.
+const ROUGH: f64 = 2.0;
+
+/// A series whose growth is not what its rate and its number make.
+fn readings(entity: &Entity) -> Option<String> {
+    let (series, life) = (entity.series.as_ref()?, entity.lifecycle.filter(|l| !l.growth_open)?);
+    let number = series.series.filter(|number| *number > 0.0)?;
+    let yearly = number * series.per_second * YEAR;
+    if yearly <= life.per_year * ROUGH && life.per_year <= yearly * ROUGH {
+        return None;
+    }
+    let each = match often(series.per_second).split_once(' ') {
+        Some(("once", unit)) => format!("one reading {unit}"),
+        _ => format!("readings {}", often(series.per_second)),
+    };
+    Some(format!(
+        "`growth` is {} a year, and {} series of {each} are {} a year: one of these figures is wrong (DP-2)",
+        text::count(life.per_year.round() as u64),
+        text::count(number as u64),
+        text::count(yearly.round() as u64)
+    ))
+}
+
 /// Why documents of an entity do not go by themselves, or to no archive, though it was asked for.
 fn ageless(entity: &Entity) -> Vec<String> {
     let life = entity.lifecycle.unwrap_or_default();
-    let after = |days: f64| text::plural(days.round() as u64, "day");
+    let after = lasting;
     let mut said = Vec::new();
     if entity.series.is_some() {
         return said;

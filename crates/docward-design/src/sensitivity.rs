@@ -66,10 +66,20 @@ pub fn turns(facts: &Facts, bounds: &Bounds, around: &Around) -> Vec<Turn> {
         let p99 = facts.children.p99;
         // More than are kept there never are.
         let most = around.keep_newest.unwrap_or(u64::MAX).min(bounds.many * 2);
-        if let Some(number) = first(p99, most, |n| turned(&children(n))) {
+        let small = |n: u64| children(n).children_bytes() <= bounds.small_bytes;
+        let safe = |n: u64| children(n).projected() <= bounds.safe_bytes;
+        let marks: Vec<u64> =
+            [bounds.few, bounds.many, ceasing(most, &small), ceasing(most, &safe)]
+                .into_iter()
+                .flat_map(|mark| [mark.saturating_sub(1), mark])
+                .collect();
+        if let Some(turning) = first(p99, most, &marks, &|n| turned(&children(n))) {
+            let until = turning
+                .until
+                .map_or(String::new(), |most| format!(", up to {},", text::count(most)));
             say(
-                format!("a parent has {} or more at p99", text::count(number)),
-                Some(number as f64),
+                format!("a parent has {} or more{until} at p99", text::count(turning.at)),
+                Some(turning.at as f64),
             );
         }
         // The largest parents may speak against it alone.
@@ -79,12 +89,18 @@ pub fn turns(facts: &Facts, bounds: &Bounds, around: &Around) -> Vec<Turn> {
             moved
         };
         let below = match facts.children.max > p99 && turned(&largest(p99)) {
-            true => last(facts.children.max, |n| n < p99 || turned(&largest(n))),
-            false => last(p99, |n| turned(&children(n))),
+            true => last(facts.children.max, &marks, &|n| n < p99 || turned(&largest(n))),
+            false => last(p99, &marks, &|n| turned(&children(n))),
         };
         // That there are none is no advice.
-        if let Some(number) = below.filter(|number| *number > 0) {
-            say(format!("no parent has more than {}", text::count(number)), Some(number as f64));
+        if let Some(turning) = below.filter(|turning| turning.at > 0) {
+            let until = turning.until.filter(|least| *least > 1).map_or(String::new(), |least| {
+                format!(", and one has {} or more at p99", text::count(least))
+            });
+            say(
+                format!("no parent has more than {}{until}", text::count(turning.at)),
+                Some(turning.at as f64),
+            );
         }
     }
     let longer = facts.child_p99.saturating_sub(facts.child_bytes);
@@ -93,21 +109,44 @@ pub fn turns(facts: &Facts, bounds: &Bounds, around: &Around) -> Vec<Turn> {
         child_p99: number.saturating_add(longer),
         ..facts.clone()
     };
-    if let Some(number) = first(facts.child_bytes.max(1), 16 * 1024 * 1024, |n| turned(&bytes(n))) {
-        say(format!("a child has {} or more", text::bytes(number)), Some(number as f64));
+    let largest = 16 * 1024 * 1024;
+    let small = |n: u64| bytes(n).children_bytes() <= bounds.small_bytes;
+    let safe = |n: u64| bytes(n).projected() <= bounds.safe_bytes;
+    let marks: Vec<u64> = [ceasing(largest, &small), ceasing(largest, &safe)]
+        .into_iter()
+        .flat_map(|mark| [mark.saturating_sub(1), mark])
+        .collect();
+    let ends = |word: &str, until: Option<String>| {
+        until.map_or(String::new(), |until| format!(", {word} to {until}"))
+    };
+    if let Some(turning) = first(facts.child_bytes.max(1), largest, &marks, &|n| turned(&bytes(n)))
+    {
+        let until = ends("up", turning.until.map(text::bytes));
+        let at = text::bytes(turning.at);
+        say(format!("a child has {at} or more{until}"), Some(turning.at as f64));
     }
-    if let Some(number) = last(facts.child_bytes, |n| turned(&bytes(n))) {
-        say(format!("a child has {} or less", text::bytes(number)), Some(number as f64));
+    if let Some(turning) = last(facts.child_bytes, &marks, &|n| turned(&bytes(n))) {
+        let until = ends("down", turning.until.filter(|least| *least > 1).map(text::bytes));
+        let at = text::bytes(turning.at);
+        say(format!("a child has {at} or less{until}"), Some(turning.at as f64));
     }
+    let marks: Vec<u64> = [bounds.mostly, bounds.often, bounds.rarely]
+        .into_iter()
+        .map(|share| (share * 100.0).round() as u64)
+        .flat_map(|mark| [mark.saturating_sub(1), mark, mark + 1])
+        .collect();
     let mut share = |value: Option<f64>, noun: &str, set: &dyn Fn(f64) -> Facts| {
         let now = value.map_or(0, |value| (value * 100.0).round() as u64);
-        if let Some(percent) = first(now, 100, |n| turned(&set(n as f64 / 100.0))) {
-            let or_more = if percent < 100 { " or more" } else { "" };
-            say(format!("{noun} in {percent} %{or_more}"), Some(percent as f64 / 100.0));
+        let holds = |n: u64| turned(&set(n as f64 / 100.0));
+        if let Some(Turning { at, until }) = first(now, 100, &marks, &holds) {
+            let or_more = if at < 100 { " or more" } else { "" };
+            let until = ends("up", until.map(|until| format!("{until} %")));
+            say(format!("{noun} in {at} %{or_more}{until}"), Some(at as f64 / 100.0));
         }
-        if let Some(percent) = last(now, |n| turned(&set(n as f64 / 100.0))) {
-            let or_less = if percent > 0 { " or less" } else { "" };
-            say(format!("{noun} in {percent} %{or_less}"), Some(percent as f64 / 100.0));
+        if let Some(Turning { at, until }) = last(now, &marks, &holds) {
+            let or_less = if at > 0 { " or less" } else { "" };
+            let until = ends("down", until.map(|until| format!("{until} %")));
+            say(format!("{noun} in {at} %{or_less}{until}"), Some(at as f64 / 100.0));
         }
     };
     share(facts.co_read, "reads have both", &|value| Facts {
@@ -133,6 +172,8 @@ pub fn turns(facts: &Facts, bounds: &Bounds, around: &Around) -> Vec<Turn> {
     }
     match facts.growth {
         _ if around.keep_newest.is_some() => {}
+        // One child is one, whatever comes.
+        _ if matches!(facts.kind, Kind::OneToOne | Kind::ManyToOne) => {}
         Growth::Endless if turned(&Facts { growth: Growth::Bounded, ..facts.clone() }) => {
             say("there is an end to the children of one parent".to_owned(), None);
         }
@@ -144,40 +185,59 @@ pub fn turns(facts: &Facts, bounds: &Bounds, around: &Around) -> Vec<Turn> {
     found
 }
 
-/// The smallest number above `now`, up to `end`, for which something holds: sought in doubling steps,
-/// then bisected.
-fn first(now: u64, end: u64, holds: impl Fn(u64) -> bool) -> Option<u64> {
-    let (mut low, mut step) = (now, 1_u64);
-    loop {
-        let high = now.saturating_add(step).min(end);
-        if high <= low && step > 1 {
-            return None;
-        }
-        if holds(high) {
-            let (mut low, mut high) = (low, high);
-            while high - low > 1 {
-                let middle = low + (high - low) / 2;
-                if holds(middle) { high = middle } else { low = middle }
-            }
-            return Some(high);
-        }
-        if high >= end {
-            return None;
-        }
-        low = high;
-        step = step.saturating_mul(2);
-    }
+/// Numbers for which something holds, from the one that is nearest to what is declared on.
+struct Turning {
+    at: u64,
+    /// The last of them; `None` when it holds as far as was looked.
+    until: Option<u64>,
 }
 
-/// The largest number below `now` for which something holds.
-fn last(now: u64, holds: impl Fn(u64) -> bool) -> Option<u64> {
-    if now == 0 || !holds(0) && !holds(1.min(now - 1)) {
-        return None;
+/// The smallest numbers above `now`, up to `end`, for which something holds: sought in doubling steps, and at marks, as it
+/// may hold between two of them only.
+fn first(now: u64, end: u64, marks: &[u64], holds: &dyn Fn(u64) -> bool) -> Option<Turning> {
+    let steps = (0..u64::BITS).map(|power| now.saturating_add(1 << power).min(end));
+    let mut tried: Vec<u64> = steps.take_while(|n| *n < end).chain([end]).collect();
+    tried.extend(marks);
+    tried.retain(|n| *n > now && *n <= end);
+    tried.sort_unstable();
+    tried.dedup();
+    turning(now, &tried, holds)
+}
+
+/// The largest numbers below `now` for which something holds.
+fn last(now: u64, marks: &[u64], holds: &dyn Fn(u64) -> bool) -> Option<Turning> {
+    let steps = (0..u64::BITS).map_while(|power| now.checked_sub(1 << power));
+    let mut tried: Vec<u64> = steps.chain([0, 1]).collect();
+    tried.extend(marks);
+    tried.retain(|n| *n < now);
+    tried.sort_unstable_by(|a, b| b.cmp(a));
+    tried.dedup();
+    turning(now, &tried, holds)
+}
+
+/// `tried` leads away from `now`, for which it does not hold.
+fn turning(now: u64, tried: &[u64], holds: &dyn Fn(u64) -> bool) -> Option<Turning> {
+    let found = tried.iter().position(|n| holds(*n))?;
+    let before = found.checked_sub(1).map_or(now, |i| tried[i]);
+    let at = edge(tried[found], before, holds);
+    let gone = tried[found..].iter().position(|n| !holds(*n));
+    let until = gone.map(|i| edge(tried[found + i - 1], tried[found + i], holds));
+    Some(Turning { at, until })
+}
+
+/// The last number for which something holds on the way to one for which it does not.
+fn edge(mut yes: u64, mut no: u64, holds: &dyn Fn(u64) -> bool) -> u64 {
+    while yes.abs_diff(no) > 1 {
+        let middle = yes.min(no) + yes.abs_diff(no) / 2;
+        if holds(middle) { yes = middle } else { no = middle }
     }
-    let (mut low, mut high) = (if holds(0) { 0 } else { 1 }, now);
-    while high - low > 1 {
-        let middle = low + (high - low) / 2;
-        if holds(middle) { low = middle } else { high = middle }
+    yes
+}
+
+/// The first number up to `end` that is too large for something that holds for small ones.
+fn ceasing(end: u64, holds: &dyn Fn(u64) -> bool) -> u64 {
+    match holds(0) && !holds(end) {
+        true => edge(0, end, holds) + 1,
+        false => 0,
     }
-    Some(low)
 }

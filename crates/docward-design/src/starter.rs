@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use crate::aging;
+use crate::{aging, quantity};
 use docward_model::{
     BsonType, Collection, CollectionKind, Distribution, Evidence, Field, FieldShape, Namespace,
     Operation, Profile, Reference, TypeCounts, text, words,
@@ -82,17 +82,25 @@ impl Names {
                 *last = words::singular(last);
             }
             let name = if parts.is_empty() { "entity".to_owned() } else { parts.join("_") };
-            let taken = |name: &str| names.values().any(|have| have == name);
-            let free = (1..).map(|n| if n == 1 { name.clone() } else { format!("{name}_{n}") });
-            let name = free.into_iter().find(|name| !taken(name)).unwrap_or(name);
+            let name = free(name, |name| names.values().any(|have| have == name));
             names.insert(collection.namespace.clone(), name);
         }
         Self(names)
     }
 
+    fn has(&self, name: &str) -> bool {
+        self.0.values().any(|have| have == name)
+    }
+
     fn get(&self, namespace: &Namespace) -> Option<&str> {
         self.0.get(namespace).map(String::as_str)
     }
+}
+
+/// A name that is not taken: with a number behind it where it is.
+fn free(name: String, taken: impl Fn(&str) -> bool) -> String {
+    let mut numbered = (2..).map(|n| format!("{name}_{n}"));
+    if taken(&name) { numbered.find(|name| !taken(name)).unwrap_or_default() } else { name }
 }
 
 fn entity(
@@ -135,32 +143,37 @@ fn entity(
     if top.len() > MOST_FIELDS {
         let _ = writeln!(out, "      # {} more fields are left out", top.len() - MOST_FIELDS);
     }
-    let expiry = collection
-        .indexes
-        .iter()
-        .flatten()
-        .find_map(|index| index.ttl_seconds.filter(|seconds| *seconds > 0));
-    let _ = writeln!(out, "    # ? how many come, and how long they are kept");
-    let kept = match expiry {
-        Some(seconds) => {
-            let days = (seconds as f64 / 86_400.0 * 10.0).round() / 10.0;
-            format!("{days} day{}", if days == 1.0 { "" } else { "s" })
-        }
-        None => "forever".to_owned(),
-    };
-    match yearly(profile) {
-        Some(growth) => {
-            let _ = writeln!(out, "    lifecycle: {{growth: {growth:.0}/year, kept: {kept}}}");
-        }
-        None => {
-            let _ = writeln!(out, "    # lifecycle: {{growth: 1000/day, kept: {kept}}}");
-        }
-    }
+    lifecycle(out, collection, profile);
     if !operations.names(name, false) {
         let _ = writeln!(out, "    # ? read: never   (or add reads below)");
     }
     if !operations.names(name, true) {
         let _ = writeln!(out, "    # ? written: never   (or add writes below)");
+    }
+}
+
+/// How documents come and go, as far as data shows it (DP-2): how many came, and an index that lets them go. That
+/// there is none does not say that they are kept for ever.
+fn lifecycle(out: &mut String, collection: &Collection, profile: &Profile) {
+    let indexes = collection.indexes.iter().flatten();
+    // One with a condition lets some go, and others stay.
+    let expiry = indexes
+        .filter(|index| index.partial_filter.is_none())
+        .find_map(|index| index.ttl_seconds.filter(|seconds| *seconds > 0));
+    let kept = expiry.map(|seconds| format!("kept: {}", quantity::time(seconds.unsigned_abs())));
+    let growth = yearly(profile).map(|growth| format!("growth: {growth:.0}/year"));
+    let open = match (&growth, &kept) {
+        (Some(_), Some(_)) => None,
+        (Some(_), None) => Some("kept: forever | 90 days   (add it to `lifecycle`)"),
+        (None, Some(_)) => Some("growth: 0 | 1000/day   (add it to `lifecycle`)"),
+        (None, None) => Some("lifecycle: {growth: 1000/day, kept: forever | 90 days}"),
+    };
+    if let Some(open) = open {
+        let _ = writeln!(out, "    # ? {open}");
+    }
+    let known: Vec<String> = growth.into_iter().chain(kept).collect();
+    if !known.is_empty() {
+        let _ = writeln!(out, "    lifecycle: {{{}}}", known.join(", "));
     }
 }
 
@@ -172,7 +185,7 @@ fn yearly(profile: &Profile) -> Option<f64> {
     let named: Vec<&str> =
         top().filter(|f| f.dates.is_some()).map(|field| field.name.as_str()).collect();
     let (from, to) = dates("_id").or_else(|| dates(aging::coming_among(&named)?))?;
-    let years = (to - from) as f64 / 1000.0 / crate::quantity::YEAR;
+    let years = (to - from) as f64 / 1000.0 / quantity::YEAR;
     // Less than a day says nothing about a year.
     (years > 1.0 / 365.0).then(|| profile.total.max(profile.documents) as f64 / years)
 }
@@ -344,12 +357,15 @@ struct Relation<'e> {
     name: String,
     child: String,
     children: String,
-    shared: Option<u64>,
+    /// Parents of a child, when there are several.
+    shared: Option<String>,
     /// The field that holds ids today.
     field: Option<String>,
     single: bool,
     /// Whether some elements are null today, which a child is not.
     has_null: bool,
+    /// Fields of the child that stand beside its id today.
+    copies: Vec<&'e str>,
     /// The name, fields and profile of an entity that has no collection of its own.
     embedded: Option<(String, Vec<&'e Field>, &'e Profile)>,
 }
@@ -362,8 +378,16 @@ impl Relation<'_> {
             let _ = writeln!(out, "    field: {}", scalar(field));
         }
         let _ = writeln!(out, "    children: {}", self.children);
-        if let Some(parents) = self.shared {
+        if let Some(parents) = &self.shared {
             let _ = writeln!(out, "    parents: {parents}");
+        }
+        if !self.copies.is_empty() {
+            let _ = writeln!(
+                out,
+                "    # copies of `{}` today, which a design makes anew: {}",
+                self.child,
+                self.copies.join(", ")
+            );
         }
         if self.has_null {
             let _ = writeln!(out, "    # ? some elements are null today: a child is an object");
@@ -392,42 +416,169 @@ fn relations<'e>(
             found.push(relation);
         }
     };
-    for reference in evidence.references.iter().filter(|r| r.agreement() >= 0.9) {
+    let lists = || {
+        kept.iter().flat_map(|collection| {
+            let profile = collection.profile.as_ref();
+            let top = profile.into_iter().flat_map(|profile| &profile.fields);
+            top.filter(|f| f.parent.is_none()).map(move |field| (*collection, field))
+        })
+    };
+    let mut elements: Vec<Elements<'e>> = Vec::new();
+    for (collection, list) in lists() {
+        let taken = |name: &str| elements.iter().any(|have| have.child == name);
+        elements.extend(Elements::of(evidence, collection, list, names, &taken));
+    }
+    let sure = evidence.references.iter().filter(|r| is_sure(r));
+    for reference in sure.filter(|r| !elements.iter().any(|list| list.has_own_entity(r))) {
         if let Some(relation) = referenced(evidence, reference, names) {
             push(relation, &mut found);
         }
     }
-    for collection in kept {
-        let (Some(parent), Some(profile)) = (names.get(&collection.namespace), &collection.profile)
-        else {
-            continue;
-        };
-        let lists =
-            profile.fields.iter().filter(|f| f.parent.is_none() && is_list_of_objects(profile, f));
-        for field in lists.filter(|f| is_plain(&f.name)) {
-            let Some(array) = &field.array else { continue };
-            let element = children(profile, field).find(|f| f.shape == FieldShape::Element);
-            let inside: Vec<&Field> = element
-                .into_iter()
-                .flat_map(|element| children(profile, element))
-                // The design makes ids.
-                .filter(|f| f.shape == FieldShape::Named && is_plain(&f.name) && f.name != "_id")
-                .collect();
-            let child = format!("{parent}_{}", words::singular(&field.name.to_lowercase()));
-            let relation = Relation {
-                name: format!("{parent}.{}", field.name),
-                child: child.clone(),
-                children: spread(&array.lengths),
-                shared: None,
-                field: None,
-                single: false,
-                has_null: element.is_some_and(|f| f.types.of(BsonType::Null) > 0),
-                embedded: Some((child, inside, profile)),
-            };
+    for list in elements.iter().filter(|list| list.references.is_empty() || list.says_more()) {
+        for relation in list.relations(evidence, names) {
             push(relation, &mut found);
         }
     }
     found
+}
+
+/// Whether a field refers to another collection beyond doubt.
+fn is_sure(reference: &Reference) -> bool {
+    reference.agreement() >= 0.9
+}
+
+/// Fields beside a reference that have the names and values of fields of what it refers to.
+fn copies_beside<'e>(evidence: &'e Evidence, reference: &Reference) -> Vec<&'e str> {
+    let beside = evidence.copies.iter().filter(|copy| {
+        copy.from == reference.from && copy.reference == reference.path && copy.by_value
+    });
+    beside.filter(|copy| copy.path.leaf() == copy.source.leaf()).map(|c| c.path.leaf()).collect()
+}
+
+/// A list of objects at the top of documents.
+struct Elements<'e> {
+    /// The entity whose documents have it, and what an element would be called.
+    parent: String,
+    child: String,
+    collection: &'e Collection,
+    profile: &'e Profile,
+    list: &'e Field,
+    element: &'e Field,
+    /// References that stand in its elements.
+    references: Vec<&'e Reference>,
+    /// Fields of its elements that are neither references nor copies of what they refer to.
+    own: Vec<&'e Field>,
+}
+
+impl<'e> Elements<'e> {
+    fn of(
+        evidence: &'e Evidence,
+        collection: &'e Collection,
+        list: &'e Field,
+        names: &Names,
+        taken: &dyn Fn(&str) -> bool,
+    ) -> Option<Self> {
+        let profile = collection.profile.as_ref()?;
+        if !is_list_of_objects(profile, list) || !is_plain(&list.name) {
+            return None;
+        }
+        let parent = names.get(&collection.namespace)?.to_owned();
+        let element = children(profile, list).find(|f| f.shape == FieldShape::Element)?;
+        let inside = format!("{}.", element.path);
+        let references: Vec<&Reference> = evidence
+            .references
+            .iter()
+            .filter(|r| is_sure(r) && r.from == collection.namespace)
+            .filter(|r| {
+                // What a list inside of an element refers to is not one of the element.
+                let below = r.path.as_str().strip_prefix(&inside);
+                below.is_some_and(|below| !below.contains("[]")) && names.get(&r.to).is_some()
+            })
+            .collect();
+        let is_held = |field: &Field| {
+            references.iter().any(|reference| {
+                reference.path == field.path
+                    || field.path.parts() == reference.path.parts()
+                        && copies_beside(evidence, reference).contains(&field.name.as_str())
+            })
+        };
+        let own = children(profile, element)
+            // The design makes ids.
+            .filter(|f| f.shape == FieldShape::Named && is_plain(&f.name) && f.name != "_id")
+            .filter(|field| !is_held(field) && !is_made_of(profile, field, &is_held))
+            .collect();
+        let child = format!("{parent}_{}", words::singular(&list.name.to_lowercase()));
+        let child = free(child, |name| names.has(name) || taken(name));
+        Some(Self { parent, child, collection, profile, list, element, references, own })
+    }
+
+    /// Whether elements say more than whom they refer to: else the list is one of ids.
+    fn says_more(&self) -> bool {
+        let first = self.references.first();
+        let several = self.references.iter().any(|r| first.is_some_and(|one| one.path != r.path));
+        !self.own.is_empty() || several
+    }
+
+    /// Whether a reference is one of an entity of its own, which the elements are.
+    fn has_own_entity(&self, reference: &Reference) -> bool {
+        self.says_more()
+            && reference.from == self.collection.namespace
+            && self.references.iter().any(|own| own.path == reference.path)
+    }
+
+    /// The list itself, and what its elements refer to.
+    fn relations(&self, evidence: &'e Evidence, names: &Names) -> Vec<Relation<'e>> {
+        let Some(array) = &self.list.array else { return Vec::new() };
+        let mut all = vec![Relation {
+            name: format!("{}.{}", self.parent, self.list.name),
+            child: self.child.clone(),
+            children: spread(&array.lengths),
+            shared: None,
+            field: None,
+            single: false,
+            has_null: self.element.types.of(BsonType::Null) > 0,
+            copies: Vec::new(),
+            embedded: Some((self.child.clone(), self.own.clone(), self.profile)),
+        }];
+        for reference in &self.references {
+            let Some(to) = names.get(&reference.to) else { continue };
+            let inside = format!("{}.", self.element.path);
+            let path = reference.path.as_str().strip_prefix(&inside).unwrap_or_default();
+            let field = (is_plain(path) && path != "_id").then_some(path);
+            let held = self.profile.field(reference.path.as_str());
+            let there = held.map_or(0, |f| f.types.non_null());
+            let seldom = there * 2 < self.element.types.of(BsonType::Object);
+            let many = &reference.children_per_parent;
+            all.push(Relation {
+                name: format!("{}.{}", self.child, self.role(field, to)),
+                child: to.to_owned(),
+                children: if seldom { "{p50: 0, p99: 1, max: 1}" } else { "1" }.to_owned(),
+                shared: (many.max > 1).then(|| spread(many)),
+                field: field.map(str::to_owned),
+                single: true,
+                has_null: false,
+                copies: copies_beside(evidence, reference),
+                embedded: None,
+            });
+        }
+        all
+    }
+
+    /// What a reference is called: `productId` is the `product`.
+    fn role(&self, field: Option<&str>, to: &str) -> String {
+        let stem = field.and_then(|name| {
+            let stem = ["_id", "Id", "ID"].iter().find_map(|end| name.strip_suffix(end))?;
+            let is_free = !stem.is_empty() && !self.own.iter().any(|own| own.name == stem);
+            is_free.then(|| stem.to_owned())
+        });
+        stem.unwrap_or_else(|| to.to_owned())
+    }
+}
+
+/// Whether an object has nothing in it but what is held elsewhere.
+fn is_made_of(profile: &Profile, field: &Field, is_held: &dyn Fn(&Field) -> bool) -> bool {
+    let mut inside = children(profile, field).peekable();
+    kind_of(field) == BsonType::Object && inside.peek().is_some() && inside.all(is_held)
 }
 
 /// A reference as a relationship: the one that is pointed at is the parent when each child has one.
@@ -449,10 +600,11 @@ fn referenced<'e>(
             name: format!("{from}.{}", role(field)),
             child: to.to_owned(),
             children: spread(lengths),
-            shared: (most > 1).then_some(most),
+            shared: (most > 1).then(|| most.to_string()),
             field: is_plain(list).then(|| list.to_owned()),
             single: false,
             has_null: false,
+            copies: copies_beside(evidence, reference),
             embedded: None,
         });
     }
@@ -465,6 +617,7 @@ fn referenced<'e>(
         field: is_plain(reference.path.as_str()).then(|| reference.path.as_str().to_owned()),
         single,
         has_null: false,
+        copies: Vec::new(),
         embedded: None,
     })
 }

@@ -485,6 +485,31 @@ fn pt_extref_2_gc_37_pt_outlier_1_pt_subset_2_gc_35_pt_bucket_4_nested_parts_fol
     }
 }
 
+/// A list of ids whose ends are deleted: none leads nowhere afterwards (GC-07).
+#[test]
+fn gc_07_an_id_goes_from_all_lists() {
+    let Some(shell) = mongosh() else { return };
+    let servers = Launch::replica_set(1).start();
+    let (model, design) = of("name: watched
+entities:
+  buyer: {count: 9k, lifecycle: {growth: 1k/year, kept: forever}, fields: {name: string}}
+  listing: {count: 90k, lifecycle: {growth: 9k/year, kept: forever}, fields: {title: string, text: {type: string, bytes: 4 KB}}}
+relationships:
+  buyer.watched: {child: listing, children: {p50: 5, p95: 40, p99: 100, max: 500}, growth: bounded, parents: {p50: 2, p99: 3000, max: 90k}}
+reads:
+  watch list: {from: buyer, where: [_id], with: [buyer.watched], rate: 9/s}
+  listing: {from: listing, where: [_id], rate: 90/s}
+writes:
+  come: {insert: [buyer, listing], rate: 1/s}
+  gone: {delete: listing, rate: 1/h}
+");
+    let folder = servers.directory().join("watched");
+    write(&folder, &model, &design);
+    holds(run(&shell, &servers, &[&folder.join("check.js")]));
+    let check = std::fs::read_to_string(folder.join("check.js")).unwrap();
+    assert!(check.contains("it is in no list"), "{check}");
+}
+
 /// What a check left that was ended half-way is its own and goes; what is somebody else's stays (DM-11).
 #[test]
 fn dm_11_a_check_that_was_ended_is_run_again() {

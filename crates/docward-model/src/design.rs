@@ -170,6 +170,10 @@ pub struct Lifecycle {
     pub kept_days: Option<f64>,
     /// Days after which a document is hardly read any more (the archive pattern).
     pub cold_days: Option<f64>,
+    /// Whether nobody said how many come: `per_year` is 0 then, and it is asked for.
+    pub growth_open: bool,
+    /// Whether nobody said how long documents are kept: `kept_days` is `None` then, and it is asked for.
+    pub kept_open: bool,
 }
 
 /// Readings over time.

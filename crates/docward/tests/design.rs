@@ -113,6 +113,21 @@ fn dp_2_a_missing_answer_gives_the_question_and_exit_1() {
 }
 
 #[test]
+fn dp_1_rates_are_shown_as_people_say_them() {
+    for (rate, shown) in [("3/week", "3/week"), ("2/day", "2/day"), ("6/year", "6/year")] {
+        let (_directory, file) = scratch(&format!(
+            "entities:\n  order:\n    fields: {{no: string}}\n    lifecycle: {{growth: 1/s, kept: forever}}\n  \
+             item:\n    fields: {{sku: string}}\n    lifecycle: {{growth: 1/s, kept: forever}}\nrelationships:\n  \
+             order.items: {{child: item, children: {{p50: 1, p99: 2, max: 3}}, growth: bounded}}\nreads:\n  \
+             page: {{rate: {rate}, from: order, where: [no], with: [order.items]}}\nwrites:\n  \
+             place: {{rate: 1/s, insert: [order, item], atomic: true}}\n",
+        ));
+        let told = stdout(&docward(&["design", &file.display().to_string()]));
+        assert!(told.contains(&format!("page {shown} ")), "{told}");
+    }
+}
+
+#[test]
 fn mistakes_are_told_with_their_places_and_exit_2() {
     let (_directory, file) =
         scratch("entities:\n  post:\n    feilds: {title: string}\n    cuont: 3\n");
@@ -270,6 +285,167 @@ fn dp_2_ids_of_elements_are_the_designs_business() {
     // It has questions, and no mistakes.
     let design = docward(&["design", &file]);
     assert_eq!(code(&design), 1, "{}{}", stdout(&design), stderr(&design));
+}
+
+/// A model of a directory of files in Extended JSON, one for each collection.
+fn model_of(files: &[(&str, String)]) -> (tempfile::TempDir, String) {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("db_store");
+    fs::create_dir(&data).unwrap();
+    for (name, text) in files {
+        fs::write(data.join(name), text).unwrap();
+    }
+    let (data, file) = (data.display().to_string(), directory.path().join("m.yaml"));
+    let made =
+        docward(&["design", "init", "--from", &data, "--output", &file.display().to_string()]);
+    assert_eq!(code(&made), 0, "{}", stderr(&made));
+    (directory, fs::read_to_string(&file).unwrap())
+}
+
+fn questions(directory: &tempfile::TempDir) -> Value {
+    let file = directory.path().join("m.yaml").display().to_string();
+    let design = docward(&["design", &file, "--format", "json"]);
+    assert_eq!(code(&design), 1, "{}", stderr(&design));
+    serde_json::from_slice::<Value>(&design.stdout).unwrap()["questions"].clone()
+}
+
+/// Documents that came over a year, one every day.
+fn dated(number: usize, rest: &str) -> String {
+    let day = |i: usize| {
+        format!(
+            "{{\"createTime\": {{\"$date\": \"2025-{:02}-{:02}T00:00:00Z\"}}, {rest}}}\n",
+            1 + i / 28 % 12,
+            1 + i % 28
+        )
+    };
+    (0..number).map(day).collect()
+}
+
+fn indexes(ttl: &str) -> String {
+    format!(
+        "{{\"indexes\": [{{\"v\": 2, \"key\": {{\"_id\": 1}}, \"name\": \"_id_\"}}{ttl}], \"type\": \"collection\"}}"
+    )
+}
+
+#[test]
+fn dp_2_a_ttl_of_less_than_a_day_is_written_in_its_unit() {
+    for (seconds, kept) in [
+        (1_800_u64, "30 minutes"),
+        (3_600, "1 hour"),
+        (90, "90 seconds"),
+        (86_400, "1 day"),
+        (129_600, "36 hours"),
+        (2_592_000, "30 days"),
+    ] {
+        let ttl = format!(
+            ", {{\"v\": 2, \"key\": {{\"createTime\": 1}}, \"name\": \"ttl\", \"expireAfterSeconds\": {seconds}}}"
+        );
+        let files = [
+            ("t_session.json", dated(336, "\"no\": \"A\"")),
+            ("t_session.metadata.json", indexes(&ttl)),
+        ];
+        let (directory, text) = model_of(&files);
+        assert!(text.contains(&format!("kept: {kept}}}")), "{text}");
+        // It is read again, and what data says is asked no more.
+        let open = questions(&directory).to_string();
+        assert!(!open.contains("live") && !open.contains("kept"), "{open}");
+    }
+}
+
+#[test]
+fn dp_2_without_a_ttl_nobody_knows_how_long_documents_are_kept() {
+    let files =
+        [("t_note.json", dated(336, "\"no\": \"A\"")), ("t_note.metadata.json", indexes(""))];
+    let (directory, text) = model_of(&files);
+    let active: String = text.lines().filter(|line| !line.trim().starts_with('#')).collect();
+    assert!(!active.split('#').next().unwrap().contains("kept"), "{text}");
+    // The growth is known, and stays.
+    assert!(text.contains("lifecycle: {growth: ") && text.contains("# ? kept:"), "{text}");
+    let open = questions(&directory);
+    let asked = open.as_array().unwrap().iter().any(|question| {
+        question["about"] == "note" && question["ask"].as_str().unwrap().contains("how long")
+    });
+    assert!(asked, "{open:#}");
+}
+
+/// An object id in Extended JSON.
+fn id(kind: usize, number: usize) -> String {
+    format!("{{\"$oid\": \"65{kind:02}0000000000000000{number:04x}\"}}")
+}
+
+/// Products, and orders with lists of elements.
+fn store(element: impl Fn(usize, usize) -> String) -> [(&'static str, String); 2] {
+    let product = |i: usize| {
+        format!("{{\"_id\": {}, \"sku\": \"SKU{i}\", \"label\": \"Product {i}\"}}\n", id(1, i))
+    };
+    let order = |i: usize| {
+        let items: Vec<String> = (0..1 + i % 5).map(|k| element(i, (i + k) % 80)).collect();
+        format!("{{\"_id\": {}, \"no\": {i}, \"items\": [{}]}}\n", id(2, i), items.join(", "))
+    };
+    [
+        ("t_product.json", (0..80).map(product).collect()),
+        ("t_order.json", (0..400).map(order).collect()),
+    ]
+}
+
+#[test]
+fn dp_3_pt_embed_1_elements_with_fields_beside_an_id_are_an_entity_of_their_own() {
+    let files = store(|i, p| {
+        format!("{{\"productId\": {}, \"qty\": {}, \"price\": 2.5}}", id(1, p), 1 + i % 3)
+    });
+    let (directory, text) = model_of(&files);
+    let model = docward_design::read("m.yaml", &text).unwrap();
+    let item = model.entity("order_item").unwrap_or_else(|| panic!("{text}"));
+    let fields: Vec<&str> = item.fields.iter().map(|field| field.name.as_str()).collect();
+    assert_eq!(fields, ["qty", "price"], "{text}");
+    let [items, product] = model.relationships.as_slice() else { panic!("{text}") };
+    assert_eq!((items.name.as_str(), items.child.as_str()), ("order.items", "order_item"));
+    assert!(!items.is_shared(), "{text}");
+    assert_eq!((product.parent.as_str(), product.child.as_str()), ("order_item", "product"));
+    assert_eq!(product.field.as_deref(), Some("productId"), "{text}");
+    assert!(product.is_shared() && product.children.unwrap().max == 1, "{text}");
+    // The data follow it.
+    let file = directory.path().join("m.yaml").display().to_string();
+    let data = directory.path().join("db_store").display().to_string();
+    let checked = docward(&["design", "check", &file, &data, "--format", "json"]);
+    let report: Value = serde_json::from_slice(&checked.stdout).unwrap();
+    assert_eq!(report["findings"].as_array().unwrap().len(), 0, "{}", report["findings"]);
+}
+
+#[test]
+fn er_m_5_lists_of_ids_stay_many_to_many_with_or_without_copies() {
+    let bare = store(|_, p| id(1, p));
+    let object = store(|_, p| format!("{{\"productId\": {}}}", id(1, p)));
+    let copies =
+        store(|_, p| format!("{{\"productId\": {}, \"label\": \"Product {p}\"}}", id(1, p)));
+    for files in [bare, object, copies] {
+        let (_directory, text) = model_of(&files);
+        let model = docward_design::read("m.yaml", &text).unwrap();
+        let [items] = model.relationships.as_slice() else { panic!("{text}") };
+        assert_eq!((items.name.as_str(), items.child.as_str()), ("order.items", "product"));
+        assert!(items.is_shared(), "{text}");
+        assert_eq!(model.entities.len(), 2, "{text}");
+    }
+}
+
+#[test]
+fn dp_4_copies_in_elements_are_no_fields_of_their_own() {
+    let files = store(|i, p| {
+        format!(
+            "{{\"productId\": {}, \"label\": \"Product {p}\", \"qty\": {}}}",
+            id(1, p),
+            1 + i % 3
+        )
+    });
+    let (_directory, text) = model_of(&files);
+    let model = docward_design::read("m.yaml", &text).unwrap();
+    let item = model.entity("order_item").unwrap_or_else(|| panic!("{text}"));
+    let fields: Vec<&str> = item.fields.iter().map(|field| field.name.as_str()).collect();
+    assert_eq!(fields, ["qty"], "{text}");
+    assert!(
+        text.contains("# copies of `product` today, which a design makes anew: label"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -309,6 +309,53 @@ fn pt_extref_2_pt_embed_1_pt_outlier_1_copies_parts_and_long_tails_are_measured_
     assert!(of("book.buyers")["notes"].to_string().contains("PT-outlier.1"), "{report:#}");
 }
 
+const AWAY: &str = "\
+entities:
+  match: {count: 10k, lifecycle: {growth: 10k/year, kept: forever}, fields: {map: string}}
+  player: {count: 1k, lifecycle: {growth: 1k/year, kept: forever}, fields: {name: string}}
+  score: {count: 40k, lifecycle: {growth: 40k/year, kept: forever}, fields: {points: int}}
+relationships:
+  match.scores: {child: score, children: {p50: 4, p95: 8, p99: 10, max: 12}, growth: bounded}
+  player.scores: {child: score, children: {p50: 30, p95: 90, p99: 200, max: 400}, growth: endless}
+reads:
+  match: {from: match, where: [_id], with: [match.scores], rate: 9/s}
+  profile: {from: player, where: [_id], with: [player.scores], rate: 1/s}
+writes:
+  play: {insert: [match, score], rate: 1/min, atomic: true}
+  join: {insert: player, rate: 1/h}
+";
+
+/// Scores live in their match; the simulation of what a player has of them stores them by themselves.
+#[test]
+fn dm_07_6_children_that_live_in_another_document_are_told() {
+    let servers = Launch::standalone().start();
+    let directory = tempfile::tempdir().unwrap();
+    let model = directory.path().join("away.yaml");
+    std::fs::write(&model, AWAY).unwrap();
+    let model = model.to_str().unwrap();
+    let report = run_file(&servers, model, &["--parents", "20"]);
+    let of = |name: &str| -> Value {
+        let all = report["relationships"].as_array().unwrap();
+        all.iter().find(|found| found["relationship"] == name).unwrap().clone()
+    };
+    let told = "the design has `score` in the documents of `match` (`match.scores`)";
+    let away = of("player.scores");
+    assert!(away["notes"].to_string().contains(told), "{away:#}");
+    assert_eq!(away["chosenIsFastest"], Value::Null, "{away:#}");
+    let home = of("match.scores");
+    assert!(!home["notes"].to_string().contains("the design has"), "{home:#}");
+    assert_ne!(home["chosenIsFastest"], Value::Null, "{home:#}");
+    // In words nothing is said of a chosen way that was not built, neither before nor after.
+    let uri = servers.uri();
+    let arguments = ["design", "simulate", model, "--uri", &uri, "--relationship", "player.scores"];
+    let before = stdout(&docward(&arguments));
+    assert!(before.split_whitespace().collect::<Vec<_>>().join(" ").contains(told), "{before}");
+    let scale = ["--yes", "--parents", "20", "--operations", "50"];
+    let after = stdout(&docward(&[&arguments[..], &scale].concat()));
+    assert!(after.split_whitespace().collect::<Vec<_>>().join(" ").contains(told), "{after}");
+    assert!(!after.contains("the chosen way"), "{after}");
+}
+
 #[test]
 fn ck_10_what_is_all_or_nothing_is_a_transaction_on_a_replica_set() {
     let servers = Launch::replica_set(1).start();

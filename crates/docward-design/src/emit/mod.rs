@@ -15,6 +15,7 @@ use crate::index::{IndexPlan, number};
 use crate::js;
 use crate::maintain::{Plans, scripts};
 use crate::plan::Design;
+use crate::quantity;
 use crate::statement::{Script, wrapped};
 use crate::validator::validator;
 
@@ -117,7 +118,7 @@ pub fn options(model: &DesignModel, collection: &CollectionPlan) -> Document {
         let series = doc! { "timeField": time, "metaField": meta, "granularity": *granularity };
         made.insert("timeseries", series);
         if let Some(days) = collection.kept_days {
-            made.insert("expireAfterSeconds", number((days * 86_400.0) as u64));
+            made.insert("expireAfterSeconds", number(quantity::seconds(days)));
         }
     }
     if let Some(validator) = validator(model, collection) {

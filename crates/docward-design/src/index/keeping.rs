@@ -9,6 +9,7 @@ use crate::collection::{CollectionPlan, Purpose};
 use crate::layout::Layout;
 use crate::pattern::{Pattern, Window};
 use crate::planned::{Origin, Planned};
+use crate::quantity;
 
 /// What no two documents share.
 pub(super) fn unique(layout: &Layout<'_>, collection: &CollectionPlan, found: &mut Vec<IndexPlan>) {
@@ -133,7 +134,7 @@ pub(super) fn expiry(layout: &Layout<'_>, collection: &CollectionPlan, found: &m
     let Some((field, longer)) = aging else { return };
     let serves = "documents go by themselves".to_owned();
     let index = IndexPlan::on(vec![(field, false)], serves);
-    found.push(IndexPlan { expire_after: Some((days * 86_400.0) as u64 + longer), ..index });
+    found.push(IndexPlan { expire_after: Some(quantity::seconds(days) + longer), ..index });
 }
 
 /// What has grown cold is found by its date.

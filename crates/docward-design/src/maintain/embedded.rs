@@ -11,6 +11,7 @@ use crate::js::{self, SPREAD, given, member_of};
 use crate::pattern::Pattern;
 use crate::plan::Decision;
 use crate::planned::{Origin, Planned, is_number, own};
+use crate::quantity;
 use crate::statement::{Job, Method, Script, Statement, Step};
 
 /// What the functions speak of.
@@ -494,14 +495,14 @@ impl<'m> Plans<'m> {
     }
 
     /// Days that elements are kept in a parent that stays longer, and the date that says when they came.
-    pub(super) fn expires(&self, relationship: &Relationship) -> Option<(u64, &'m str)> {
+    pub(super) fn expires(&self, relationship: &Relationship) -> Option<(f64, &'m str)> {
         let model = self.layout.model;
         let kept = |entity: &str| model.entity(entity)?.lifecycle?.kept_days;
         let days = kept(&relationship.child)?;
         if kept(&relationship.parent).is_some_and(|parent| parent <= days) {
             return None;
         }
-        Some((days as u64, crate::aging::coming(model.entity(&relationship.child)?)?))
+        Some((days, crate::aging::coming(model.entity(&relationship.child)?)?))
     }
 
     /// Elements that are kept for a time in a parent that stays longer: nothing lets them go by itself.
@@ -529,12 +530,14 @@ impl<'m> Plans<'m> {
             name: name.clone(),
             parameters: vec!["today = new Date()".to_owned()],
             does: format!(
-                "Takes out what is older than {days} days by `{date}`: run it every day. An index with a time to live removes documents, not elements."
+                "Takes out what is older than {} by `{date}`: run it every day. An index with a time to live removes documents, not elements.",
+                quantity::lasting(days)
             ),
             clauses: vec!["DP-2"],
             steps: vec![
                 Step::Code(format!(
-                    "const before = new Date(today.getTime() - {days} * 86400000);"
+                    "const before = new Date(today.getTime() - {});",
+                    quantity::milliseconds(days)
                 )),
                 Step::Return(Statement::new(parents, Method::UpdateMany, [filter.into(), update])),
             ],
@@ -547,7 +550,7 @@ impl<'m> Plans<'m> {
         let check = vec![
             format!("const aged = {};", self.made(inside.parent.collection)),
             format!("at.getCollection({}).insertOne(aged);", quote(parents)),
-            format!("{add}(at, {aged_id}, {});", aged(days + 1)),
+            format!("{add}(at, {aged_id}, {});", aged(days.ceil() as u64 + 1)),
             format!("{add}(at, {aged_id}, {});", aged(0)),
             format!("{name}(at, new Date({day}));"),
             format!(

@@ -13,6 +13,7 @@ use crate::js::{self, SPREAD, given, member_of};
 use crate::pattern::Pattern;
 use crate::plan::Decision;
 use crate::planned::{Origin, Planned};
+use crate::remarks;
 use crate::statement::{Job, Method, Script, Statement, Step};
 
 /// A child that may be gone, while something still leads to it.
@@ -214,6 +215,7 @@ impl<'m> Plans<'m> {
         let push = Statement::update(holders, room, doc! { "$push": { &list: element } });
         let mut there = holder.by(holder_id);
         there.insert(&id_path, given(other_id));
+        let everywhere_pulled = pulled.clone();
         let pull = Statement::update(holders, there, doc! { "$pull": { &list: pulled } });
         let (add, remove) = (self.name("link", r, false), self.name("unlink", r, false));
         let parameters = vec![link.parent_id.clone(), link.child_id.clone()];
@@ -238,6 +240,33 @@ impl<'m> Plans<'m> {
             clauses: vec!["GC-07"],
             steps: self.changed(link, &summary, pull, in_child, false),
         });
+        // What the parent keeps of its children is worked out one by one.
+        let is_deleted = !remarks::deleting(self.layout.model, &r.child).is_empty();
+        let everywhere = (is_deleted && !in_child && summary.is_empty() && holder.path.is_empty())
+            .then(|| self.name("unlink everywhere", r, false));
+        jobs.extend(everywhere.iter().map(|name| Job {
+            name: name.clone(),
+            parameters: vec![link.child_id.clone()],
+            does: format!(
+                "Takes the id of one of `{}` out of all lists, before it is deleted: an id that leads nowhere takes room.{}",
+                r.child,
+                match serves(holder, &id_path) {
+                    true => String::new(),
+                    false => format!(
+                        " It reads all of `{holders}`: where it runs often, create an index on `{id_path}` first."
+                    ),
+                }
+            ),
+            clauses: vec!["GC-07"],
+            steps: vec![Step::Return(Statement::new(
+                holders,
+                Method::UpdateMany,
+                [
+                    doc! { &id_path: given(other_id) }.into(),
+                    doc! { "$pull": { &list: everywhere_pulled.clone() } }.into(),
+                ],
+            ))],
+        }));
         let keeper = self.keeper(r, link.decision);
         let ids = (link.parent_id.as_str(), link.child_id.as_str());
         let change = self.keeping(keeper.as_ref(), link.decision, ids, &mut jobs);
@@ -284,6 +313,13 @@ impl<'m> Plans<'m> {
             format!("{add}(at, {root_id}, new ObjectId())")
         };
         check.push(format!("refused(\"nothing leads nowhere\", null, () => {nobody});"));
+        if let Some(everywhere) = &everywhere {
+            check.push(format!("{everywhere}(at, others[0]._id);"));
+            check.push(format!(
+                "expect(\"it is in no list\", {remove}(at, {root_id}, others[0]._id), false);"
+            ));
+            check.push(format!("{add}(at, {root_id}, others[0]._id);"));
+        }
         check.push(format!("expect(\"unlinked\", {remove}(at, {root_id}, others[0]._id), true);"));
         check.push(format!(
             "expect(\"and not twice\", {remove}(at, {root_id}, others[0]._id), false);"

@@ -14,6 +14,7 @@ use crate::js::{self, SPREAD, given, member_of};
 use crate::pattern::Pattern;
 use crate::plan::Decision;
 use crate::planned::Origin;
+use crate::quantity;
 use crate::statement::{Job, Method, Statement, Step};
 
 /// What the functions speak of.
@@ -504,7 +505,7 @@ impl Pages<'_, '_> {
     }
 
     /// Elements that are kept for a time in a parent that stays longer.
-    fn expiring(&self, name: &str, days: u64, date: &str) -> Job {
+    fn expiring(&self, name: &str, days: f64, date: &str) -> Job {
         let list = &self.inside.list;
         let old = || doc! { "$lt": given("before") };
         let pull = |list: &str| doc! { "$pull": { list: { date: old() } } };
@@ -519,7 +520,10 @@ impl Pages<'_, '_> {
         };
         let with_old = doc! { format!("{}.{date}", self.role()): old() };
         let mut steps = vec![
-            Step::Code(format!("const before = new Date(today.getTime() - {days} * 86400000);")),
+            Step::Code(format!(
+                "const before = new Date(today.getTime() - {});",
+                quantity::milliseconds(days)
+            )),
             Step::Run(Statement::new(
                 self.parents(),
                 Method::UpdateMany,
@@ -554,7 +558,8 @@ impl Pages<'_, '_> {
             name: name.to_owned(),
             parameters: vec!["today = new Date()".to_owned()],
             does: format!(
-                "Takes out what is older than {days} days by `{date}`, in parents and on pages: run it every day. An index with a time to live removes documents, not elements."
+                "Takes out what is older than {} by `{date}`, in parents and on pages: run it every day. An index with a time to live removes documents, not elements.",
+                quantity::lasting(days)
             ),
             clauses: vec!["DP-2"],
             steps,
@@ -780,7 +785,7 @@ impl Pages<'_, '_> {
         add: &str,
         expire: &str,
         list: &str,
-        (days, date): (u64, &str),
+        (days, date): (f64, &str),
     ) -> Vec<String> {
         let aged_id = self.inside.parent.id_in("aged");
         let day = crate::example::day(plans.layout.model);
@@ -791,7 +796,7 @@ impl Pages<'_, '_> {
         let marked = js::object(&doc! { "$set": { &self.flag: true } }, 0);
         let mut check = self.another(plans, "aged").to_vec();
         for place in ["the parent", "a page"] {
-            for ago in [days + 1, 0] {
+            for ago in [days.ceil() as u64 + 1, 0] {
                 check.push(format!("{add}(at, {aged_id}, {});", old(ago)));
             }
             if place == "the parent" {

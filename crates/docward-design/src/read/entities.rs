@@ -72,32 +72,28 @@ fn lifecycle(node: &Node, faults: &mut Faults<'_>) -> Option<Lifecycle> {
     let growth = table.get("growth").and_then(|n| {
         n.read("the growth", "`0`, `20/s`, `600k/month` or `2M/year`", quantity::per_year, faults)
     });
-    if table.get("growth").is_none() {
-        faults.push(
-            node.at,
-            "`lifecycle` does not say how many documents come",
-            Some("add `growth: 600k/month`, or `growth: 0`".to_owned()),
-        );
-    }
+    let growth_open = table.get("growth").is_none();
     let forever = |text: &str| match text {
         "forever" => Some(None),
         text => quantity::days(text).map(Some),
     };
     let kept = table.get("kept").and_then(|n| {
-        n.read("how long it is kept", "`forever`, `90 days` or `2 years`", forever, faults)
+        n.read(
+            "how long it is kept",
+            "`forever`, `30 minutes`, `90 days` or `2 years`",
+            forever,
+            faults,
+        )
     });
-    if table.get("kept").is_none() {
-        faults.push(
-            node.at,
-            "`lifecycle` does not say how long documents are kept",
-            Some("add `kept: forever`, or `kept: 90 days`".to_owned()),
-        );
-    }
+    let kept_open = table.get("kept").is_none();
     let cold_days = table.get("cold-after").and_then(|n| {
         n.read("when it is hardly read any more", "`1 year`", quantity::days, faults)
     });
     table.finish("`lifecycle`", faults);
-    Some(Lifecycle { per_year: growth?, kept_days: kept?, cold_days })
+    // What is left out is an open question; what cannot be read has been said.
+    let per_year = if growth_open { 0.0 } else { growth? };
+    let kept_days = if kept_open { None } else { kept? };
+    Some(Lifecycle { per_year, kept_days, cold_days, growth_open, kept_open })
 }
 
 fn series(node: &Node, faults: &mut Faults<'_>) -> Option<Series> {
@@ -161,9 +157,14 @@ fn kind(text: &str) -> Option<BsonType> {
 }
 
 fn field(name: &str, at: At, node: &Node, faults: &mut Faults<'_>) -> Option<EntityField> {
-    if name.is_empty() || name.starts_with('$') || name.contains('.') {
-        let hint = Some("nest objects with `type: object` and `fields:`".to_owned());
-        faults.push(at, format!("`{name}` cannot name a field"), hint);
+    if name.is_empty() {
+        faults.push(at, "a field without a name", Some("give it one".to_owned()));
+    } else if name.starts_with('$') || name.contains('.') {
+        let hint = match name.starts_with('$') {
+            true => "a name does not begin with `$`: that is how the server calls its own",
+            false => "nest objects with `type: object` and `fields:`",
+        };
+        faults.push(at, format!("`{name}` cannot name a field"), Some(hint.to_owned()));
     } else if name.contains(char::is_control) {
         faults.push(at, format!("`{name}` cannot name a field: it has control characters"), None);
     }

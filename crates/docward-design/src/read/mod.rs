@@ -149,6 +149,12 @@ fn at_least_one(node: &Node, what: &str, faults: &mut Faults<'_>) -> Option<u64>
 const RATE: &str = "`20/s`, `3/min`, `1k/h` or `5000/day`";
 
 fn rate(node: &Node, what: &str, faults: &mut Faults<'_>) -> Option<f64> {
-    let read = |text: &str| quantity::rate(text).filter(|rate| *rate > 0.0);
-    node.read(what, RATE, read, faults)
+    let rate = node.read(what, RATE, quantity::rate, faults)?;
+    if rate > 0.0 {
+        return Some(rate);
+    }
+    let text = node.text(what, faults).unwrap_or_default();
+    let hint = Some("leave out what never happens".to_owned());
+    faults.push(node.at, format!("{what} is `{text}`, and a rate is above zero"), hint);
+    None
 }

@@ -177,10 +177,51 @@ impl Names<'_, '_, '_> {
             sides.extend(all.filter(|side| !sides.contains(side)).collect::<Vec<_>>());
         }
         for field in fields {
-            self.field(entity, field, &sides, place, user);
+            if !self.role_of_parent(entity, field, &sides, place, user) {
+                self.field(entity, field, &sides, place, user);
+            }
             self.one_meaning(entity, field, &around, place, user);
             self.below(entity, field, &around, place, user);
         }
+    }
+
+    /// What children are called in their parent is no name in the child: there the parent goes by its own, or by
+    /// the field that holds its id. Returns whether that was said.
+    fn role_of_parent(
+        &mut self,
+        entity: &Entity,
+        field: &str,
+        sides: &[&str],
+        place: &Location,
+        user: &str,
+    ) -> bool {
+        let first = field.split(['.', '[']).next().unwrap_or(field);
+        let model = self.model;
+        let ups = || model.relationships.iter().filter(|r| r.child == entity.name);
+        let Some(r) = ups().find(|r| r.role() == first) else { return false };
+        if entity.field(first).is_some() || sides.contains(&first) {
+            return false;
+        }
+        // Where two lead to the same parent, its name says too little.
+        let is_only = ups().filter(|other| other.parent == r.parent).count() == 1;
+        let mut names: Vec<&str> = Vec::new();
+        names.extend(is_only.then_some(r.parent.as_str()));
+        names.extend(r.field.as_deref());
+        let write = match names.as_slice() {
+            [] => "the `field:` that you give to it".to_owned(),
+            names => names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" or "),
+        };
+        let at = At { line: place.line, column: place.column };
+        let message = format!(
+            "`{user}` names the field of `{}` `{first}`, which is not declared",
+            entity.name
+        );
+        let hint = format!(
+            "`{first}` is what `{}` is called in `{}`: from `{}` write {write}, the id of its `{}`",
+            r.name, r.parent, entity.name, r.parent
+        );
+        self.faults.push(at, message, Some(hint));
+        true
     }
 
     /// A parent that a child has in two ways has to be named by one of them.

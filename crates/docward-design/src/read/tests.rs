@@ -167,7 +167,7 @@ fn values_of_the_wrong_kind() {
     fault(
         "kept: 90 days",
         "kept: 90",
-        "m.yaml:10:34: how long it is kept cannot be read from `90`; write it as `forever`, `90 days` or `2 years`",
+        "m.yaml:10:34: how long it is kept cannot be read from `90`; write it as `forever`, `30 minutes`, `90 days` or `2 years`",
     );
 }
 
@@ -231,12 +231,63 @@ fn names_that_do_not_exist() {
 }
 
 #[test]
-fn answers_that_are_half_given() {
+fn dp_1_a_rate_of_nothing_is_told_as_such() {
     fault(
-        "{growth: 1M/year, kept: forever}",
-        "{growth: 1M/year}",
-        "m.yaml:5:16: `lifecycle` does not say how long documents are kept; add `kept: forever`, or `kept: 90 days`",
+        "rate: 20/s",
+        "rate: 0/s",
+        "m.yaml:22:11: the rate is `0/s`, and a rate is above zero; leave out what never happens",
     );
+}
+
+#[test]
+fn lm_10_names_of_fields_are_refused_for_what_is_wrong_with_them() {
+    fault(
+        "total: {type: decimal}",
+        "$total: {type: decimal}",
+        "m.yaml:8:7: `$total` cannot name a field; a name does not begin with `$`: that is how the server calls its own",
+    );
+    fault(
+        "total: {type: decimal}",
+        "\"\": {type: decimal}",
+        "m.yaml:8:7: a field without a name; give it one",
+    );
+    fault(
+        "total: {type: decimal}",
+        "a.b: {type: decimal}",
+        "m.yaml:8:7: `a.b` cannot name a field; nest objects with `type: object` and `fields:`",
+    );
+}
+
+#[test]
+fn dp_1_a_role_seen_from_the_child_is_answered_with_the_names_it_has_there() {
+    let text = |with: &str, more: &str| {
+        format!(
+            "entities:
+  agent: {{lifecycle: {{growth: 0, kept: forever}}, fields: {{name: string}}}}
+  ticket: {{lifecycle: {{growth: 0, kept: forever}}, fields: {{no: string}}}}
+relationships:
+  agent.assigned: {{child: ticket, children: {{p50: 1, p99: 2, max: 9}}, growth: bounded{with}}}
+{more}reads:
+  mine: {{from: ticket, where: {{assigned: equal}}, rate: 1/s}}
+"
+        )
+    };
+    let told = |text: &str| read("m.yaml", text).unwrap_err()[0].to_string();
+    let of_parent = "`assigned` is what `agent.assigned` is called in `agent`: from `ticket` write";
+    let said = told(&text(", field: assigneeId", ""));
+    assert!(
+        said.ends_with(&format!("{of_parent} `agent` or `assigneeId`, the id of its `agent`")),
+        "{said}"
+    );
+    let said = told(&text("", ""));
+    assert!(said.ends_with(&format!("{of_parent} `agent`, the id of its `agent`")), "{said}");
+    let other = "  agent.opened: {child: ticket, children: 1, field: openerId}\n";
+    let said = told(&text(", field: assigneeId", other));
+    assert!(said.ends_with(&format!("{of_parent} `assigneeId`, the id of its `agent`")), "{said}");
+}
+
+#[test]
+fn answers_that_are_half_given() {
     fault(
         "total: {type: decimal}",
         "total: {required: false}",

@@ -242,6 +242,10 @@ fn er_m_6_row_and_table_name_the_same_size() {
             let row = rows.find(|row| row.because.contains("projected at p99"));
             let said = row.is_none_or(|row| row.because.contains(&shown));
             assert!(said, "{name}: {}: {row:?} {shown}", decision.relationship);
+            // What is smaller is not said to come on top.
+            let is_smaller = embedded.parent[0].2 < decision.facts.projected();
+            let on_top = row.is_some_and(|row| row.because.contains("with everything"));
+            assert!(!(is_smaller && on_top), "{name}: {row:?}");
         }
     }
 }

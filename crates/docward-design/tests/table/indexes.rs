@@ -207,6 +207,7 @@ writes:
     let of_buyer = case("buyer: equal, createTime: range");
     let (holds, why) = of_buyer.check("CK-12");
     assert!(holds == Some(false) && why.contains("sorted at every read"), "{why}");
+    assert!(why.contains("read them by their parent (name it in `where`)"), "{why}");
     // Those of one listing are in one document.
     assert_eq!(case("listing: equal").check("CK-12").0, Some(true));
 }

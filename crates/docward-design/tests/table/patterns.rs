@@ -1,7 +1,8 @@
 //! PT-*: what becomes of a decision, at the bounds.
 
+use docward_design::maintain::scripts;
 use docward_design::{Choice, Pattern, Verdict};
-use docward_model::BsonType;
+use docward_model::{BsonType, ProfileName};
 
 use crate::common::{Case, WRITTEN, of, pair};
 
@@ -249,11 +250,7 @@ fn alg_2_a_hybrid_counts_in_its_table_what_it_counts_in_its_documents() {
 #[test]
 fn attributes_are_set_whoever_else_sets_them() {
     let case = crate::common::gallery("catalogue");
-    let scripts = docward_design::maintain::scripts(
-        &case.model,
-        &case.design,
-        docward_model::ProfileName::Neutral,
-    );
+    let scripts = scripts(&case.model, &case.design, ProfileName::Neutral);
     let set = scripts.iter().flat_map(|script| &script.jobs);
     let set = set.into_iter().find(|job| job.name == "setProductAttribute").unwrap().shell();
     assert!(set.contains("attempt") && set.contains("$or"), "{set}");
@@ -835,6 +832,101 @@ fn dp_2_figures_that_do_not_go_together_are_told() {
     assert!(!said("children: {p50: 3, p95: 9, p99: 20, max: 80}, growth: bounded"));
     assert!(said("children: {p50: 300, p95: 900, p99: 2000, max: 8000}, growth: bounded"));
     assert!(said("children: {p50: 1, p95: 1, p99: 2, max: 3}, growth: bounded"));
+}
+
+#[test]
+fn dp_2_pt_ts_1_growth_and_rates_of_a_series_that_do_not_go_together_are_told() {
+    let said = |growth: &str, series: &str| {
+        let case = of(&format!(
+            "entities:
+  gps:
+    lifecycle: {{growth: {growth}, kept: 90 days}}
+    needs-change-streams-or-updates: false
+    fields: {{at: date, deviceNo: string, lat: double}}
+    series: {{time: at, id: deviceNo, rate: 1/s{series}}}
+    written: never
+    read: never
+"
+        ));
+        let advice = case.design.entities.iter().find(|advice| advice.entity == "gps").unwrap();
+        advice.remarks.iter().find(|said| said.contains("figures is wrong")).cloned()
+    };
+    assert_eq!(
+        said("900M/year", ", series: 500").as_deref(),
+        Some(
+            "`growth` is 900,000,000 a year, and 500 series of one reading a second are 15,768,000,000 a year: one of these figures is wrong (DP-2)"
+        )
+    );
+    // Round figures are a little off, and without a number of series nothing is known.
+    assert_eq!(said("10000M/year", ", series: 500"), None);
+    assert_eq!(said("30000M/year", ", series: 500"), None);
+    assert!(said("40000M/year", ", series: 500").is_some());
+    assert_eq!(said("900M/year", ""), None);
+}
+
+#[test]
+fn dp_2_elements_that_are_kept_for_hours_are_not_gone_at_once() {
+    let reads = ["from: parent, where: [_id], with: [parent.children], rate: 10/s"];
+    let text = pair("children: {p50: 3, p99: 9, max: 20}, growth: bounded", &reads, WRITTEN);
+    let case =
+        of(&text
+            .replace("{growth: 500/year, kept: forever}", "{growth: 500/year, kept: 12 hours}"));
+    assert_eq!(case.verdict("parent.children"), Verdict::Embed);
+    let made = scripts(&case.model, &case.design, ProfileName::Neutral);
+    let job =
+        made.iter().flat_map(|script| &script.jobs).find(|job| job.name.starts_with("expire"));
+    let job = job.unwrap();
+    assert!(job.does.starts_with("Takes out what is older than 12 hours"), "{}", job.does);
+    assert!(
+        format!("{:?}", job.steps).contains("today.getTime() - 43200 * 1000"),
+        "{:?}",
+        job.steps
+    );
+    let advice = case.design.entities.iter().find(|advice| advice.entity == "child").unwrap();
+    assert!(advice.remarks[0].starts_with("kept for 12 hours"), "{:?}", advice.remarks);
+}
+
+/// A buyer lists what it watches, and listings go.
+fn watched(listing: &str, write: &str) -> Case {
+    of(&format!(
+        "entities:
+  buyer: {{count: 9k, lifecycle: {{growth: 1k/year, kept: forever}}, fields: {{name: string}}}}
+  listing: {{count: 90k, lifecycle: {{growth: 9k/year, kept: {listing}}}, fields: {{title: string, text: {{type: string, bytes: 4 KB}}, createTime: date}}}}
+relationships:
+  buyer.watched: {{child: listing, children: {{p50: 5, p95: 40, p99: 100, max: 500}}, growth: bounded, parents: {{p50: 2, p99: 3000, max: 90k}}}}
+reads:
+  watch list: {{from: buyer, where: [_id], with: [buyer.watched], rate: 9/s}}
+  listing: {{from: listing, where: [_id], rate: 90/s}}
+writes:
+  w: {{insert: [buyer, listing], rate: 1/s}}
+{write}"
+    ))
+}
+
+#[test]
+fn gc_07_ids_of_what_goes_stay_in_lists_and_that_is_told() {
+    let told = |case: &Case| -> Vec<String> {
+        assert_eq!(case.named("buyer.watched")[0], "child-ids-in-parent");
+        let said = &case.decision("buyer.watched").remarks;
+        said.iter().filter(|said| said.contains("dead ids")).cloned().collect()
+    };
+    assert!(told(&watched("forever", "")).is_empty());
+    let expiring = told(&watched("1 year", ""));
+    assert!(expiring[0].contains("goes after 365 days"), "{expiring:?}");
+    let deleted = told(&watched("forever", "  gone: {delete: listing, rate: 1/h}\n"));
+    assert!(deleted[0].contains("`gone` deletes"), "{deleted:?}");
+}
+
+#[test]
+fn gc_07_a_function_takes_an_id_out_of_all_lists() {
+    let jobs = |case: &Case| -> Vec<String> {
+        let scripts = scripts(&case.model, &case.design, ProfileName::Neutral);
+        scripts.iter().flat_map(|script| &script.jobs).map(|job| job.name.clone()).collect()
+    };
+    let stays = jobs(&watched("forever", ""));
+    assert!(!stays.contains(&"unlinkEverywhereWatched".to_owned()), "{stays:?}");
+    let goes = jobs(&watched("forever", "  gone: {delete: listing, rate: 1/h}\n"));
+    assert!(goes.contains(&"unlinkEverywhereWatched".to_owned()), "{goes:?}");
 }
 
 /// PT-extref.1: all of something small is its two or three fields.

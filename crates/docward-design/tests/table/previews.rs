@@ -48,7 +48,13 @@ fn er_f_5_what_must_be_current_is_in_no_preview() {
         assert!(remarks.iter().any(|said| said.ends_with("(ER-F.5)")), "{remarks:?}");
         assert!(case.find("parent", "recentChildren").is_none());
         // The second read is told as what it is.
-        assert!(case.check("CK-9").1.ends_with("what must be current is read where it is"));
+        let (_, because) = case.check("CK-9");
+        assert!(
+            because.ends_with(
+                "none takes a second read but for what must be current, which is read where it is"
+            ),
+            "{because}"
+        );
     }
     // All fields are as many as those that are named.
     let all = newest("{newest: 3, by: createTime}", ", must-be-current: [amount]");

@@ -64,6 +64,24 @@ fn dp_2_question_3_how_it_lives() {
 }
 
 #[test]
+fn dp_2_question_3_what_is_left_out_of_a_lifecycle_is_asked() {
+    missing(
+        "lifecycle: {growth: 500/year, kept: forever}",
+        "lifecycle: {growth: 500/year}",
+        "child",
+        "how long is `child` kept: are documents ever deleted?",
+        "add `kept: forever`, or `kept: 90 days`, to `lifecycle` of entity `child`",
+    );
+    missing(
+        "lifecycle: {growth: 500/year, kept: forever}",
+        "lifecycle: {kept: 30 minutes}",
+        "child",
+        "how many of `child` come?",
+        "add `growth: 600k/month`, or `growth: 0`, to `lifecycle` of entity `child`",
+    );
+}
+
+#[test]
 fn dp_2_how_many_children_and_whether_they_end() {
     missing(
         "children: {p50: 3, p99: 9, max: 20}, ",

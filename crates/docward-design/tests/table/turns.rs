@@ -195,6 +195,51 @@ fn er_m_5_what_lives_elsewhere_is_not_said_to_come_by_its_figures() {
     assert!(other.ruling.dissent().all(|row| row.vote == docward_design::Vote::Embed));
 }
 
+/// What must change together is embedded from 50 to 999 at p99, however often it is read alone: fewer are
+/// not, as they are read alone, and more are never.
+#[test]
+fn er_t_4_gc_06_turns_are_found_where_the_outcome_changes_twice() {
+    let reads = [
+        "from: parent, where: [_id], with: [parent.children], rate: 10/s",
+        "from: child, where: [a], rate: 50/s",
+    ];
+    let writes = [
+        "insert: [parent], rate: 1/s",
+        "insert: [child], update: [child], rate: 1/s",
+        "insert: [child], update: [parent], atomic: true, rate: 1/s",
+    ];
+    let with = |p99: u64| {
+        let figures =
+            format!("children: {{p50: 20, p95: 40, p99: {p99}, max: {p99}}}, growth: bounded");
+        let case = of(&pair(&figures, &reads, &writes));
+        let decision = case.decision("parent.children");
+        let turns: Vec<_> =
+            decision.turns.iter().filter(|turn| turn.when.contains("parent")).collect();
+        let when = turns.iter().map(|turn| (turn.when.clone(), turn.from)).collect::<Vec<_>>();
+        (decision.choice, when)
+    };
+    let (choice, turns) = with(1000);
+    assert_eq!(choice, Some(Choice::Reference));
+    let between = "no parent has more than 999, and one has 50 or more at p99".to_owned();
+    assert!(turns.contains(&(between, Some(999.0))), "{turns:?}");
+    assert_eq!(with(999).0, Some(Choice::Embed));
+    assert_eq!(with(50).0, Some(Choice::Embed));
+    let (choice, turns) = with(49);
+    assert_eq!(choice, Some(Choice::Reference));
+    let between = "a parent has 50 or more, up to 999, at p99".to_owned();
+    assert!(turns.contains(&(between, Some(50.0))), "{turns:?}");
+}
+
+#[test]
+fn dm_08_2_one_child_has_an_end() {
+    for kind in ["children: 1", "children: 1, parents: 1"] {
+        let reads = ["from: parent, where: [_id], with: [parent.children], rate: 10/s"];
+        let case = of(&pair(kind, &reads, WRITTEN));
+        let turns = &case.decision("parent.children").turns;
+        assert!(!turns.iter().any(|turn| turn.when.contains("no end")), "{turns:?}");
+    }
+}
+
 #[test]
 fn the_turn_of_a_model_is_where_the_model_turns() {
     let read = [

@@ -130,6 +130,11 @@ impl PlannedSimulation<'_> {
         &self.relationship.name
     }
 
+    /// What of the design is not simulated.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
     /// Each way with the documents and bytes that it stores.
     pub fn sizes(&self) -> Vec<(&'static str, u64, u64)> {
         let links: u64 = self.counts.iter().sum();
@@ -208,13 +213,21 @@ impl<'m> SimulationPlan<'m> {
                 ways = ways.into_iter().map(|way| way.shared_by(parents)).collect();
             }
             let verdict = decision.verdict;
+            let mut notes = not_simulated(&decision.patterns, relationship.is_shared());
+            if let Some(home) = design.home_elsewhere(name) {
+                notes.push(format!(
+                    "the design has `{}` in the documents of `{}` (`{}`), and here they have a collection of their own or are part of `{}`: no way is the design, so the figures say nothing of it (DM-07.6)",
+                    home.child, home.parent, home.relationship, relationship.parent
+                ));
+                ways.iter_mut().for_each(|way| way.chosen = false);
+            }
             plan.relationships.push(PlannedSimulation {
                 relationship,
                 verdict,
                 ways,
                 counts,
                 different,
-                notes: not_simulated(&decision.patterns, relationship.is_shared()),
+                notes,
             });
         }
         plan

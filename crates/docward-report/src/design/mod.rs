@@ -245,10 +245,16 @@ pub(crate) fn rate(per_second: f64) -> String {
         format!("{}/min", number(per_second * 60.0))
     } else if per_second * 3600.0 >= 1.0 {
         format!("{}/h", number(per_second * 3600.0))
+    } else if per_second * DAY >= 1.0 {
+        format!("{}/day", number(per_second * DAY))
+    } else if per_second * 7.0 * DAY >= 0.999 {
+        format!("{}/week", number(per_second * 7.0 * DAY))
     } else {
-        format!("{}/day", number(per_second * 86_400.0))
+        format!("{}/year", number(per_second * 365.0 * DAY))
     }
 }
+
+const DAY: f64 = 86_400.0;
 
 /// When the embedded form would cross the tiers, as a sentence; nothing when it never does.
 pub(crate) fn crossings(decision: &Decision) -> Option<String> {

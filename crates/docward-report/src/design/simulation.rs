@@ -145,7 +145,11 @@ fn verdict(ways: &[MeasuredWay]) -> String {
         })
         .collect();
     let times = times.join("; ");
-    let Some((chosen, ratio)) = ranking.iter().find(|(way, _)| way.chosen) else { return times };
+    let Some((chosen, ratio)) = ranking.iter().find(|(way, _)| way.chosen) else {
+        return format!(
+            "none of these ways is the design. A second of the declared load takes {times}"
+        );
+    };
     let name = chosen.name;
     let second = ranking.iter().find(|(way, _)| !way.chosen);
     let verdict = match second {
@@ -346,7 +350,9 @@ fn ranked(ways: &[MeasuredWay]) -> Value {
     each.iter().map(|(way, ratio)| json!({ "way": way.name, "times": ratio })).collect()
 }
 
+/// Whether the chosen way won; nothing where none of them is the design.
 fn is_fastest(ways: &[MeasuredWay]) -> Option<bool> {
+    ways.iter().find(|way| way.chosen)?;
     ranking(ways).first().map(|(way, _)| way.chosen)
 }
 

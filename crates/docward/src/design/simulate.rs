@@ -256,6 +256,9 @@ fn intended(
     database: &str,
 ) -> String {
     let rows = stores(plan);
+    let notes = plan.relationships.iter().flat_map(|planned| {
+        planned.notes().iter().map(move |note| (planned.name(), note.as_str()))
+    });
     if args.format == Format::Json {
         let value = serde_json::json!({
             "version": 1,
@@ -269,6 +272,9 @@ fn intended(
             })).collect::<Vec<_>>(),
             "skipped": plan.skipped.iter().map(|(name, why)| serde_json::json!({
                 "relationship": name, "why": why,
+            })).collect::<Vec<_>>(),
+            "notes": notes.map(|(name, note)| serde_json::json!({
+                "relationship": name, "note": note,
             })).collect::<Vec<_>>(),
         });
         return format!("{value:#}\n");
@@ -284,6 +290,9 @@ fn intended(
         text::plural(args.operations, "operation"),
         if args.keep { " by you, because of --keep" } else { "" }
     );
+    for (name, note) in notes {
+        out += &format!("{name}: {note}\n");
+    }
     for (name, why) in &plan.skipped {
         out += &format!("not simulated: {name}: {why}\n");
     }
