@@ -532,13 +532,19 @@ impl Code {
         if self.closed_models.get(collection) != Some(&true) {
             return false;
         }
-        let first = |path: &str| path.split(['.', '[']).next().unwrap_or_default().to_owned();
+        /// What declares less is a sketch, of which nobody can say what it leaves out.
+        const DECLARED: usize = 4;
+        fn first(path: &str) -> &str {
+            path.split(['.', '[']).next().unwrap_or_default()
+        }
+        let of_model = self.fields.iter().filter(|f| f.model == collection && !f.generated);
+        let declared: BTreeSet<&str> =
+            of_model.map(|field| first(&field.path)).filter(|name| *name != "_id").collect();
         let wanted = first(path);
-        let mut declared = self.fields.iter().filter(|field| field.model == collection).peekable();
-        !wanted.is_empty()
-            && wanted != "_id"
-            && declared.peek().is_some()
-            && declared.all(|field| first(&field.path) != wanted)
+        !matches!(wanted, "" | "_id" | "__v")
+            && declared.len() >= DECLARED
+            && !declared.contains(wanted)
+            && !self.fields.iter().any(|f| f.model == collection && first(&f.path) == wanted)
     }
 
     /// Whether nothing in the project computes with a number, as far as all its files were looked through.

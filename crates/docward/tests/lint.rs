@@ -43,6 +43,51 @@ fn places(report: &Value) -> Vec<String> {
         .collect()
 }
 
+/// The severity of the one finding of a rule.
+#[track_caller]
+fn severity(report: &Value, rule: &str) -> String {
+    let findings = report["findings"].as_array().unwrap();
+    let found: Vec<&Value> = findings.iter().filter(|f| f["rule"] == rule).collect();
+    assert_eq!(found.len(), 1, "{:#}", report["findings"]);
+    found[0]["severity"].as_str().unwrap().to_owned()
+}
+
+/// DM-09.2: what is only stored and shown cannot drift; a file that never says what it stores may compute with it.
+#[test]
+fn dm_09_2_money_that_nothing_computes_with_is_information() {
+    let model = "const mongoose = require('mongoose');\nmodule.exports = mongoose.model('Course', new mongoose.Schema({ price: Number }));\n";
+    let show = "exports.show = (course) => ({ price: course.price });\n";
+    let sum = "exports.sum = (courses) => courses.reduce((sum, one) => sum + one.price, 0);\n";
+    for (other, expected) in [(show, "info"), (sum, "warn")] {
+        let folder = project(&[("models/course.js", model), ("lib/view.js", other)]);
+        assert_eq!(severity(&report(&folder, &[]), "T020"), expected, "{other}");
+    }
+}
+
+/// CK-15: a method without a caller loses nothing; a framework calls others by a mark or a class above them.
+#[test]
+fn ck_15_methods_that_nobody_calls_are_information() {
+    let model = "const mongoose = require('mongoose');\nmodule.exports = mongoose.model('Wallet', new mongoose.Schema({ balance: Number }));\n";
+    let service = |head: &str| {
+        format!(
+            "const Wallet = require('../models/wallet');\n{head} {{\n  async addCredit(id, n) {{ const w = await Wallet.findById(id); w.balance += n; await w.save(); }}\n}}\nmodule.exports = {{ Wallets }};\n"
+        )
+    };
+    let route = "const { Wallets } = require('./services/wallets');\napp.post('/', (q, r) => new Wallets().addCredit(q.body.id, 1));\n";
+    let own = service("class Wallets");
+    let base = service("class Wallets extends Job");
+    for (service, other, expected) in
+        [(&own, "", "info"), (&own, route, "warn"), (&base, "", "warn")]
+    {
+        let folder = project(&[
+            ("models/wallet.js", model),
+            ("services/wallets.js", service),
+            ("routes.js", other),
+        ]);
+        assert_eq!(severity(&report(&folder, &[]), "W020"), expected, "{service}{other}");
+    }
+}
+
 #[test]
 fn expired_suppressions_are_told_and_hold_no_more() {
     let source = "from pymongo import MongoClient\nclient = MongoClient('mongodb://10.0.0.1,10.0.0.2/?retryWrites=false')\n";

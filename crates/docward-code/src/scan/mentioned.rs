@@ -108,7 +108,8 @@ fn is_computed(text: &[u8], from: usize, to: usize) -> bool {
     loop {
         let start = rest;
         rest = rest.trim_ascii_start_of_line();
-        for skipped in [&b"||"[..], b"??", b"0.0", b"0", b"()", b")", b"]", b"!", b"?", b"'", b"\""] {
+        for skipped in [&b"||"[..], b"??", b"0.0", b"0", b"()", b")", b"]", b"!", b"?", b"'", b"\""]
+        {
             rest = rest.strip_prefix(skipped).unwrap_or(rest);
         }
         if rest.len() == start.len() {

@@ -310,7 +310,9 @@ fn declared(file: &str, sheet: &Sheet<'_>, model: &Model, only_read: bool, out: 
 /// Whether Mongoose stores what a schema declares and nothing else: it is read as a whole, and nothing in its file adds
 /// to it or says otherwise.
 fn is_closed(model: &Model, text: &str) -> bool {
-    !model.left_out.iter().any(|left| left.path.is_empty())
+    // A hook changes what is there; it adds nothing that Mongoose would store.
+    let is_hook = |what: &str| what.starts_with("pre(") || what.starts_with("post(");
+    !model.left_out.iter().any(|left| left.path.is_empty() && !is_hook(&left.what))
         && !["strict", "discriminator", ".add(", "extends", "{ ...", "{...", ".plugin("]
             .iter()
             .any(|word| text.contains(word))

@@ -90,6 +90,7 @@ pub fn may_count(field: &DeclaredField, leaf: &str) -> bool {
     let is_total_of = before.first().is_some_and(|word| word == "total")
         && matches!(last.as_str(), "payments" | "transactions" | "orders" | "refunds");
     (last == "amount" && is_plural)
+        || is_of_tokens
         || is_either
         || is_total_of
         || (is_amount && is_bare && has(&COUNTED) && !has(&MONEY))

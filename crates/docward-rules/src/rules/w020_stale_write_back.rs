@@ -196,6 +196,7 @@ type Function<'a> = (&'a str, Option<&'a str>, Option<&'a str>, Option<u32>);
 #[cfg(test)]
 mod tests {
     use crate::testing::check;
+    use docward_model::Severity;
 
     #[test]
     fn ck_15_repositories_of_spring() {
@@ -273,6 +274,56 @@ mod tests {
         assert_eq!(python("doc['balance'] + n"), 1);
         assert_eq!(python("doc.get('balance', 0) + n"), 1);
         assert_eq!(python("doc.get('other', 0) + n"), 0);
+    }
+
+    /// Mongoose stores what the schema declares and nothing else.
+    #[test]
+    fn ck_15_what_no_schema_declares_is_not_stored() {
+        let count = |schema: &str, field: &str| {
+            let text = format!(
+                "source product.js\nconst mongoose = require('mongoose');\nconst s = new mongoose.Schema({schema});\ns.pre('save', function () {{}});\nmodule.exports = mongoose.model('Product', s);\nsource a.js\nconst Product = require('./product');\nasync function sell(id, n) {{ const p = await Product.findById(id); p.{field} -= n; await p.save(); }}"
+            );
+            check("W020", &text).len()
+        };
+        let rest = "name: String, unit: String, active: Boolean";
+        let with = |more: &str| format!("{{ {rest}, {more} }}");
+        assert_eq!(count(&with("stock: Number"), "stock"), 1);
+        assert_eq!(count(&with("totalStock: Number"), "stock"), 0);
+        assert_eq!(count("{ totalStock: Number }", "stock"), 1, "a sketch");
+        let open = format!("{}, {{ strict: false }}", with("totalStock: Number"));
+        assert_eq!(count(&open, "stock"), 1);
+        assert_eq!(count(&with("...base, n: Number"), "stock"), 1, "nobody knows what is in it");
+        assert_eq!(count(&with("stock: { onHand: Number }"), "stock.onHand"), 1);
+    }
+
+    /// One object in memory has both changes.
+    #[test]
+    fn ck_15_what_a_cache_hands_out_is_the_same_for_all() {
+        let count = |load: &str| {
+            let text = format!(
+                "source user.js\nconst mongoose = require('mongoose');\nconst cache = new Map();\nconst Model = mongoose.model('User', s);\nmodule.exports = {{ getUser: async (id) => {{ {load} let user = await Model.findById(id); {} return user; }} }};\nsource a.js\nconst {{ getUser }} = require('./user');\nasync function pay(id, n) {{ const user = await getUser(id); user.coins += n; await user.save(); }}",
+                if load.is_empty() { "" } else { "cache.set(id, user);" }
+            );
+            check("W020", &text).len()
+        };
+        assert_eq!(count(""), 1);
+        assert_eq!(count("const cached = cache.get(id); if (cached) return cached;"), 0);
+    }
+
+    #[test]
+    fn ck_15_statistics_are_information_unless_they_are_money() {
+        let severity = |path: &str| {
+            let text = format!(
+                "source a.js\nconst mongoose = require('mongoose');\nconst Bot = mongoose.model('Bot', s);\nasync function f(id) {{ const bot = await Bot.findById(id); bot.{path} += 1; await bot.save(); }}"
+            );
+            check("W020", &text)[0].severity
+        };
+        for path in ["stats.commandsUsed", "usage.count", "downloadCount"] {
+            assert_eq!(severity(path), Severity::Info, "{path}");
+        }
+        for path in ["stats.totalRevenue", "count", "usage"] {
+            assert_eq!(severity(path), Severity::Warn, "{path}");
+        }
     }
 
     #[test]
