@@ -513,7 +513,8 @@ fn copies_of_a_file_are_told_once() {
         &["backup/models/product.js", "docs/product.js"],
         &["bin/product.js", "a/tests/product.js"],
     ] {
-        let mut files = vec![("models/product.js", model.as_str())];
+        let sum = "module.exports = (all) => all.reduce((sum, one) => sum + one.price, 0);\n";
+        let mut files = vec![("models/product.js", model.as_str()), ("lib/sum.js", sum)];
         files.extend(others.iter().map(|other| (*other, model.as_str())));
         let folder = project(&files);
         let found = report(&folder, &["--select", "T020"]);

@@ -36,7 +36,8 @@ declare_rule! {
     /// (`{$set: {unread: []}}`) or keeps the last ones, where the
     /// array is searched first so that each key is there once, where the filter asks for a state that the same
     /// update changes (`active: {$ne: true}` with `$set: {active: true}`) or for young documents, and where the
-    /// file has a bound for its length elsewhere. One array is one finding, at its first statement, however many
+    /// file has a bound for its length elsewhere, and in a method that nobody calls. What a schema of Mongoose does not
+    /// declare is not stored. One array is one finding, at its first statement, however many
     /// add to it, and from whichever files. `$push` of a `$group` stage stores nothing, and what migrations and other scripts do once grows
     /// nothing.
     ///

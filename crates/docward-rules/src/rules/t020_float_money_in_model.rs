@@ -38,7 +38,8 @@ declare_rule! {
     /// amounts that may be a share (`amountType` beside `amount`), models that only a script declares, amounts beside ids of
     /// Stripe, those of a project that names a provider or a currency without minor units (VNPay, `'VND'` alone), a `fee` that may be a share, `unitAmount` as
     /// Stripe has it and what is handed to it under that name unchanged, the money of games and chat bots (beside `xp`, `coins`, `chips` or a `guild`; a `pot`; virtual cash and paper money), and structs of Go that
-    /// documents are only read into, are information. The fields of a model are one finding, and a field that several
+    /// documents are only read into, are information; so is an amount that nothing in the project computes with or takes
+    /// over into another amount, as far as the files of the run show. The fields of a model are one finding, and a field that several
     /// copies of one model declare is told once.
     ///
     /// ## Why it matters
