@@ -278,10 +278,17 @@ fn fetched(layout: &Layout<'_>, collection: &CollectionPlan) -> Vec<(f64, Found)
     );
     for (r, decision) in layout.linked().filter(|_| is_home) {
         let Some(held) = decision.patterns.first() else { continue };
-        if decision.choice != Some(Choice::Reference) {
+        let is_end = r.child == collection.entity || r.parent == collection.entity;
+        if decision.choice != Some(Choice::Reference) || !is_end {
             continue;
         }
-        for read in &layout.model.reads {
+        // Which way a read comes is worked out for those alone that go along it: there are many others.
+        let follows = |read: &&DesignRead| {
+            read.with.iter().any(|with| with.relationship == r.name)
+                || read.counts.contains(&r.name)
+                || read.sums.iter().any(|(of, _)| *of == r.name)
+        };
+        for read in layout.model.reads.iter().filter(follows) {
             let mut along = read.with.iter().filter(|with| with.relationship == r.name);
             let by_parent = crate::derive::comes_by_parent(layout.model, read, r);
             if r.child == collection.entity && by_parent {
