@@ -367,10 +367,10 @@ impl Made {
         let looking = model
             .reads
             .iter()
+            .filter(|read| read.with.iter().any(|with| with.relationship == relationship.name))
             .filter(|read| {
                 source == reader || derive::comes_by_parent(model, read, relationship) == in_parent
-            })
-            .filter(|read| read.with.iter().any(|with| with.relationship == relationship.name));
+            });
         for read in looking.clone() {
             for with in read.with.iter().filter(|with| with.relationship == relationship.name) {
                 if with.fields.is_empty() {

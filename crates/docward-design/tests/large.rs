@@ -116,8 +116,14 @@ fn two_hundred_entities_are_decided() {
 
 #[test]
 #[ignore = "prints times"]
-#[expect(clippy::print_stdout, reason = "that is its purpose")]
 fn how_long_two_hundred_entities_take() {
+    // As much of a stack as a program has; threads of tests have less.
+    let measuring = std::thread::Builder::new().stack_size(8 << 20).spawn(measure).unwrap();
+    measuring.join().unwrap();
+}
+
+#[expect(clippy::print_stdout, reason = "that is its purpose")]
+fn measure() {
     let all = [50, 100, 200, 400].map(|n| (n, model(n)));
     let chains = [100, 200, 400, 1000].map(|n| (n, chain(n)));
     for (entities, text) in all.into_iter().chain(chains) {
