@@ -146,8 +146,10 @@ pub fn read_source(request: &SourceRequest, stop: &(dyn Fn() -> bool + Sync)) ->
             take(&mut seen, &files[at].name, scanned);
         }
     }
-    // Of a part of the files nobody can say what is nowhere.
-    let sought = scan::Sought::of(&seen.code).filter(|_| request.changed_since.is_none());
+    // Of a part of a project nobody can say what is nowhere.
+    let is_whole = request.changed_since.is_none()
+        && seen.code.roots.iter().all(|(_, within)| within.is_empty());
+    let sought = scan::Sought::of(&seen.code).filter(|_| is_whole);
     if let Some(sought) = sought {
         let is_code = |kind| matches!(kind, FileKind::Code(_) | FileKind::OtherCode);
         let third = each(&files, threads, stop, |_, file| {

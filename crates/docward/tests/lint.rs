@@ -62,6 +62,14 @@ fn dm_09_2_money_that_nothing_computes_with_is_information() {
         let folder = project(&[("models/course.js", model), ("lib/view.js", other)]);
         assert_eq!(severity(&report(&folder, &[]), "T020"), expected, "{other}");
     }
+    // Of a folder of a project nobody can say what is nowhere.
+    let folder =
+        project(&[("docward.toml", ""), ("models/course.js", model), ("lib/view.js", show)]);
+    let models = folder.path().join("models");
+    let output =
+        docward(&["lint", models.to_str().unwrap(), "--format", "json", "--profile", "neutral"]);
+    let part: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(severity(&part, "T020"), "warn");
 }
 
 /// CK-15: a method without a caller loses nothing; a framework calls others by a mark or a class above them.

@@ -99,6 +99,12 @@ fn is_computed(text: &[u8], from: usize, to: usize) -> bool {
     const NEAR: usize = 90;
     const OPERATORS: [&[u8]; 8] =
         [b"$inc", b"$sum", b"$add", b"$subtract", b"$multiply", b"$divide", b"$avg", b"$mul"];
+    let start = memchr::memrchr(b'\n', &text[..from]).map_or(0, |at| at + 1);
+    let begins = text[start..from].trim_ascii_start();
+    // A remark, or a line of one.
+    if [&b"//"[..], b"#", b"*", b"/*"].iter().any(|sign| begins.starts_with(sign)) {
+        return false;
+    }
     let near = &text[from.saturating_sub(NEAR)..from];
     if OPERATORS.iter().any(|operator| memchr::memmem::find(near, operator).is_some()) {
         return true;
@@ -131,8 +137,8 @@ fn is_computed(text: &[u8], from: usize, to: usize) -> bool {
     let gap = near.len() - way - head.len();
     // A line of a comment or a list begins with a sign as well.
     let line = head.rsplit(|b| *b == b'\n').next().unwrap_or_default();
-    let begins = line.len() < 2 || line[..line.len() - 1].trim_ascii().is_empty();
-    let before = !begins
+    let is_first = line.len() < 2 || line[..line.len() - 1].trim_ascii().is_empty();
+    let before = !is_first
         && match head {
             [.., b'+' | b'-' | b'*' | b'/', b'='] => true,
             [.., b'*'] => !head.ends_with(b"/*") && !head.ends_with(b"**"),
