@@ -158,10 +158,7 @@ pub fn read_source(request: &SourceRequest, stop: &(dyn Fn() -> bool + Sync)) ->
         });
         let mut all = Mentioned::default();
         for mentions in third.into_iter().flatten().flatten() {
-            for (name, times) in mentions.methods {
-                *all.methods.entry(name).or_default() += times;
-            }
-            all.computed.extend(mentions.computed);
+            all.absorb(mentions);
         }
         if !stop() {
             seen.code.mentions = Some(all);

@@ -202,6 +202,14 @@ fn spared(
     (in_parent, in_child)
 }
 
+/// Reads that go along a relationship. Which way they come takes longer to find out, and most reads go elsewhere.
+pub(crate) fn along<'m>(
+    model: &'m DesignModel,
+    relationship: &Relationship,
+) -> impl Iterator<Item = &'m DesignRead> {
+    model.reads.iter().filter(|read| followed(read).any(|name| name == relationship.name))
+}
+
 /// Whether a read comes to a relationship it goes along by the parent, and looks at children; else it comes by a
 /// child. One that begins elsewhere comes by the end that other relationships lead it to.
 pub(crate) fn comes_by_parent(

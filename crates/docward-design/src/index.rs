@@ -688,9 +688,6 @@ fn unanswered<'m>(
     relationship: &Relationship,
     decision: &Decision,
 ) -> Vec<(&'m DesignRead, Option<String>)> {
-    let follows = |read: &&DesignRead| {
-        read.with.iter().any(|with| with.relationship == relationship.name && with.newest.is_some())
-    };
     let from_parent = |read: &&DesignRead| derive::comes_by_parent(model, read, relationship);
     let wanted = |read: &'m DesignRead| {
         let along = read.with.iter().filter(|with| with.relationship == relationship.name);
@@ -698,7 +695,7 @@ fn unanswered<'m>(
         let newest = fetched.filter_map(|with| with.newest.as_ref());
         newest.map(move |(_, by)| (read, by.clone())).collect::<Vec<_>>()
     };
-    model.reads.iter().filter(follows).filter(from_parent).flat_map(wanted).collect()
+    derive::along(model, relationship).filter(from_parent).flat_map(wanted).collect()
 }
 
 /// Where what children are sorted by stands in a collection. Elements of a list have the order of their

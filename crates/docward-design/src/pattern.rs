@@ -577,13 +577,7 @@ pub(crate) fn drop_needless_copies(model: &DesignModel, decisions: &mut [Decisio
         without.patterns.retain(|pattern| !copies(pattern));
         let Some(relationship) = model.relationship(&decision.relationship) else { continue };
         let by_parent = |read: &&DesignRead| derive::comes_by_parent(model, read, relationship);
-        let follows = |read: &&DesignRead| {
-            read.with.iter().any(|with| with.relationship == decision.relationship)
-        };
-        let mut along = model
-            .reads
-            .iter()
-            .filter(follows)
+        let mut along = derive::along(model, relationship)
             .filter(by_parent)
             .flat_map(|read| &read.with)
             .filter(|with| with.relationship == decision.relationship);

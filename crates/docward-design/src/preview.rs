@@ -1,6 +1,6 @@
 //! The newest few children in their parent (PT-subset.1): which of them, how many, and when none.
 
-use docward_model::{DesignModel, DesignRead, Entity, Relationship, With, text};
+use docward_model::{DesignModel, Entity, Relationship, With, text};
 
 use crate::derive::{self, Question};
 use crate::facts::{Bounds, Facts};
@@ -191,10 +191,7 @@ impl Made {
     ) -> Vec<Shown> {
         let mut shown = Vec::new();
         let mut current: Vec<String> = Vec::new();
-        let follows = |read: &&DesignRead| {
-            read.with.iter().any(|with| with.relationship == relationship.name)
-        };
-        for read in model.reads.iter().filter(follows) {
+        for read in derive::along(model, relationship) {
             if !derive::comes_by_parent(model, read, relationship) {
                 continue;
             }

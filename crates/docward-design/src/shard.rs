@@ -282,13 +282,7 @@ fn fetched(layout: &Layout<'_>, collection: &CollectionPlan) -> Vec<(f64, Found)
         if decision.choice != Some(Choice::Reference) || !is_end {
             continue;
         }
-        // Which way a read comes is worked out for those alone that go along it: there are many others.
-        let follows = |read: &&DesignRead| {
-            read.with.iter().any(|with| with.relationship == r.name)
-                || read.counts.contains(&r.name)
-                || read.sums.iter().any(|(of, _)| *of == r.name)
-        };
-        for read in layout.model.reads.iter().filter(follows) {
+        for read in crate::derive::along(layout.model, r) {
             let mut along = read.with.iter().filter(|with| with.relationship == r.name);
             let by_parent = crate::derive::comes_by_parent(layout.model, read, r);
             if r.child == collection.entity && by_parent {

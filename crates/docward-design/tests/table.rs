@@ -5,6 +5,7 @@ mod checks;
 mod costs;
 mod elements;
 mod ends;
+mod extended;
 mod functions;
 mod indexes;
 mod kept;

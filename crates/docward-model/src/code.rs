@@ -75,6 +75,22 @@ pub struct Mentioned {
     pub computed: BTreeSet<String>,
 }
 
+impl Mentioned {
+    /// Takes over what another file says.
+    pub fn absorb(&mut self, other: Self) {
+        for (name, times) in other.methods {
+            *self.methods.entry(name).or_default() += times;
+        }
+        self.computed.extend(other.computed);
+    }
+
+    /// A number as it is looked for: the last part of its path, in small letters.
+    pub fn number(path: &str) -> String {
+        let last = path.trim_end_matches("[]").rsplit('.').next().unwrap_or(path);
+        last.trim_end_matches("[]").to_ascii_lowercase()
+    }
+}
+
 /// Where a statement stands, and what that says about its weight.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
@@ -549,8 +565,7 @@ impl Code {
 
     /// Whether nothing in the project computes with a number, as far as all its files were looked through.
     pub fn is_never_computed(&self, path: &str) -> bool {
-        let last = path.trim_end_matches("[]").rsplit('.').next().unwrap_or(path);
-        let last = last.trim_end_matches("[]").to_ascii_lowercase();
-        self.mentions.as_ref().is_some_and(|mentions| !mentions.computed.contains(&last))
+        let number = Mentioned::number(path);
+        self.mentions.as_ref().is_some_and(|mentions| !mentions.computed.contains(&number))
     }
 }

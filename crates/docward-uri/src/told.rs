@@ -34,11 +34,11 @@ fn short(error: &str) -> String {
         return "the name is not known here".to_owned();
     }
     if error.ends_with("tls handshake eof") {
-        return "the server ended the connection instead of speaking TLS; one without TLS wants tls=false"
+        return "the server ended the connection instead of speaking TLS (one without TLS wants tls=false)"
             .to_owned();
     }
     if error.ends_with("unexpected end of file") {
-        return "the server ended the connection without a word; one that asks for TLS wants tls=true"
+        return "the server ended the connection without a word (one that asks for TLS wants tls=true)"
             .to_owned();
     }
     let error = error.strip_prefix("I/O error: ").unwrap_or(error);
@@ -76,8 +76,8 @@ mod tests {
         let unknown = "I/O error: failed to lookup address information: Name or service not known";
         assert_eq!(short(unknown), "the name is not known here");
         assert_eq!(short("I/O error: TLS handshake failed"), "TLS handshake failed");
-        assert!(short("I/O error: unexpected end of file").ends_with("wants tls=true"));
-        assert!(short("I/O error: tls handshake eof").ends_with("wants tls=false"));
+        assert!(short("I/O error: unexpected end of file").ends_with("wants tls=true)"));
+        assert!(short("I/O error: tls handshake eof").ends_with("wants tls=false)"));
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! Names that are looked for in all files of a project, also in those that never speak of MongoDB: whether anybody
 //! calls a method, and whether anything is computed with an amount.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use aho_corasick::AhoCorasick;
-use docward_model::{BsonType, Code};
+use docward_model::{BsonType, Code, code::Mentioned};
 
 /// More names are of a project whose findings nobody reads one by one.
 const MOST: usize = 20_000;
@@ -23,21 +23,13 @@ enum Name {
     Number(String),
 }
 
-/// What one file says of them.
-#[derive(Debug, Default)]
-pub struct Mentions {
-    /// How often each method is named.
-    pub methods: BTreeMap<String, u64>,
-    /// Numbers that something is computed with.
-    pub computed: BTreeSet<String>,
-}
-
 impl Sought {
     /// What findings of a project may depend on; `None` when that is nothing.
     pub fn of(code: &Code) -> Option<Self> {
         let methods: BTreeSet<&str> = code.methods.iter().map(|(_, name)| name.as_str()).collect();
         let doubles = code.fields.iter().filter(|field| field.types.contains(&BsonType::Double));
-        let numbers: BTreeSet<String> = doubles.map(|field| leaf(&field.path)).collect();
+        let numbers: BTreeSet<String> =
+            doubles.map(|field| Mentioned::number(&field.path)).collect();
         let mut patterns = Vec::new();
         let mut names = Vec::new();
         for method in methods {
@@ -58,8 +50,8 @@ impl Sought {
     }
 
     /// Looks through a file.
-    pub fn look(&self, text: &[u8]) -> Mentions {
-        let mut out = Mentions::default();
+    pub fn look(&self, text: &[u8]) -> Mentioned {
+        let mut out = Mentioned::default();
         for found in self.search.find_overlapping_iter(text) {
             let (from, to) = (found.start(), found.end());
             let is_part = |byte: Option<&u8>| {
@@ -84,12 +76,6 @@ impl Sought {
         }
         out
     }
-}
-
-/// The last part of a path, as it is looked for.
-pub(crate) fn leaf(path: &str) -> String {
-    let last = path.trim_end_matches("[]").rsplit('.').next().unwrap_or(path);
-    last.trim_end_matches("[]").to_ascii_lowercase()
 }
 
 /// Whether something is computed with what stands there: a sign of arithmetic before or behind it, or an operator of an

@@ -44,7 +44,7 @@ use docward_model::{
 };
 
 pub use language::{FileKind, Language};
-pub use mentioned::{Mentions, Sought};
+pub use mentioned::Sought;
 pub use purpose::{is_test, stands_aside};
 pub use remarks::Allowed;
 pub use survey::survey;

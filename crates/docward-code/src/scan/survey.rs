@@ -88,20 +88,7 @@ fn caching(unit: &Unit<'_>, text: &str, out: &mut Known) {
             })
         })
     };
-    let named = |id: usize, function: &super::ir::Function<'_>| {
-        match function.name {
-        "" => unit.statements.iter().find_map(|statement| match &statement.kind {
-            StatementKind::Assign { target, value, .. }
-                if matches!(value.kind, Kind::Function(to) if to == id) =>
-            {
-                target.last_name().map(str::to_owned)
-            }
-            _ => None,
-        }),
-        name => Some(name.to_owned()),
-    }
-    };
-    for (id, scope) in unit.scopes.iter().enumerate() {
+    for scope in &unit.scopes {
         let ScopeKind::Function(function) = &scope.kind else { continue };
         let body = text.get(scope.at..scope.end).unwrap_or_default();
         // A cache that others share answers with a copy.
@@ -109,7 +96,7 @@ fn caching(unit: &Unit<'_>, text: &str, out: &mut Known) {
             && asks(body, &[".set(", ".add(", ".put("])
             && !body.contains("JSON.parse")
         {
-            out.caching.extend(named(id, function));
+            out.caching.insert(function.name.to_owned());
         }
     }
 }

@@ -464,15 +464,25 @@ mod tests {
         assert_eq!(found[0].seen.showing, Some(11), "1,000 to 1,200 elements by 20");
     }
 
+    /// Findings where an array was seen on two dates.
+    fn check_observed(
+        rule: &str,
+        body: &str,
+        path: &str,
+        observed: Option<Observed>,
+    ) -> Vec<docward_model::Finding> {
+        check_changed(rule, body, |collection| {
+            let profile = collection.profile.as_mut().expect("documents");
+            let list = profile.fields.iter_mut().find(|field| field.path.as_str() == path);
+            list.and_then(|field| field.array.as_mut()).expect("an array").observed = observed;
+        })
+    }
+
     #[test]
     fn alg_6_growth_between_two_dates_beats_lengths_that_are_even() {
         let grown = |element: &str, observed: Option<Observed>| {
             let body = format!("x100 {{\"_id\": $i, \"list\": $array(205, {element})}}");
-            check_changed("D008", &body, |collection| {
-                let profile = collection.profile.as_mut().expect("documents");
-                let list = profile.fields.iter_mut().find(|f| f.path.as_str() == "list");
-                list.and_then(|field| field.array.as_mut()).expect("an array").observed = observed;
-            })
+            check_observed("D008", &body, "list", observed)
         };
         let day = 86_400_000;
         let observed = Observed {
@@ -512,13 +522,7 @@ mod tests {
                 from_ms: 20_000 * day,
                 to_ms: 20_030 * day,
             };
-            let found = check_changed(rule, body, |collection| {
-                let profile = collection.profile.as_mut().expect("documents");
-                let list = profile.fields.iter_mut().find(|f| f.path.as_str() == "logins");
-                list.and_then(|field| field.array.as_mut()).expect("an array").observed =
-                    Some(observed);
-            });
-            found.len()
+            check_observed(rule, body, "logins", Some(observed)).len()
         };
         assert_eq!((told("D008", 100), told("R020", 100)), (0, 1), "a cap");
         assert_eq!((told("D008", 40), told("R020", 40)), (1, 0), "a length by chance");
