@@ -470,7 +470,7 @@ mod tests {
         body: &str,
         path: &str,
         observed: Option<Observed>,
-    ) -> Vec<docward_model::Finding> {
+    ) -> Vec<Finding> {
         check_changed(rule, body, |collection| {
             let profile = collection.profile.as_mut().expect("documents");
             let list = profile.fields.iter_mut().find(|field| field.path.as_str() == path);
