@@ -151,20 +151,59 @@ pub fn read_source(request: &SourceRequest, stop: &(dyn Fn() -> bool + Sync)) ->
         && seen.code.roots.iter().all(|(_, within)| within.is_empty());
     let sought = scan::Sought::of(&seen.code).filter(|_| is_whole);
     if let Some(sought) = sought {
-        let is_code = |kind| matches!(kind, FileKind::Code(_) | FileKind::OtherCode);
-        let third = each(&files, threads, stop, |_, file| {
-            is_code(file.kind)
-                .then(|| read(file).map(|text| sought.look(&text)).unwrap_or_default())
-        });
-        let mut all = Mentioned::default();
-        for mentions in third.into_iter().flatten().flatten() {
-            all.absorb(mentions);
-        }
+        let mentions = mentions(&files, &sought, &seen.code, threads, stop);
         if !stop() {
-            seen.code.mentions = Some(all);
+            seen.code.mentions = Some(mentions);
         }
     }
     seen
+}
+
+/// What all files say of names, and which of them nothing takes in.
+fn mentions(
+    files: &[File],
+    sought: &scan::Sought,
+    code: &Code,
+    threads: usize,
+    stop: &(dyn Fn() -> bool + Sync),
+) -> Mentioned {
+    let looked = each(files, threads, stop, |_, file| {
+        if !matches!(file.kind, FileKind::Code(_) | FileKind::OtherCode) {
+            return None;
+        }
+        let text = read(file).ok()?;
+        let module = scan::module(file.kind, &code.within_project(&file.name), &text);
+        Some((sought.look(&file.name, file.kind, &text), module))
+    });
+    let mut all = Mentioned::default();
+    let mut modules = BTreeMap::new();
+    let mut shown = BTreeMap::new();
+    for (file, looked) in files.iter().zip(looked) {
+        let Some(Some((mentions, module))) = looked else { continue };
+        all.absorb(mentions);
+        if let Some(module) = module {
+            let within = code.within_project(&file.name);
+            shown.insert(within.clone(), file.name.clone());
+            modules.insert(within, module);
+        }
+    }
+    // Settings start files by their names.
+    let settings = || {
+        let is_setting =
+            |file: &&File| file.kind == FileKind::Settings || file.name.ends_with("setup.py");
+        let settings = files.iter().filter(is_setting);
+        settings
+            .filter(|file| !file.name.ends_with("tsconfig.json"))
+            .filter_map(|file| read(file).ok())
+    };
+    let settings: std::cell::LazyCell<Vec<Vec<u8>>, _> =
+        std::cell::LazyCell::new(|| settings().collect());
+    let named = |name: &str| {
+        settings.iter().any(|text| memchr::memmem::find(text, name.as_bytes()).is_some())
+    };
+    let unreached = scan::unreached(&modules, named);
+    all.unreached = unreached.into_iter().filter_map(|file| shown.get(&file).cloned()).collect();
+    all
 }
 
 struct Looked {

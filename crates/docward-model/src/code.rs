@@ -58,30 +58,82 @@ pub struct Code {
     pub accounts_in: BTreeSet<String>,
     /// Fields that are given the present time, to the second, as text, by the last part of their path.
     pub stamped: BTreeSet<String>,
-    /// Methods that run only when somebody calls them by their name, with their files: those that findings are in.
-    pub methods: BTreeSet<(String, String)>,
+    /// Methods that run only when somebody calls them by their name.
+    pub methods: BTreeSet<Method>,
     /// Models by whether everything that their documents may have is declared.
     pub closed_models: BTreeMap<String, bool>,
     /// What all files of the project say of names, when they were looked for.
     pub mentions: Option<Mentioned>,
 }
 
+/// A method that runs only when somebody calls it by its name.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Method {
+    /// The file.
+    pub file: String,
+    /// Its name.
+    pub name: String,
+    /// The lines it is written in.
+    pub lines: (u32, u32),
+}
+
 /// What all files of a project say of names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mentioned {
-    /// How often each method is named, its own declarations with it.
-    pub methods: BTreeMap<String, u64>,
-    /// Numbers that something is computed with, by the last part of their path in small letters.
-    pub computed: BTreeSet<String>,
+    /// Methods that are named, each with those of [`Code::methods`] it is named in; `None` stands for any other place.
+    pub methods: BTreeMap<String, BTreeSet<Option<String>>>,
+    /// Numbers that something is computed with, by the last part of their path in small letters, with what else the same
+    /// files speak of: owners of numbers as [`Mentioned::owners`] has them.
+    pub computed: BTreeMap<String, BTreeSet<String>>,
+    /// Whether some file asks people in a terminal.
+    pub asks_in_terminal: bool,
+    /// Files that nothing in the project takes in.
+    pub unreached: BTreeSet<String>,
 }
 
 impl Mentioned {
     /// Takes over what another file says.
     pub fn absorb(&mut self, other: Self) {
-        for (name, times) in other.methods {
-            *self.methods.entry(name).or_default() += times;
+        for (name, places) in other.methods {
+            self.methods.entry(name).or_default().extend(places);
         }
-        self.computed.extend(other.computed);
+        for (number, owners) in other.computed {
+            self.computed.entry(number).or_default().extend(owners);
+        }
+        self.asks_in_terminal |= other.asks_in_terminal;
+        self.unreached.extend(other.unreached);
+    }
+
+    /// What a number belongs to, in small letters and as the words begin: the model, and what lists around it hold. A file
+    /// that computes with the number of an order speaks of orders.
+    pub fn owners(model: &str, path: &str) -> BTreeSet<String> {
+        const ADDED: [&str; 11] = [
+            "schema", "model", "document", "entity", "dto", "create", "update", "base", "response",
+            "doc", "record",
+        ];
+        let plain = |name: &str| {
+            let mut name = name.replace(['_', '-', '[', ']'], "").to_ascii_lowercase();
+            while let Some(rest) = ADDED.iter().find_map(|added| name.strip_suffix(added)) {
+                name = rest.to_owned();
+            }
+            name.strip_suffix("ies").or_else(|| name.strip_suffix('s')).unwrap_or(&name).to_owned()
+        };
+        // `UserInfo` is spoken of as a user.
+        let words = |name: &str| -> Vec<String> {
+            let starts =
+                |(at, c): &(usize, char)| c.is_uppercase() || name[..*at].ends_with(['_', '-']);
+            let mut cuts: Vec<usize> =
+                name.char_indices().filter(starts).map(|(at, _)| at).collect();
+            cuts.push(name.len());
+            cuts.windows(2)
+                .map(|cut| plain(&name[cut[0]..cut[1]]))
+                .filter(|w| w.len() > 3)
+                .collect()
+        };
+        let (around, _) = path.rsplit_once('.').unwrap_or_default();
+        let around = around.split('.').filter(|part| !part.is_empty());
+        let whole = around.chain([model]).map(plain).filter(|name| name.len() > 2);
+        whole.chain(words(model)).collect()
     }
 
     /// A number as it is looked for: the last part of its path, in small letters.
@@ -529,17 +581,32 @@ impl Code {
         self.mentions = self.mentions.take().or(mentions);
     }
 
-    /// Whether the function around a place is a method that nobody calls: its name stands nowhere but where it is
-    /// declared.
-    pub fn is_never_called(&self, place: &Place) -> bool {
-        let Some((mentions, name)) = self.mentions.as_ref().zip(place.function.as_ref()) else {
-            return false;
-        };
-        if !self.methods.contains(&(place.location.file.clone(), name.clone())) {
+    /// Whether what stands at a place never runs, as far as all files of the project show: nothing takes its file in, or
+    /// it is in a method that nobody calls, or that only such methods call.
+    pub fn is_never_run(&self, place: &Place) -> bool {
+        let Some(mentions) = &self.mentions else { return false };
+        let file = &place.location.file;
+        if mentions.unreached.contains(file) {
+            return true;
+        }
+        let Some(name) = &place.function else { return false };
+        let is_method = |method: &Method| method.file == *file && method.name == *name;
+        if !self.methods.iter().any(is_method) {
             return false;
         }
-        let declared = self.methods.iter().filter(|(_, other)| other == name).count() as u64;
-        mentions.methods.get(name).is_some_and(|times| *times <= declared)
+        // Back from the method over those that call it, until one is called from elsewhere.
+        let mut known = BTreeSet::from([name]);
+        let mut ways = vec![name];
+        while let Some(name) = ways.pop() {
+            for caller in mentions.methods.get(name).into_iter().flatten() {
+                match caller {
+                    None => return false,
+                    Some(caller) if known.insert(caller) => ways.push(caller),
+                    Some(_) => {}
+                }
+            }
+        }
+        true
     }
 
     /// Whether a model declares everything its documents may have, and not what a path begins with: it is not stored.
@@ -563,9 +630,62 @@ impl Code {
             && !self.fields.iter().any(|f| f.model == collection && first(&f.path) == wanted)
     }
 
-    /// Whether nothing in the project computes with a number, as far as all its files were looked through.
-    pub fn is_never_computed(&self, path: &str) -> bool {
-        let number = Mentioned::number(path);
-        self.mentions.as_ref().is_some_and(|mentions| !mentions.computed.contains(&number))
+    /// Whether nothing in the project computes with a number, as far as all its files were looked through: no file does
+    /// that speaks of what the number belongs to.
+    pub fn is_never_computed(&self, model: &str, path: &str) -> bool {
+        let Some(mentions) = &self.mentions else { return false };
+        let Some(around) = mentions.computed.get(&Mentioned::number(path)) else { return true };
+        let owners = Mentioned::owners(model, path);
+        !owners.is_empty() && around.is_disjoint(&owners)
+    }
+
+    /// Whether the project is a program that one person uses in a terminal.
+    pub fn is_for_one_person(&self) -> bool {
+        self.serving.is_empty()
+            && self.mentions.as_ref().is_some_and(|mentions| mentions.asks_in_terminal)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn owners_of_numbers_are_known_by_their_words() {
+        let owners = |model: &str, path: &str| -> Vec<String> {
+            Mentioned::owners(model, path).into_iter().collect()
+        };
+        assert_eq!(owners("Shipments", "price"), ["shipment"]);
+        assert_eq!(owners("UserInfo", "salary"), ["info", "user", "userinfo"]);
+        assert_eq!(owners("OrderSchema", "items[].price"), ["item", "order"]);
+        assert_eq!(owners("order_lines", "a"), ["line", "order", "orderline"]);
+        assert!(owners("X", "price").is_empty());
+    }
+
+    #[test]
+    fn what_only_idle_methods_call_never_runs() {
+        let method = |file: &str, name: &str| Method {
+            file: file.to_owned(),
+            name: name.to_owned(),
+            lines: (1, 9),
+        };
+        let mut code = Code {
+            methods: BTreeSet::from([method("a.ts", "add"), method("b.ts", "pay")]),
+            mentions: Some(Mentioned::default()),
+            ..Code::default()
+        };
+        let place = Place {
+            location: Location { file: "a.ts".to_owned(), line: 2, column: 1 },
+            function: Some("add".to_owned()),
+        };
+        let mut named = |name: &str, by: Option<&str>| {
+            let all = code.mentions.get_or_insert_default();
+            all.methods.entry(name.to_owned()).or_default().insert(by.map(str::to_owned));
+            code.is_never_run(&place)
+        };
+        assert!(named("add", Some("add")));
+        assert!(named("add", Some("pay")));
+        assert!(named("pay", Some("add")));
+        assert!(!named("pay", None));
     }
 }

@@ -1,19 +1,38 @@
 //! Names that are looked for in all files of a project, also in those that never speak of MongoDB: whether anybody
 //! calls a method, and whether anything is computed with an amount.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use aho_corasick::AhoCorasick;
-use docward_model::{BsonType, Code, code::Mentioned};
+use docward_model::{
+    BsonType, Code,
+    code::{Mentioned, Method},
+};
+
+use super::{FileKind, Language};
 
 /// More names are of a project whose findings nobody reads one by one.
-const MOST: usize = 20_000;
+const MOST: usize = 50_000;
+
+/// How programs ask people in a terminal, with the language where others write the same.
+const ASKED: [(&str, Option<Language>); 8] = [
+    ("System.in", Some(Language::Java)),
+    ("readln", Some(Language::Kotlin)),
+    ("readLine", Some(Language::Kotlin)),
+    ("os.Stdin", Some(Language::Go)),
+    ("process.stdin", None),
+    ("inquirer", None),
+    ("input(", Some(Language::Python)),
+    ("Console.ReadLine", None),
+];
 
 /// Names to look for.
 pub struct Sought {
     search: AhoCorasick,
     /// What each pattern of the search stands for.
     names: Vec<Name>,
+    /// Methods by their files.
+    methods: BTreeMap<String, Vec<Method>>,
 }
 
 enum Name {
@@ -21,59 +40,103 @@ enum Name {
     Method(String),
     /// A number, in any case: a field, a struct's field, a getter.
     Number(String),
+    /// What numbers belong to, in any case and within other words.
+    Owner(String),
+    /// A question in a terminal.
+    Asked(Option<Language>),
 }
 
 impl Sought {
     /// What findings of a project may depend on; `None` when that is nothing.
     pub fn of(code: &Code) -> Option<Self> {
-        let methods: BTreeSet<&str> = code.methods.iter().map(|(_, name)| name.as_str()).collect();
-        let doubles = code.fields.iter().filter(|field| field.types.contains(&BsonType::Double));
-        let numbers: BTreeSet<String> =
-            doubles.map(|field| Mentioned::number(&field.path)).collect();
+        let mut methods: BTreeMap<String, Vec<Method>> = BTreeMap::new();
+        for method in &code.methods {
+            methods.entry(method.file.clone()).or_default().push(method.clone());
+        }
+        let called: BTreeSet<&str> =
+            code.methods.iter().map(|method| method.name.as_str()).collect();
+        let mut numbers = BTreeSet::new();
+        let mut owners = BTreeSet::new();
+        for field in code.fields.iter().filter(|field| field.types.contains(&BsonType::Double)) {
+            numbers.insert(Mentioned::number(&field.path));
+            owners.extend(Mentioned::owners(&field.model, &field.path));
+        }
         let mut patterns = Vec::new();
         let mut names = Vec::new();
-        for method in methods {
-            patterns.push(method.to_owned());
-            names.push(Name::Method(method.to_owned()));
+        let mut seek = |pattern: String, name: Name| {
+            patterns.push(pattern);
+            names.push(name);
+        };
+        for method in called {
+            seek(method.to_owned(), Name::Method(method.to_owned()));
         }
         for number in numbers {
-            for pattern in [number.clone(), format!("get{}", number.replace('_', ""))] {
-                patterns.push(pattern);
-                names.push(Name::Number(number.clone()));
-            }
+            seek(format!("get{}", number.replace('_', "")), Name::Number(number.clone()));
+            seek(number.clone(), Name::Number(number));
+        }
+        for owner in owners {
+            seek(owner.clone(), Name::Owner(owner));
+        }
+        if !code.read_then_writes.is_empty() && code.serving.is_empty() {
+            ASKED.iter().for_each(|(how, of)| seek((*how).to_owned(), Name::Asked(*of)));
         }
         if patterns.is_empty() || patterns.len() > MOST {
             return None;
         }
         let search = AhoCorasick::builder().ascii_case_insensitive(true).build(patterns).ok()?;
-        Some(Self { search, names })
+        Some(Self { search, names, methods })
     }
 
     /// Looks through a file.
-    pub fn look(&self, text: &[u8]) -> Mentioned {
+    pub fn look(&self, file: &str, kind: FileKind, text: &[u8]) -> Mentioned {
         let mut out = Mentioned::default();
+        let mut computed = BTreeSet::new();
+        let mut owners = BTreeSet::new();
+        let own = self.methods.get(file).map(Vec::as_slice).unwrap_or_default();
+        // Finds come in the order of their ends, which is near enough to that of lines.
+        let (mut line, mut upto) = (1_u32, 0);
         for found in self.search.find_overlapping_iter(text) {
             let (from, to) = (found.start(), found.end());
             let is_part = |byte: Option<&u8>| {
                 byte.is_some_and(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'$'))
             };
-            // `$price` is the field in a pipeline.
             let before = from.checked_sub(1).and_then(|at| text.get(at));
-            if before != Some(&b'$') && is_part(before) || is_part(text.get(to)) {
+            let name = &self.names[found.pattern().as_usize()];
+            if let Name::Owner(owner) = name {
+                if !owners.contains(owner) {
+                    owners.insert(owner.clone());
+                }
                 continue;
             }
-            match &self.names[found.pattern().as_usize()] {
+            // `$price` is the field in a pipeline.
+            let is_open = text[from..to].ends_with(b"(");
+            if before != Some(&b'$') && is_part(before) || !is_open && is_part(text.get(to)) {
+                continue;
+            }
+            match name {
                 Name::Method(name) if text[from..to] == *name.as_bytes() => {
-                    *out.methods.entry(name.clone()).or_default() += 1;
+                    if !own.is_empty() && from > upto {
+                        line += memchr::memchr_iter(b'\n', &text[upto..from]).count() as u32;
+                        upto = from;
+                    }
+                    let around =
+                        |method: &&Method| (method.lines.0..=method.lines.1).contains(&line);
+                    let inside = own.iter().filter(around).min_by_key(|m| m.lines.1 - m.lines.0);
+                    let inside = inside.map(|method| method.name.clone());
+                    out.methods.entry(name.clone()).or_default().insert(inside);
                 }
-                Name::Method(_) => {}
                 Name::Number(name) => {
-                    if !out.computed.contains(name) && is_computed(text, from, to) {
-                        out.computed.insert(name.clone());
+                    if !computed.contains(name) && is_computed(text, from, to) {
+                        computed.insert(name.clone());
                     }
                 }
+                Name::Asked(of) => {
+                    out.asks_in_terminal |= of.is_none_or(|of| kind == FileKind::Code(of));
+                }
+                Name::Method(_) | Name::Owner(_) => {}
             }
         }
+        out.computed = computed.into_iter().map(|number| (number, owners.clone())).collect();
         out
     }
 }

@@ -22,6 +22,7 @@ mod names;
 mod options;
 mod passwords;
 mod purpose;
+mod reached;
 mod remarks;
 mod secrets;
 mod settings;
@@ -40,12 +41,13 @@ use std::{
 
 use docward_model::{
     ClientUri, Code, Location,
-    code::{Place, Serving, WholeUnits},
+    code::{Method, Place, Serving, WholeUnits},
 };
 
 pub use language::{FileKind, Language};
 pub use mentioned::Sought;
 pub use purpose::{is_test, stands_aside};
+pub use reached::{Module, module, unreached};
 pub use remarks::Allowed;
 pub use survey::survey;
 
@@ -356,26 +358,24 @@ impl Scan<'_, '_> {
         Place { location: self.location(at), function }
     }
 
-    /// Files the methods around what was found that run only when somebody calls them: no framework does, by a mark, a
-    /// class above them or a name that it knows.
+    /// Files the methods that run only when somebody calls them: no framework does, by a mark, a class above them or a
+    /// name that it knows.
     fn methods(&mut self) {
         let unit = self.values.unit;
-        let code = &self.out.code;
-        let places = code.read_then_writes.iter().map(|write| &write.place);
-        let places = places.chain(code.appends.iter().map(|append| &append.place));
-        let around: BTreeSet<&String> =
-            places.filter_map(|place| place.function.as_ref()).collect();
-        let is_of_schema = |id: ScopeId| {
-            unit.statements.iter().any(|statement| match &statement.kind {
-                ir::StatementKind::Assign { target, value, .. } => {
-                    matches!(value.kind, ir::Kind::Function(to) if to == id)
-                        && target
-                            .path()
-                            .is_some_and(|p| p.contains(".methods.") || p.contains(".statics."))
-                }
-                _ => false,
+        let of_schemas: BTreeSet<ScopeId> = unit
+            .statements
+            .iter()
+            .filter_map(|statement| match &statement.kind {
+                ir::StatementKind::Assign { target, value, .. } => match value.kind {
+                    ir::Kind::Function(to) => target
+                        .path()
+                        .is_some_and(|p| p.contains(".methods.") || p.contains(".statics."))
+                        .then_some(to),
+                    _ => None,
+                },
+                _ => None,
             })
-        };
+            .collect();
         let mut found = Vec::new();
         for (id, scope) in unit.scopes.iter().enumerate() {
             let ir::ScopeKind::Function(function) = &scope.kind else { continue };
@@ -383,12 +383,16 @@ impl Scan<'_, '_> {
                 ir::ScopeKind::Class { bases, .. } => bases.is_empty(),
                 _ => false,
             };
-            if around.contains(&function.name.to_owned())
+            if !function.name.is_empty()
                 && function.marks.is_empty()
                 && function.name != "constructor"
-                && (is_of_class || is_of_schema(id))
+                && (is_of_class || of_schemas.contains(&id))
             {
-                found.push((self.file.to_owned(), function.name.to_owned()));
+                found.push(Method {
+                    file: self.file.to_owned(),
+                    name: function.name.to_owned(),
+                    lines: (self.places.at(scope.at).line, self.places.at(scope.end).line),
+                });
             }
         }
         self.out.code.methods.extend(found);

@@ -356,5 +356,7 @@ pub(super) fn single_sets(text: &str) -> u64 {
         // A variable may hold any set.
         held.trim().is_empty() || (held.contains("members") && held.matches("host").count() == 1)
     });
-    single.count() as u64
+    // One server of a set is all that a compose file starts.
+    let is_compose = text.contains("services:") && text.matches("--replSet").count() == 1;
+    single.count() as u64 + u64::from(is_compose && !text.contains("rs.initiate("))
 }

@@ -100,6 +100,11 @@ pub fn by_model<'a, T: Ord>(
     out
 }
 
+/// Whether what stands at a place never runs, as far as all files of the project show.
+pub fn is_never_run(evidence: &Evidence, place: &Place) -> bool {
+    evidence.code.as_ref().is_some_and(|found| found.is_never_run(place))
+}
+
 /// How many files were looked at.
 pub fn seen(evidence: &Evidence) -> Seen {
     let files = evidence.code.as_ref().map_or(0, |code| code.files.max(code.read));

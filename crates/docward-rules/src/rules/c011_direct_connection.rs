@@ -14,7 +14,7 @@ declare_rule! {
     /// Reports `directConnection=true` (in C# and Go also `connect=direct`) in the connection string of a
     /// client. A server on its own and strings for the own machine pass. Clients with an address that
     /// cannot be read are one finding of the project, and information where it is the own machine unless a setting says
-    /// otherwise, or where they name a replica set and the project makes one of a single member (`rs.initiate` in a compose file).
+    /// otherwise, or where they name a replica set and the project makes one of a single member (`rs.initiate` with one, or one `--replSet` in a compose file).
     ///
     /// ## Why it matters
     /// The driver talks to this server whatever becomes of it: it does not follow the primary, and after a
@@ -143,6 +143,12 @@ mod tests {
             );
             check("C011", &text).into_iter().map(|f| f.severity).collect::<Vec<_>>()
         };
+        let started = "source a.ts\nimport {MongoClient} from 'mongodb';\nexport const client = new MongoClient(`mongodb://${host}/shop?replicaSet=rs0&directConnection=true`);\nsource compose.yml\nservices:\n  db:\n    image: mongo:7\n    command: [mongod, --replSet, rs0]\n";
+        let severity =
+            |text: &str| check("C011", text).into_iter().map(|f| f.severity).collect::<Vec<_>>();
+        assert_eq!(severity(started), [Info]);
+        let second = "  other:\n    image: mongo:7\n    command: [mongod, --replSet, rs0]\n";
+        assert_eq!(severity(&format!("{started}{second}")), [Error]);
         assert_eq!(found("{_id: 0, host: \"db:27017\"}"), [Info]);
         assert_eq!(found("{_id: 0, host: \"a\"}, {_id: 1, host: \"b\"}"), [Error]);
     }

@@ -1,6 +1,6 @@
 //! CN-01.4, CP-5, CP-6: retries that are switched off.
 
-use docward_model::{Edit, EditedText, Evidence};
+use docward_model::{Edit, EditedText, Evidence, OptionValue};
 
 use crate::{
     Cx, declare_rule,
@@ -99,6 +99,15 @@ fn speaks_only(client: &Client<'_>) -> bool {
         let name = name.to_ascii_lowercase();
         // `${aws_docdb_cluster.main.endpoint}`: known by the name of what is filled in.
         ends.iter().any(|end| name.ends_with(end)) || name.contains("docdb")
+    }) || trusts_amazon(client)
+}
+
+/// Whether the authority that the client trusts is the one of Amazon's databases, by the usual name of its file.
+fn trusts_amazon(client: &Client<'_>) -> bool {
+    const BUNDLES: [&str; 2] = ["global-bundle.pem", "rds-combined-ca-bundle.pem"];
+    ["tlsCAFile", "sslCA", "ssl_ca_certs"].iter().any(|option| {
+        let value = client.uri.option(option).map(|option| &option.value);
+        matches!(value, Some(OptionValue::Text(file)) if BUNDLES.iter().any(|end| file.ends_with(end)))
     })
 }
 
@@ -117,6 +126,8 @@ mod tests {
         assert_eq!(found("topology=standalone", "a/?retryWrites=false"), 0);
         assert_eq!(found("topology=standalone", "a/?retryReads=false"), 1);
         assert_eq!(found("", "x.docdb.amazonaws.com:27017/?retryWrites=false"), 0);
+        assert_eq!(found("", "db/?tls=true&tlsCAFile=/app/global-bundle.pem&retryWrites=false"), 0);
+        assert_eq!(found("", "db/?tls=true&tlsCAFile=/app/ca.pem&retryWrites=false"), 1);
         assert_eq!(found("", "localhost/?retryWrites=false"), 0);
     }
 

@@ -36,7 +36,8 @@ declare_rule! {
     /// (`{$set: {unread: []}}`) or keeps the last ones, where the
     /// array is searched first so that each key is there once, where the filter asks for a state that the same
     /// update changes (`active: {$ne: true}` with `$set: {active: true}`) or for young documents, and where the
-    /// file has a bound for its length elsewhere, and in a method that nobody calls. What a schema of Mongoose does not
+    /// file has a bound for its length elsewhere, and in code that never runs (a method that nobody calls, a file that no other
+    /// takes in). What a schema of Mongoose does not
     /// declare is not stored. One array is one finding, at its first statement, however many
     /// add to it, and from whichever files. `$push` of a `$group` stage stores nothing, and what migrations and other scripts do once grows
     /// nothing.
@@ -99,7 +100,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         let few = few.or_else(|| is_of_a_day(found, append).then_some(OF_A_DAY));
         let grows = growing::grows_by_nature(&append.path)
             && !growing::is_about_few(append)
-            && !found.is_never_called(&append.place);
+            && !found.is_never_run(&append.place);
         let severity = match (sliced, grows && few.is_none()) {
             (true, _) => Severity::Error,
             (false, true) => Severity::Warn,

@@ -1,6 +1,6 @@
 //! DM-08.4: arrays cut by the application.
 
-use docward_model::{Evidence, code::Change};
+use docward_model::{Evidence, Severity, code::Change};
 
 use crate::{Cx, declare_rule, facts::code};
 
@@ -54,7 +54,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let Some(found) = &evidence.code else { return };
     let cut = found.read_then_writes.iter().filter(|write| write.change == Change::Truncated);
     for write in cut {
-        cx.report(code::draft(
+        let draft = code::draft(
             evidence,
             &write.place,
             &write.path,
@@ -68,7 +68,9 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 "{{$push: {{{}: {{$each: […], $slice: -N}}}}}} keeps the last N in one statement",
                 write.path
             ),
-        ));
+        );
+        let is_idle = found.is_never_run(&write.place);
+        cx.report(if is_idle { draft.severity(Severity::Info) } else { draft });
     }
 }
 

@@ -246,7 +246,8 @@ fn report(evidence: &Evidence, odd: &[Odd<'_>], cx: &mut Cx<'_>) {
     let model = &first.field.model;
     // A model that documents are only read into follows them; how long is too long nobody has laid down.
     let is_style = odd.iter().any(|odd| matches!(odd.fault, Fault::Style { is_broken: true, .. }));
-    let is_own = odd.iter().any(|odd| !odd.field.only_read);
+    let is_own = odd.iter().any(|odd| !odd.field.only_read)
+        && !code::is_never_run(evidence, &first.field.place);
     cx.report(
         code::draft(
             evidence,

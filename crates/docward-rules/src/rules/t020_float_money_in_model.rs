@@ -39,7 +39,8 @@ declare_rule! {
     /// Stripe, those of a project that names a provider or a currency without minor units (VNPay, `'VND'` alone), a `fee` that may be a share, `unitAmount` as
     /// Stripe has it and what is handed to it under that name unchanged, the money of games and chat bots (beside `xp`, `coins`, `chips` or a `guild`; a `pot`; virtual cash and paper money), and structs of Go that
     /// documents are only read into, are information; so is an amount that nothing in the project computes with or takes
-    /// over into another amount, as far as the files of the run show. The fields of a model are one finding, and a field that several
+    /// over into another amount, as far as the files of the run show (files that compute with a `price` of another model
+    /// and never speak of this one say nothing), and a model in a file that no other takes in. The fields of a model are one finding, and a field that several
     /// copies of one model declare is told once.
     ///
     /// ## Why it matters
@@ -97,8 +98,11 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         let is_doubtful = fields.iter().all(|(field, _)| field.only_read)
             || is_of_script(field)
             || in_smallest_unit
-            || evidence.code.as_ref().is_some_and(|found| found.is_never_computed(&field.path))
-            || evidence.code.as_ref().is_some_and(|found| may_be_meant(found, field, leaf));
+            || evidence.code.as_ref().is_some_and(|found| {
+                found.is_never_computed(&field.model, &field.path)
+                    || fields.iter().all(|(field, _)| found.is_never_run(&field.place))
+                    || may_be_meant(found, field, leaf)
+            });
         let severity = if is_doubtful { Severity::Info } else { Severity::Warn };
         told.push((*field, (severity, fields.len())));
     }

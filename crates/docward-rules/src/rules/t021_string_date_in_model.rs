@@ -69,6 +69,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             continue;
         }
         let may_be_meant = field.only_read
+            || code::is_never_run(evidence, &field.place)
             || is_day(evidence, leaf)
             || moments::may_be_of_day(leaf)
             || names::style(leaf) == names::Style::Screaming

@@ -1,7 +1,7 @@
 //! DM-09.5: states declared as numbers.
 
 use docward_model::{
-    BsonType, Evidence,
+    BsonType, Evidence, Severity,
     code::{Code, DeclaredField},
 };
 
@@ -50,13 +50,15 @@ declare_rule! {
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     for (field, _) in code::fields(evidence, is_numbered) {
-        cx.report(code::fields_draft(
+        let draft = code::fields_draft(
             evidence,
             &[field],
             "is a state kept as a number",
             "nobody can read the numbers, and when the list changes old documents change their meaning",
             "use words, and convert what is stored",
-        ));
+        );
+        let is_idle = code::is_never_run(evidence, &field.place);
+        cx.report(if is_idle { draft.severity(Severity::Info) } else { draft });
     }
 }
 

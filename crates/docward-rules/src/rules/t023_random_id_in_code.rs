@@ -79,7 +79,8 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         };
         let of =
             if field.model.is_empty() { String::new() } else { format!(" of `{}`", field.model) };
-        let severity = if stays_small(field) { Severity::Info } else { Severity::Warn };
+        let is_quiet = stays_small(field) || code::is_never_run(evidence, &field.place);
+        let severity = if is_quiet { Severity::Info } else { Severity::Warn };
         let draft = code::draft(
             evidence,
             &field.place,

@@ -26,8 +26,8 @@ declare_rule! {
     /// (`getWallet(id)`) and that is told to save itself, and of what `Optional.get()` or a reactive `flatMap` hands over. A function that leaves the counting to `$inc`, and sets the value in a
     /// special case only, is left alone as well. It is information where any change does (`tokenVersion`), where the
     /// value is worked out once a day (`currentStreak`), where it is a statistic that is shown (`stats.commandsUsed`,
-    /// `downloadCount`), in methods whose name stands nowhere else in the project, and in
-    /// functions that are there for tests. A field that a schema of Mongoose does not declare is not stored, and two
+    /// `downloadCount`), in code that never runs (a method that nobody calls, or that only such methods call; a file that no
+    /// other takes in), in a program that one person uses in a terminal, and in functions that are there for tests. A field that a schema of Mongoose does not declare is not stored, and two
     /// that ask a cache of the process for a document change one object: neither is meant. In a transaction the second of two is refused: what is read and saved with its session is left
     /// alone, what is read without it and saved with it is not. Documents of a loop over a list that was found, of
     /// `Promise.all`, and of Beanie that a document links to or a parameter is, count as read.
@@ -134,7 +134,8 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         let is_harmless = writes.iter().all(|write| {
             is_mark(&write.path) || is_retry(&write.path) || is_statistic(&write.path)
         }) || is_for_tests(write)
-            || found.is_never_called(&write.place);
+            || found.is_for_one_person()
+            || found.is_never_run(&write.place);
         cx.report(if is_harmless { draft.severity(Severity::Info) } else { draft });
     }
 }
