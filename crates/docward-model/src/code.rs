@@ -120,8 +120,9 @@ impl Mentioned {
         };
         // `UserInfo` is spoken of as a user.
         let words = |name: &str| -> Vec<String> {
-            let starts =
-                |(at, c): &(usize, char)| c.is_uppercase() || name[..*at].ends_with(['_', '-']);
+            let starts = |(at, c): &(usize, char)| {
+                *at == 0 || c.is_uppercase() || name[..*at].ends_with(['_', '-'])
+            };
             let mut cuts: Vec<usize> =
                 name.char_indices().filter(starts).map(|(at, _)| at).collect();
             cuts.push(name.len());
