@@ -117,6 +117,11 @@ pub fn decide(facts: &Facts, bounds: &Bounds) -> Ruling {
     Ruling { choice, decided_by, how, rows }
 }
 
+/// What would be decided, without saying why: it is asked for many facts in a row.
+pub(crate) fn choice(facts: &Facts, bounds: &Bounds) -> Choice {
+    gate(facts, bounds, &collected(facts, bounds, false)).0
+}
+
 /// The most children a parent must be ready for: few giants are an outlier's pages (PT-outlier.1), but a
 /// broad tail is not.
 fn bound(facts: &Facts, bounds: &Bounds) -> u64 {
@@ -132,7 +137,11 @@ pub fn is_outlier(p99: u64, max: u64, bounds: &Bounds) -> bool {
 
 /// Every row of the tables.
 pub fn rows(facts: &Facts, bounds: &Bounds) -> Vec<Row> {
-    let mut found = Rows(Vec::new());
+    collected(facts, bounds, true)
+}
+
+fn collected(facts: &Facts, bounds: &Bounds, in_words: bool) -> Vec<Row> {
+    let mut found = Rows { found: Vec::with_capacity(16), in_words };
     found.cardinality(facts, bounds);
     found.growth(facts);
     if facts.kind == Kind::ManyToMany {
@@ -142,14 +151,24 @@ pub fn rows(facts: &Facts, bounds: &Bounds) -> Vec<Row> {
     found.reads(facts, bounds);
     found.writes(facts, bounds);
     found.sharing(facts);
-    found.0
+    found.found
 }
 
-struct Rows(Vec<Row>);
+struct Rows {
+    found: Vec<Row>,
+    /// Whether anybody reads what the rows say.
+    in_words: bool,
+}
 
 impl Rows {
     fn say(&mut self, rows: &'static [&'static str], vote: Vote, because: impl Into<String>) {
-        self.0.push(Row { rows, vote, because: because.into() });
+        let because = if self.in_words { because.into() } else { String::new() };
+        self.found.push(Row { rows, vote, because });
+    }
+
+    /// Words that are worked out when somebody reads them.
+    fn words(&self, words: impl FnOnce() -> String) -> String {
+        if self.in_words { words() } else { String::new() }
     }
 
     fn cardinality(&mut self, facts: &Facts, bounds: &Bounds) {
@@ -166,13 +185,14 @@ impl Rows {
             Kind::OneToOne | Kind::OneToMany => {}
         }
         let most = bound(facts, bounds);
-        let counted = text::count(most);
+        let counted = self.words(|| text::count(most));
         if most < bounds.few {
-            let because = format!("{counted} per parent at p99, below {}", bounds.few);
+            let because =
+                self.words(|| format!("{counted} per parent at p99, below {}", bounds.few));
             let rows = &["ER-T.1", "ER-F.6", "ER-M.3", "DM-07.5", "LM-7"];
             self.say(rows, Vote::Embed, because);
         } else if most < bounds.many {
-            let figure = format!("{counted} per parent at p99");
+            let figure = self.words(|| format!("{counted} per parent at p99"));
             self.say(&["ER-M.3", "ER-F.6", "DM-07.5"], Vote::Reference, figure.clone());
             self.branches(facts, bounds, &figure);
         } else {
@@ -192,11 +212,13 @@ impl Rows {
             return;
         }
         let bound = if most > facts.children.p99 { "at most" } else { "at p99" };
-        let because = format!(
-            "{} per parent {bound}; {} are too many",
-            text::count(most),
-            text::count(bounds.many)
-        );
+        let because = self.words(|| {
+            format!(
+                "{} per parent {bound}; {} are too many",
+                text::count(most),
+                text::count(bounds.many)
+            )
+        });
         self.say(rows, Vote::Veto, because);
     }
 
@@ -210,12 +232,14 @@ impl Rows {
         }
         match co_read {
             Some(share) if share >= bounds.mostly => {
-                let because = format!("{figure}, and read with it in {}", text::percent(share));
+                let because = self
+                    .words(|| format!("{figure}, and read with it in {}", text::percent(share)));
                 self.say(&["ER-T.2", "LM-7"], Vote::Embed, because);
             }
             Some(share) => {
-                let because =
-                    format!("{figure}, and read with it in only {}", text::percent(share));
+                let because = self.words(|| {
+                    format!("{figure}, and read with it in only {}", text::percent(share))
+                });
                 self.say(&["ER-T.3", "LM-7"], Vote::Reference, because);
             }
             None => self.say(&["ER-T.2", "ER-T.3"], Vote::Open, "who reads them is not known"),
@@ -245,21 +269,23 @@ impl Rows {
         let endless = facts.growth == Growth::Endless;
         let small = together <= bounds.small_bytes && !endless;
         let large = match facts.child_p99 > facts.child_bytes {
-            true => format!(" to {}", text::bytes(facts.child_p99)),
+            true => self.words(|| format!(" to {}", text::bytes(facts.child_p99))),
             false => String::new(),
         };
-        let figure = format!(
-            "{} × {}{large}, as an array {} at p99{}",
-            text::count(facts.children.p99),
-            text::bytes(facts.child_bytes),
-            text::bytes(together),
-            if endless { ", and growing" } else { "" }
-        );
+        let figure = self.words(|| {
+            format!(
+                "{} × {}{large}, as an array {} at p99{}",
+                text::count(facts.children.p99),
+                text::bytes(facts.child_bytes),
+                text::bytes(together),
+                if endless { ", and growing" } else { "" }
+            )
+        });
         let vote = if small { Vote::Embed } else { Vote::Reference };
         self.say(&["ER-M.4", "ER-F.3", "DM-07.3"], vote, figure);
         let projected = facts.projected();
         let vote = if projected > bounds.safe_bytes { Vote::Veto } else { Vote::Embed };
-        let because = format!("{} projected at p99", text::bytes(projected));
+        let because = self.words(|| format!("{} projected at p99", text::bytes(projected)));
         self.say(&["ER-M.6", "ER-F.7"], vote, because);
     }
 
@@ -275,14 +301,16 @@ impl Rows {
                 } else {
                     Vote::Abstain
                 };
-                let because = format!("{} of the reads have both", text::percent(share));
+                let because =
+                    self.words(|| format!("{} of the reads have both", text::percent(share)));
                 self.say(rows, vote, because);
             }
         }
         match facts.queried_alone {
             None => self.say(&["ER-M.7"], Vote::Open, "whether it is asked for alone is not known"),
             Some(share) if share > 0.0 => {
-                let because = format!("asked for without its parent in {}", text::percent(share));
+                let because = self
+                    .words(|| format!("asked for without its parent in {}", text::percent(share)));
                 self.say(&["ER-M.7"], Vote::Reference, because);
             }
             Some(_) => self.say(&["ER-M.7"], Vote::Embed, "never asked for without its parent"),
@@ -298,12 +326,14 @@ impl Rows {
                 self.say(&["ER-M.2"], Vote::Embed, "written together, all or nothing");
             }
             (Some(share), _, _) if share >= bounds.mostly => {
-                let because = format!("{} of the writes have both", text::percent(share));
+                let because =
+                    self.words(|| format!("{} of the writes have both", text::percent(share)));
                 self.say(&["ER-M.2"], Vote::Embed, because);
             }
             (_, Some(share), _) if share > bounds.often => {
-                let because =
-                    format!("{} of the updates change children alone", text::percent(share));
+                let because = self.words(|| {
+                    format!("{} of the updates change children alone", text::percent(share))
+                });
                 self.say(&["ER-M.2"], Vote::Reference, because);
             }
             _ => self.say(&["ER-M.2"], Vote::Abstain, "sometimes together, sometimes not"),
@@ -319,8 +349,9 @@ impl Rows {
                 } else {
                     Vote::Abstain
                 };
-                let because =
-                    format!("{} of the updates change children alone", text::percent(share));
+                let because = self.words(|| {
+                    format!("{} of the updates change children alone", text::percent(share))
+                });
                 self.say(rows, vote, because);
             }
         }

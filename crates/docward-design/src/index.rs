@@ -350,17 +350,27 @@ pub(crate) fn leads_elsewhere<'l>(
 
 /// Reads that name an entity by a relationship about which nothing is decided yet.
 pub(crate) fn open<'m>(layout: &Layout<'m>, collections: &[CollectionPlan]) -> Vec<&'m DesignRead> {
+    // Where everything is decided nothing is open.
+    if layout.linked().all(|(_, decision)| decision.choice.is_some()) {
+        return Vec::new();
+    }
+    let homes: Vec<_> = collections.iter().map(|c| (c, entities_in(layout, c))).collect();
     let is_open = |read: &&DesignRead| {
-        let homes = collections.iter().filter_map(|collection| {
-            let here = entities_in(layout, collection);
-            Some((collection, here.get(read.from.as_str())?.clone()))
-        });
-        homes.into_iter().any(|(collection, path)| {
-            read.filter.iter().any(|(name, _)| {
-                let place = place_of(layout, collection, &path, name);
-                at_path(&collection.fields, &place).is_none()
-                    && leads_elsewhere(layout, read, name)
-                        .is_some_and(|(_, decision)| decision.choice.is_none())
+        let undecided: Vec<&str> = read
+            .filter
+            .iter()
+            .map(|(name, _)| name.as_str())
+            .filter(|name| {
+                leads_elsewhere(layout, read, name)
+                    .is_some_and(|(_, decision)| decision.choice.is_none())
+            })
+            .collect();
+        homes.iter().filter(|_| !undecided.is_empty()).any(|(collection, here)| {
+            here.get(read.from.as_str()).is_some_and(|path| {
+                undecided.iter().any(|name| {
+                    let place = place_of(layout, collection, path, name);
+                    at_path(&collection.fields, &place).is_none()
+                })
             })
         })
     };
@@ -748,6 +758,14 @@ pub(crate) fn unsorted<'m>(
     collections: &[CollectionPlan],
 ) -> Vec<&'m DesignRead> {
     let mut found = Vec::new();
+    let is_home = |collection: &&CollectionPlan| {
+        matches!(
+            collection.purpose,
+            Purpose::Entity | Purpose::TimeSeries { .. } | Purpose::Bucket(_)
+        )
+    };
+    let homes = collections.iter().filter(is_home);
+    let homes: Vec<_> = homes.map(|c| (c, entities_in(layout, c))).collect();
     for (relationship, decision) in layout.linked() {
         let is_tree = decision.patterns.contains(&Pattern::Tree);
         let held = match decision.patterns.first() {
@@ -762,14 +780,8 @@ pub(crate) fn unsorted<'m>(
         let child = layout.model.entity(&relationship.child);
         for (read, by) in unanswered(layout.model, relationship, decision) {
             let by = preview::order(by.as_ref(), child).unwrap_or_else(|| "_id".to_owned());
-            let is_sorted = collections.iter().any(|collection| {
-                let here = entities_in(layout, collection);
-                let path = here.get(relationship.child.as_str());
-                let is_home = matches!(
-                    collection.purpose,
-                    Purpose::Entity | Purpose::TimeSeries { .. } | Purpose::Bucket(_)
-                );
-                let Some(path) = path.filter(|_| is_home) else { return false };
+            let is_sorted = homes.iter().any(|(collection, here)| {
+                let Some(path) = here.get(relationship.child.as_str()) else { return false };
                 let key = sorting_key(layout, collection, path, &by);
                 let Some(by) = key else { return false };
                 let first =

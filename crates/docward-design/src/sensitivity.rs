@@ -2,7 +2,7 @@
 
 use docward_model::text;
 
-use crate::decide::{Choice, decide};
+use crate::decide::{self, Choice};
 use crate::facts::{Bounds, Facts, Growth, Kind};
 
 /// A change of one fact that turns the decision.
@@ -42,7 +42,7 @@ impl Around {
 
 /// Every single fact that turns the decision: numbers, sizes, shares, then what is true or false.
 pub fn turns(facts: &Facts, bounds: &Bounds, around: &Around) -> Vec<Turn> {
-    let outcome = |facts: &Facts| match decide(facts, bounds).choice {
+    let outcome = |facts: &Facts| match decide::choice(facts, bounds) {
         Choice::Embed if !around.holds(facts, bounds) => Choice::Reference,
         choice => choice,
     };
