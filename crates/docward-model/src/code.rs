@@ -85,6 +85,11 @@ pub struct Mentioned {
     /// Numbers that something is computed with, by the last part of their path in small letters, with what else the same
     /// files speak of: owners of numbers as [`Mentioned::owners`] has them.
     pub computed: BTreeMap<String, BTreeSet<String>>,
+    /// Classes that models are declared as, with the files that name them and how often.
+    pub classes: BTreeMap<String, (BTreeSet<String>, u64)>,
+    /// Whether anything shows that amounts have fractions: they are rounded to two places, turned into cents, given as
+    /// `12.99`, or of a currency that has a smallest unit.
+    pub shows_fractions: bool,
     /// Whether some file asks people in a terminal.
     pub asks_in_terminal: bool,
     /// Files that nothing in the project takes in.
@@ -100,6 +105,12 @@ impl Mentioned {
         for (number, owners) in other.computed {
             self.computed.entry(number).or_default().extend(owners);
         }
+        for (class, (files, times)) in other.classes {
+            let had = self.classes.entry(class).or_default();
+            had.0.extend(files);
+            had.1 += times;
+        }
+        self.shows_fractions |= other.shows_fractions;
         self.asks_in_terminal |= other.asks_in_terminal;
         self.unreached.extend(other.unreached);
     }
@@ -135,6 +146,11 @@ impl Mentioned {
         let around = around.split('.').filter(|part| !part.is_empty());
         let whole = around.chain([model]).map(plain).filter(|name| name.len() > 2);
         whole.chain(words(model)).collect()
+    }
+
+    /// Whether models of a file are classes that others know by name: of Python, Java and Kotlin.
+    pub fn names_classes(file: &str) -> bool {
+        [".py", ".java", ".kt"].iter().any(|ending| file.ends_with(ending))
     }
 
     /// A number as it is looked for: the last part of its path, in small letters.
@@ -202,6 +218,8 @@ pub struct Append {
     pub kind: AppendKind,
     /// The collection (or the model), when it can be told.
     pub collection: Option<String>,
+    /// The variable that holds the document, where it was loaded.
+    pub of: Option<String>,
     /// The array.
     pub path: String,
     /// What keeps it short.
@@ -638,6 +656,24 @@ impl Code {
         let Some(around) = mentions.computed.get(&Mentioned::number(path)) else { return true };
         let owners = Mentioned::owners(model, path);
         !owners.is_empty() && around.is_disjoint(&owners)
+    }
+
+    /// Whether nothing in the project shows that amounts have fractions.
+    pub fn shows_no_fractions(&self) -> bool {
+        self.mentions.as_ref().is_some_and(|mentions| !mentions.shows_fractions)
+    }
+
+    /// Whether no file names a class that is declared as a model, but where it is declared.
+    pub fn is_never_used(&self, field: &DeclaredField) -> bool {
+        let file = &field.place.location.file;
+        let Some(mentions) = &self.mentions else { return false };
+        let named = mentions.classes.get(&field.model);
+        Mentioned::names_classes(file)
+            && named.is_some_and(|(files, times)| match file.ends_with(".py") {
+                true => *times <= 1,
+                // A constructor has the same name.
+                false => files.iter().eq([file]),
+            })
     }
 
     /// Whether the project is a program that one person uses in a terminal.

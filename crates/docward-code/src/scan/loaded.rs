@@ -146,7 +146,8 @@ impl<'u, 't> Scan<'u, 't> {
             if is_of_steps(&path) && sets_state_of(text, &root) {
                 few = few.or(Some(STEPS));
             }
-            self.out.code.appends.push(Append { place, kind, collection, path, cap, few });
+            let of = Some(root);
+            self.out.code.appends.push(Append { place, kind, collection, of, path, cap, few });
         }
         self.counted(&alone, &own);
         if unit.language.is_jvm() && self.values.knows_documents() {
@@ -260,6 +261,18 @@ impl<'u, 't> Scan<'u, 't> {
                 Some((name.clone(), field.to_owned()))
             });
             let Some((root, path)) = found else { continue };
+            let is_own = own.iter().any(|(f, name)| *f == function && *name == root);
+            // What stands on the same way through the function, and not on another branch.
+            let is_on_way = |at: usize| {
+                let there = unit.scope_at(unit.scopes[function].at + at);
+                unit.is_in(statement.scope, there)
+            };
+            if is_own
+                && unit.language.is_script()
+                && replaced_lists(self.function_text(function), &root).any(is_on_way)
+            {
+                continue;
+            }
             // `const sum = user.balance + n; user.balance = sum`.
             let value = match value.kind {
                 Kind::Name(_) => self.values.follow(value, statement.scope).0,
@@ -278,7 +291,6 @@ impl<'u, 't> Scan<'u, 't> {
                     is_method.then(|| Loaded(self.model_of_method(function)))
                 }
                 root => self.loaded_from(root, target.at, statement.scope).or_else(|| {
-                    let is_own = own.iter().any(|(f, name)| *f == function && name == root);
                     self.handed_over(root, target.at, statement.scope).filter(|_| is_own)
                 }),
             };
@@ -376,7 +388,7 @@ impl<'u, 't> Scan<'u, 't> {
         is_transaction
             || text
                 .split(|c: char| !c.is_alphanumeric() && c != '_')
-                .any(|word| self.values.known.versioned.contains(word))
+                .any(|word| self.values.known.has_version(word))
     }
 
     /// `updateOne(filter, {$set: {count: doc.count + 1}})` with a `doc` that was read before.
@@ -415,8 +427,8 @@ impl<'u, 't> Scan<'u, 't> {
                 let place = self.place(at, scope);
                 let few = self.may_stay_short(&path, at, scope);
                 let (kind, collection) = (AppendKind::Document, collection.name());
-                let cap = Cap::None;
-                self.out.code.appends.push(Append { place, kind, collection, path, cap, few });
+                let (of, cap) = (Some(root), Cap::None);
+                self.out.code.appends.push(Append { place, kind, collection, of, path, cap, few });
             }
         }
         for (scope, at, root, path, change) in found {
@@ -783,4 +795,30 @@ fn summed(expr: &Expr<'_>, field: &str) -> Option<String> {
         _ => {}
     });
     root
+}
+
+/// Where lists of a document are put into another order, or cut, before it saves itself: Mongoose then writes the whole
+/// list, and asks for the version of the document that was read.
+fn replaced_lists<'a>(text: &'a str, root: &str) -> impl Iterator<Item = usize> + 'a {
+    const WHOLE: [&str; 5] = ["sort", "splice", "shift", "pop", "reverse"];
+    let start = format!("{root}.");
+    let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$');
+    let places: Vec<usize> = text.match_indices(&start).map(|(at, _)| at).collect();
+    places.into_iter().filter(move |at| {
+        let behind = &text[at + start.len()..];
+        let path = behind.split(|c: char| !is_word(c) && c != '.').next().unwrap_or_default();
+        let rest = &behind[path.len()..];
+        let (list, method) = path.rsplit_once('.').unwrap_or_default();
+        let is_called = !list.is_empty() && WHOLE.contains(&method) && rest.starts_with('(');
+        // `post.comments = post.comments.filter(…)`.
+        let given = rest.trim_start().strip_prefix('=').map(str::trim_start);
+        let is_filtered = given.is_some_and(|given| {
+            given
+                .strip_prefix(start.as_str())
+                .and_then(|given| given.strip_prefix(path))
+                .is_some_and(|given| given.starts_with(".filter("))
+        });
+        let is_own = !text[..*at].ends_with(|c: char| is_word(c) || c == '.');
+        is_own && (is_called || is_filtered)
+    })
 }

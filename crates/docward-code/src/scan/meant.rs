@@ -52,6 +52,16 @@ impl<'t> Sheet<'t> {
         is_length_of_time(self.line(line)) || self.around(line).is_no_moment()
     }
 
+    /// Whether a remark or the declaration itself says that nothing is written to a field any more.
+    pub(super) fn is_retired(&self, line: u32) -> bool {
+        let around = self.around(line);
+        let says = |text: &&&str| {
+            let lower = text.to_ascii_lowercase();
+            lower.contains("deprecated") || lower.contains("legacy field")
+        };
+        around.remarks.iter().chain(&around.declared).any(|text| says(&text))
+    }
+
     fn line(&self, line: u32) -> &'t str {
         let at = usize::try_from(line).unwrap_or(usize::MAX).saturating_sub(1);
         self.lines.get(at).copied().unwrap_or_default()
@@ -267,9 +277,10 @@ pub(super) fn is_of_smallest_unit(name: &str) -> bool {
 }
 
 /// Currencies without minor units, or whose minor units nobody uses, of which people write shops.
-const WHOLE: [&str; 25] = [
-    "VND", "IDR", "JPY", "KRW", "XAF", "XOF", "FCFA", "CFA", "CLP", "PYG", "UGX", "RWF", "ISK",
-    "MNT", "GNF", "BIF", "DJF", "KMF", "XPF", "LAK", "IRR", "MGA", "TZS", "KHR", "MMK",
+const WHOLE: [&str; 27] = [
+    "VND", "IRT", "IRR", "IDR", "JPY", "KRW", "XAF", "XOF", "FCFA", "CFA", "CLP", "PYG", "UGX",
+    "RWF", "ISK", "MNT", "GNF", "BIF", "DJF", "KMF", "XPF", "LAK", "IRR", "MGA", "TZS", "KHR",
+    "MMK",
 ];
 
 /// Their signs.

@@ -26,6 +26,58 @@ const ASKED: [(&str, Option<Language>); 8] = [
     ("Console.ReadLine", None),
 ];
 
+/// What is written where amounts have fractions: how they are rounded, turned into the smallest unit or charged, and
+/// currencies that have one.
+const FRACTIONS: [&str; 44] = [
+    "toFixed(2",
+    ".2f",
+    "parseFloat",
+    "* 100",
+    "*100",
+    "/ 100",
+    "/100",
+    "0.01",
+    ", 2)",
+    "BigDecimal",
+    "setScale",
+    "Decimal(",
+    "cents",
+    "kobo",
+    "paise",
+    "stripe",
+    "razorpay",
+    "paypal",
+    "paystack",
+    "flutterwave",
+    "mercadopago",
+    "braintree",
+    "\u{20ac}",
+    "\u{a3}",
+    "\u{20b9}",
+    "USD",
+    "EUR",
+    "INR",
+    "GBP",
+    "CAD",
+    "AUD",
+    "BRL",
+    "NGN",
+    "KES",
+    "PKR",
+    "LKR",
+    "ETB",
+    "MXN",
+    "ZAR",
+    "CHF",
+    "TRY",
+    "PLN",
+    "percent",
+    "decimal128",
+];
+
+/// How far from a number what it belongs to is spoken of where something is computed with it, in bytes.
+const NEAR_OWNER: usize = 1500;
+
 /// Names to look for.
 pub struct Sought {
     search: AhoCorasick,
@@ -44,6 +96,10 @@ enum Name {
     Owner(String),
     /// A question in a terminal.
     Asked(Option<Language>),
+    /// What is written where amounts have fractions.
+    Fraction,
+    /// A class of documents, as it is written.
+    Class(String),
 }
 
 impl Sought {
@@ -57,9 +113,13 @@ impl Sought {
             code.methods.iter().map(|method| method.name.as_str()).collect();
         let mut numbers = BTreeSet::new();
         let mut owners = BTreeSet::new();
+        let mut classes = BTreeSet::new();
         for field in code.fields.iter().filter(|field| field.types.contains(&BsonType::Double)) {
             numbers.insert(Mentioned::number(&field.path));
             owners.extend(Mentioned::owners(&field.model, &field.path));
+            if Mentioned::names_classes(&field.place.location.file) {
+                classes.insert(field.model.clone());
+            }
         }
         let mut patterns = Vec::new();
         let mut names = Vec::new();
@@ -69,6 +129,12 @@ impl Sought {
         };
         for method in called {
             seek(method.to_owned(), Name::Method(method.to_owned()));
+        }
+        if !numbers.is_empty() {
+            FRACTIONS.iter().for_each(|shown| seek((*shown).to_owned(), Name::Fraction));
+        }
+        for class in classes {
+            seek(class.clone(), Name::Class(class));
         }
         for number in numbers {
             seek(format!("get{}", number.replace('_', "")), Name::Number(number.clone()));
@@ -90,8 +156,8 @@ impl Sought {
     /// Looks through a file.
     pub fn look(&self, file: &str, kind: FileKind, text: &[u8]) -> Mentioned {
         let mut out = Mentioned::default();
-        let mut computed = BTreeSet::new();
-        let mut owners = BTreeSet::new();
+        let mut computed: Vec<(usize, &str)> = Vec::new();
+        let mut owners: Vec<(usize, &str)> = Vec::new();
         let own = self.methods.get(file).map(Vec::as_slice).unwrap_or_default();
         // Finds come in the order of their ends, which is near enough to that of lines.
         let (mut line, mut upto) = (1_u32, 0);
@@ -103,9 +169,18 @@ impl Sought {
             let before = from.checked_sub(1).and_then(|at| text.get(at));
             let name = &self.names[found.pattern().as_usize()];
             if let Name::Owner(owner) = name {
-                if !owners.contains(owner) {
-                    owners.insert(owner.clone());
-                }
+                owners.push((from, owner));
+                continue;
+            }
+            if let Name::Fraction = name {
+                let is_word = text[from..to].iter().all(u8::is_ascii_alphabetic);
+                let is_code = is_word && to - from == 3;
+                let is_part = |b: Option<&u8>| b.is_some_and(u8::is_ascii_alphabetic);
+                let is_whole = !is_word || !(is_part(before) || is_part(text.get(to)));
+                let is_known = !is_code
+                    || text[from..to].iter().all(u8::is_ascii_uppercase)
+                    || before.is_some_and(|b| matches!(b, b'"' | b'\''));
+                out.shows_fractions |= is_whole && is_known;
                 continue;
             }
             // `$price` is the field in a pipeline.
@@ -126,19 +201,46 @@ impl Sought {
                     out.methods.entry(name.clone()).or_default().insert(inside);
                 }
                 Name::Number(name) => {
-                    if !computed.contains(name) && is_computed(text, from, to) {
-                        computed.insert(name.clone());
+                    if is_computed(text, from, to) {
+                        computed.push((from, name));
                     }
+                    out.shows_fractions |= is_given_fraction(&text[to..]);
+                }
+                Name::Class(name) if text[from..to] == *name.as_bytes() => {
+                    let (files, times) = out.classes.entry(name.clone()).or_default();
+                    files.insert(file.to_owned());
+                    *times += 1;
                 }
                 Name::Asked(of) => {
                     out.asks_in_terminal |= of.is_none_or(|of| kind == FileKind::Code(of));
                 }
-                Name::Method(_) | Name::Owner(_) => {}
+                Name::Method(_) | Name::Owner(_) | Name::Fraction | Name::Class(_) => {}
             }
         }
-        out.computed = computed.into_iter().map(|number| (number, owners.clone())).collect();
+        // What the file is called is spoken of all over it.
+        let called = file.to_ascii_lowercase();
+        for (at, number) in computed {
+            let near = out.computed.entry(number.to_owned()).or_default();
+            let spoken = owners.iter().filter(|(there, owner)| {
+                there.abs_diff(at) <= NEAR_OWNER || called.contains(owner)
+            });
+            spoken.for_each(|(_, owner)| {
+                if !near.contains(*owner) {
+                    near.insert((*owner).to_owned());
+                }
+            });
+        }
         out
     }
+}
+
+/// Whether an amount with a fraction stands behind a name: `price: 12.99`, `"price": "12.99"`.
+fn is_given_fraction(behind: &[u8]) -> bool {
+    let start = behind.iter().take(8).take_while(|b| b"\"' :=(".contains(b)).count();
+    let value = &behind[start.min(behind.len())..];
+    let whole = value.iter().take_while(|b| b.is_ascii_digit()).count();
+    let rest = &value[whole..];
+    start > 0 && whole > 0 && matches!(rest, [b'.', b'0'..=b'9', ..]) && !rest.starts_with(b".0")
 }
 
 /// Whether something is computed with what stands there: a sign of arithmetic before or behind it, or an operator of an

@@ -69,6 +69,8 @@ pub struct Known {
     pub(crate) model_files: BTreeMap<String, Option<String>>,
     /// Classes of documents that have a version, which is compared when they are saved.
     pub(crate) versioned: BTreeSet<String>,
+    /// Classes of Java and Kotlin, with what they extend.
+    pub(crate) extended: BTreeMap<String, BTreeSet<String>>,
     /// Functions that make a client each time they are called: file and name.
     pub(crate) factories: BTreeSet<(String, String)>,
     /// Structs of Go that are made with values in them, or given to a collection.
@@ -84,6 +86,21 @@ pub struct Known {
 }
 
 impl Known {
+    /// Whether documents of a class have a version, of its own or of a class above it.
+    pub(crate) fn has_version(&self, class: &str) -> bool {
+        /// Nobody stacks more classes.
+        const HIGHEST: usize = 5;
+        let mut above = vec![class];
+        for _ in 0..HIGHEST {
+            if above.iter().any(|class| self.versioned.contains(*class)) {
+                return true;
+            }
+            let bases = above.iter().filter_map(|class| self.extended.get(*class)).flatten();
+            above = bases.map(String::as_str).collect();
+        }
+        false
+    }
+
     /// Takes over what another file declares.
     pub fn absorb(&mut self, other: Self) {
         unite(&mut self.constants, other.constants);
@@ -91,6 +108,9 @@ impl Known {
         self.local_defaults.extend(other.local_defaults);
         self.models.extend(other.models);
         self.versioned.extend(other.versioned);
+        for (class, bases) in other.extended {
+            self.extended.entry(class).or_default().extend(bases);
+        }
         self.factories.extend(other.factories);
         self.written.extend(other.written);
         self.stored.extend(other.stored);
@@ -171,6 +191,8 @@ pub fn may_matter(text: &[u8]) -> bool {
             b"beanie",
             b"djongo",
             b"odmantic",
+            // Classes that documents extend.
+            b"springframework.data.annotation.Version",
             // What PyMongo calls it and nobody else.
             b"insert_one(",
             // What properties of requests say of amounts.

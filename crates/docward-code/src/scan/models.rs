@@ -300,7 +300,7 @@ fn declared(file: &str, sheet: &Sheet<'_>, model: &Model, only_read: bool, out: 
                 Bson::Int64(n) => u64::try_from(*n).ok(),
                 _ => None,
             }),
-            only_read,
+            only_read: only_read || sheet.is_retired(declared.line),
             path,
         });
     }

@@ -218,7 +218,8 @@ fn is_nobodys(client: &ClientUri) -> bool {
         let name = host.split(':').next().unwrap_or(host).to_ascii_lowercase();
         let mut labels = name.rsplit('.');
         let (last, before) = (labels.next().unwrap_or_default(), labels.next());
-        let is_reserved = matches!(last, "example" | "invalid")
+        let is_reserved = is_filled_in(host)
+            || matches!(last, "example" | "invalid")
             || (before == Some("example") && matches!(last, "com" | "org" | "net"));
         let is_general = client.srv
             && labels.next().is_none()
@@ -234,6 +235,14 @@ fn is_nobodys(client: &ClientUri) -> bool {
         is_reserved || is_general || is_of_atlas
     };
     !client.hosts.is_empty() && client.hosts.iter().all(is_made_up)
+}
+
+/// Whether a host is a word to be filled in: `HOST`, `DB_HOST`.
+fn is_filled_in(host: &str) -> bool {
+    let name = host.split(':').next().unwrap_or(host);
+    name.len() > 2
+        && name.bytes().any(|b| b.is_ascii_uppercase())
+        && name.bytes().all(|b| b.is_ascii_uppercase() || b == b'_')
 }
 
 /// Whether a text has a key in it that documentation shows to everybody: what stands beside it is as made up.
@@ -489,8 +498,12 @@ pub(super) fn unreadable(string: &str) -> Option<String> {
     let is_whole = pieces(string).iter().all(|piece| matches!(piece, Piece::Text(_)));
     let login = docward_uri::user_part(string)?;
     let (user, password) = login.split_once(':')?;
-    let is_form =
-        user.starts_with(['[', '(']) || is_word(password) || password.contains(['[', ']']);
+    let host = string.split_once(login).and_then(|(_, rest)| rest.strip_prefix('@'));
+    let host = host.and_then(|rest| rest.split(['/', '?', ',']).next()).unwrap_or_default();
+    let is_form = user.starts_with(['[', '('])
+        || is_word(password)
+        || password.contains(['[', ']'])
+        || is_filled_in(host);
     (is_whole && !password.is_empty() && !is_form).then(|| docward_uri::redact(string))
 }
 

@@ -23,6 +23,10 @@ struct Setting {
     at: usize,
 }
 
+/// Folders of texts in several languages.
+const TRANSLATED: [&str; 7] =
+    ["locales", "locale", "i18n", "lang", "langs", "translations", "languages"];
+
 /// Files a secret for each password of MongoDB.
 pub(super) fn passwords(
     text: &str,
@@ -33,6 +37,10 @@ pub(super) fn passwords(
     out: &mut Scanned,
 ) {
     let lower = within.to_ascii_lowercase();
+    // What people read in their language: `password: "Kennwort"`.
+    if lower.split('/').rev().skip(1).any(|folder| TRANSLATED.contains(&folder)) {
+        return;
+    }
     let all = settings(text, &lower);
     let about_mongo = |setting: &&Setting| setting.path.contains("mongo");
     // Where the servers are, as far as the file says.

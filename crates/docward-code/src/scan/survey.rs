@@ -104,10 +104,14 @@ fn caching(unit: &Unit<'_>, text: &str, out: &mut Known) {
 /// Classes with a field that is marked as the version.
 fn versioned(unit: &Unit<'_>, text: &str, out: &mut Known) {
     for scope in &unit.scopes {
-        if let ScopeKind::Class { name, .. } = &scope.kind
-            && text.get(scope.at..scope.end).is_some_and(|class| class.contains("@Version"))
-        {
+        let ScopeKind::Class { name, bases, .. } = &scope.kind else { continue };
+        if text.get(scope.at..scope.end).is_some_and(|class| class.contains("@Version")) {
             out.versioned.insert((*name).to_owned());
+        }
+        if !bases.is_empty() {
+            let bases =
+                bases.iter().map(|base| base.split('<').next().unwrap_or(base).trim().to_owned());
+            out.extended.entry((*name).to_owned()).or_default().extend(bases);
         }
     }
 }

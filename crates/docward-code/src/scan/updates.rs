@@ -295,7 +295,8 @@ impl<'u, 't> Scan<'u, 't> {
                     cap = Cap::Guard(why.to_owned());
                 }
                 let few = few.or_else(|| self.may_stay_short(&path, field.at, field.scope));
-                self.out.code.appends.push(Append { place, kind, collection, path, cap, few });
+                let of = None;
+                self.out.code.appends.push(Append { place, kind, collection, of, path, cap, few });
             }
             "$set" | "$inc" | "$unset" | "$min" | "$max" | "$mul" | "$setOnInsert" | "$pull"
             | "$pullAll" | "$pop" => {
@@ -305,6 +306,7 @@ impl<'u, 't> Scan<'u, 't> {
                         place: place.clone(),
                         kind: AppendKind::Concat,
                         collection: collection.clone(),
+                        of: None,
                         path: path.clone(),
                         cap: if sliced { Cap::Slice(0) } else { Cap::None },
                         few: None,
@@ -357,7 +359,8 @@ impl<'u, 't> Scan<'u, 't> {
         };
         let place = self.place(field.at, scope);
         let collection = None;
-        self.out.code.appends.push(Append { place, kind, collection, path, cap, few: None });
+        let of = None;
+        self.out.code.appends.push(Append { place, kind, collection, of, path, cap, few: None });
     }
 
     fn is_spring_update(&self, expr: &'u Expr<'t>, scope: ScopeId, steps: u32) -> bool {
@@ -420,6 +423,7 @@ impl<'u, 't> Scan<'u, 't> {
                     place,
                     kind,
                     collection,
+                    of: None,
                     path,
                     cap,
                     few: None,

@@ -89,7 +89,8 @@ pub fn is_about_few(append: &Append) -> bool {
         Some(collection) => of(collection),
         None => {
             let function = append.place.function.as_deref().unwrap_or_default();
-            of(stem).into_iter().chain(of(function)).collect()
+            let holder = append.of.as_deref().unwrap_or_default();
+            [stem, function, holder].into_iter().flat_map(of).collect()
         }
     };
     let is_told = path.last().is_some_and(|last| {

@@ -100,6 +100,8 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             || in_smallest_unit
             || evidence.code.as_ref().is_some_and(|found| {
                 found.is_never_computed(&field.model, &field.path)
+                    || found.shows_no_fractions()
+                    || fields.iter().all(|(field, _)| found.is_never_used(field))
                     || fields.iter().all(|(field, _)| found.is_never_run(&field.place))
                     || may_be_meant(found, field, leaf)
             });
@@ -159,7 +161,8 @@ fn may_be_meant(found: &Code, field: &DeclaredField, leaf: &str) -> bool {
         "max",
         "preferred",
     ];
-    const MARKETS: [&str; 10] = [
+    const MARKETS: [&str; 11] = [
+        "volume",
         "coin",
         "market",
         "ticker",
@@ -267,7 +270,8 @@ fn is_plan(field: &DeclaredField, leaf: &str) -> bool {
 
 /// Whether an amount is a copy that is shown or kept as a record, and that nobody adds up.
 fn is_copy(field: &DeclaredField) -> bool {
-    const SHOWN: [&str; 15] = [
+    const SHOWN: [&str; 16] = [
+        "snapshot",
         "audit",
         "notification",
         "banner",
