@@ -293,6 +293,8 @@ pub struct CodeSecret {
     pub place: Place,
     /// Of which kind.
     pub kind: SecretKind,
+    /// What tells it from others without giving it away; it is kept in memory only.
+    pub mark: u64,
     /// The text around it with the secret blotted out.
     pub shown: String,
     /// Whether it is a default for when a variable of the environment is not set.
@@ -386,6 +388,8 @@ pub struct ReadThenWrite {
     pub path: String,
     /// What is done to it.
     pub change: Change,
+    /// Whether it is saved with a session that callers may give: whether in a transaction is up to them.
+    pub is_in_given_session: bool,
 }
 
 /// What is done to a value between reading and writing it.

@@ -56,9 +56,18 @@ fn severity(report: &Value, rule: &str) -> String {
 #[test]
 fn dm_09_2_money_that_nothing_computes_with_is_information() {
     let model = "const mongoose = require('mongoose');\nmodule.exports = mongoose.model('Course', new mongoose.Schema({ price: Number }));\n";
-    let show = "exports.show = (course) => ({ price: course.price });\n";
-    let sum = "exports.sum = (courses) => courses.reduce((sum, one) => sum + one.price, 0);\n";
-    for (other, expected) in [(show, "info"), (sum, "warn")] {
+    let show = "exports.show = (course) => ({ price: course.price.toFixed(2) });\n";
+    let sum =
+        "exports.sum = (courses) => courses.reduce((sum, one) => sum + one.price, 0).toFixed(2);\n";
+    // Whole numbers, as of a currency without cents, add up; and what is added up may be something else.
+    let whole = "exports.sum = (courses) => courses.reduce((sum, one) => sum + one.price, 0);\n";
+    let other =
+        "exports.sum = (rooms) => rooms.reduce((sum, one) => sum + one.price, 0).toFixed(2);\n";
+    let given =
+        "exports.one = { price: 12.99 };\nexports.sum = (courses) => courses[0].price * 2;\n";
+    for (other, expected) in
+        [(show, "info"), (sum, "warn"), (whole, "info"), (other, "info"), (given, "warn")]
+    {
         let folder = project(&[("models/course.js", model), ("lib/view.js", other)]);
         assert_eq!(severity(&report(&folder, &[]), "T020"), expected, "{other}");
     }
@@ -93,6 +102,63 @@ fn ck_15_methods_that_nobody_calls_are_information() {
             ("routes.js", other),
         ]);
         assert_eq!(severity(&report(&folder, &[]), "W020"), expected, "{service}{other}");
+    }
+}
+
+/// DM-09.2: a class that nobody names is no model of anything.
+#[test]
+fn dm_09_2_classes_that_nobody_names_are_information() {
+    let model = "from beanie import Document\n\nclass Invoice(Document):\n    amount: float\n\nclass Note(Document):\n    text: str\n";
+    let used = "from models import Invoice\n\nasync def total():\n    return sum([i.amount * 1.19 async for i in Invoice.find_all()]), '%.2f'\n";
+    let idle = "from models import Note\n\ndef total(invoices):\n    return sum(i.amount * 1.19 for i in invoices), '%.2f'\n";
+    for (other, expected) in [(used, "warn"), (idle, "info")] {
+        let folder = project(&[("models.py", model), ("main.py", other)]);
+        assert_eq!(severity(&report(&folder, &[]), "T020"), expected, "{other}");
+    }
+}
+
+/// CK-15, DM-08.2: a router that nobody mounts takes its controllers with it.
+#[test]
+fn ck_15_dm_08_2_files_that_nobody_takes_in_are_information() {
+    let model = "const mongoose = require('mongoose');\nmodule.exports = mongoose.model('Wallet', new mongoose.Schema({ balance: Number, events: [{ at: Date }] }));\n";
+    let controller = "const Wallet = require('../models/wallet');\nexports.pay = async (id, n) => {\n  const w = await Wallet.findById(id);\n  w.balance += n;\n  await w.save();\n  await Wallet.updateOne({ _id: id }, { $push: { events: { at: n } } });\n};\n";
+    let router = "const c = require('../controllers/wallets');\nmodule.exports = router.post('/', (q, r) => c.pay(q.body.id, 1));\n";
+    let server = "app.use(require('./routes/users'));\napp.use(require('./routes/orders'));\napp.listen(80);\n";
+    let plain = "module.exports = router.get('/', (q, r) => r.end());\n";
+    let mounted = format!("{server}app.use(require('./routes/wallets'));\n");
+    let loaded = format!("{server}fs.readdirSync('./routes').forEach((name) => load(name));\n");
+    for (server, expected) in [(server, "info"), (&mounted, "warn"), (&loaded, "warn")] {
+        let folder = project(&[
+            ("models/wallet.js", model),
+            ("controllers/wallets.js", controller),
+            ("controllers/users.js", "exports.a = 1;\n"),
+            ("routes/wallets.js", router),
+            ("routes/users.js", plain),
+            ("routes/orders.js", plain),
+            ("server.js", server),
+        ]);
+        let found = report(&folder, &[]);
+        assert_eq!(severity(&found, "W020"), expected, "{server}");
+        assert_eq!(severity(&found, "D020"), expected, "{server}");
+    }
+}
+
+/// CK-15: at a terminal one person does one thing after the other.
+#[test]
+fn ck_15_programs_for_one_person_are_information() {
+    let account = "import org.springframework.data.mongodb.core.mapping.Document;\n@Document class Account { private int balance; }\n";
+    let service = "class Service {\n  void pay(String id, int n) {\n    Account account = accountRepository.findById(id).orElseThrow();\n    account.setBalance(account.getBalance() - n);\n    accountRepository.save(account);\n  }\n}\n";
+    let menu = "class Menu { void run() { new Service().pay(new java.util.Scanner(System.in).next(), 1); } }\n";
+    let web = "import org.springframework.web.bind.annotation.*;\n@RestController class Web { @PostMapping(\"/\") void pay() { new Service().pay(\"1\", 1); } }\n";
+    for (files, expected) in [(vec![menu], "info"), (vec![web], "warn"), (vec![menu, web], "warn")]
+    {
+        let mut all =
+            vec![("Account.java".to_owned(), account), ("Service.java".to_owned(), service)];
+        all.extend(files.iter().enumerate().map(|(i, text)| (format!("Main{i}.java"), *text)));
+        let all: Vec<(&str, &str)> =
+            all.iter().map(|(name, text)| (name.as_str(), *text)).collect();
+        let folder = project(&all);
+        assert_eq!(severity(&report(&folder, &[]), "W020"), expected, "{files:?}");
     }
 }
 

@@ -495,6 +495,7 @@ impl<'u, 't> Scan<'u, 't> {
         }
         let secret = CodeSecret {
             place: self.place(at, scope),
+            mark: 0,
             kind: SecretKind::ConnectionString,
             shown: found.shown,
             fallback: found.fallback,

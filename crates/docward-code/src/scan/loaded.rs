@@ -135,6 +135,7 @@ impl<'u, 't> Scan<'u, 't> {
                     collection: collection.clone(),
                     path: path.clone(),
                     change: Change::Truncated,
+                    is_in_given_session: false,
                 });
             }
             let cap = if trims || tests {
@@ -372,6 +373,7 @@ impl<'u, 't> Scan<'u, 't> {
             collection: collection.name(),
             path,
             change,
+            is_in_given_session: self.is_saved_in_given_session(function),
         });
     }
 
@@ -584,6 +586,7 @@ impl<'u, 't> Scan<'u, 't> {
                 collection: collection.name(),
                 path: String::new(),
                 change: Change::Document,
+                is_in_given_session: false,
             });
         }
     }
@@ -616,9 +619,28 @@ impl Scan<'_, '_> {
         let has_session = call.args.iter().any(|arg| match &arg.value.kind {
             Kind::Object(entries) => entries.iter().any(|entry| entry.name() == Some("session")),
             Kind::Name(name) => matches!(*name, "session" | "opts"),
+            // `session ? {session} : undefined`.
+            Kind::Choice(held) => held.iter().any(|side| side.path().as_deref() == Some("session")),
             _ => false,
         });
         has_session && is_of_transaction(self.function_text(function))
+    }
+
+    /// Whether a function saves with a session that it is given.
+    fn is_saved_in_given_session(&self, function: ScopeId) -> bool {
+        let text = self.function_text(function);
+        let saves = [".save({ session", ".save({session", ".save(session"];
+        self.takes_session(function) && saves.iter().any(|save| text.contains(save))
+    }
+
+    /// Whether a function is given a session: whoever calls it began the transaction.
+    fn takes_session(&self, function: ScopeId) -> bool {
+        let ScopeKind::Function(function) = &self.values.unit.scopes[function].kind else {
+            return false;
+        };
+        function.parameters.iter().any(|(name, kind)| {
+            name.to_ascii_lowercase().ends_with("session") || kind.contains("ClientSession")
+        })
     }
 
     /// Whether a document was read with a session, as far as one can tell: what was read without is no part of the
@@ -630,7 +652,8 @@ impl Scan<'_, '_> {
             // Of `Session.findById(id, options)` the arguments count, not the model.
             let given = read.split_once('(').map_or(read, |(_, given)| given);
             given.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| {
-                matches!(word, "session" | "opts" | "options" | "trx" | "tx" | "SessionContext")
+                matches!(word, "opts" | "options" | "trx" | "tx" | "SessionContext")
+                    || word.to_ascii_lowercase().ends_with("session")
             })
         };
         let is_search = |value: &Expr<'_>| {

@@ -189,7 +189,9 @@ impl Sought {
                 continue;
             }
             match name {
-                Name::Method(name) if text[from..to] == *name.as_bytes() => {
+                Name::Method(name)
+                    if text[from..to] == *name.as_bytes() && is_use(text, from, kind) =>
+                {
                     if !own.is_empty() && from > upto {
                         line += memchr::memchr_iter(b'\n', &text[upto..from]).count() as u32;
                         upto = from;
@@ -231,6 +233,58 @@ impl Sought {
             });
         }
         out
+    }
+}
+
+/// Whether a name is used where it stands: neither in a remark, nor in a list of what is taken in or handed out.
+fn is_use(text: &[u8], at: usize, kind: FileKind) -> bool {
+    /// Nobody writes longer lists of names.
+    const LONGEST: usize = 3000;
+    let start = memchr::memrchr(b'\n', &text[..at]).map_or(0, |end| end + 1);
+    let line = text[start..at].trim_ascii_start();
+    let is_code = matches!(kind, FileKind::Code(_));
+    if !is_code {
+        return true;
+    }
+    if [&b"//"[..], b"#", b"* ", b"/*"].iter().any(|sign| line.starts_with(sign)) {
+        return false;
+    }
+    if line.starts_with(b"from ") || line.starts_with(b"import ") {
+        return false;
+    }
+    // What holds it: `import {pay} from`, `const {pay} = require(…)`, `module.exports = {pay}`, `from x import (pay)`.
+    let before = &text[at.saturating_sub(LONGEST)..at];
+    let mut depth = 0_u32;
+    let opener = before.iter().rposition(|b| match b {
+        b')' | b'}' | b']' => {
+            depth += 1;
+            false
+        }
+        b'(' | b'{' | b'[' if depth > 0 => {
+            depth -= 1;
+            false
+        }
+        b'(' | b'{' | b'[' => true,
+        _ => false,
+    });
+    let Some(opener) = opener else { return true };
+    let head = before[..opener].trim_ascii_end();
+    let ends = |words: &[&[u8]]| words.iter().any(|word| head.ends_with(word));
+    match before[opener] {
+        b'{' => !ends(&[
+            b"import",
+            b"export",
+            b"export default",
+            b"module.exports =",
+            b"exports =",
+            b"const",
+            b"let",
+            b"var",
+            b"import type",
+            b",",
+        ]),
+        b'(' => !ends(&[b" import"]),
+        _ => true,
     }
 }
 

@@ -401,14 +401,15 @@ impl Scan<'_, '_> {
         let mut found = Vec::new();
         for (id, scope) in unit.scopes.iter().enumerate() {
             let ir::ScopeKind::Function(function) = &scope.kind else { continue };
-            let is_of_class = match &unit.scopes[scope.parent].kind {
+            let is_called_by_name = match &unit.scopes[scope.parent].kind {
                 ir::ScopeKind::Class { bases, .. } => bases.is_empty(),
+                ir::ScopeKind::Module => self.is_plain_function(function, scope.at),
                 _ => false,
             };
             if !function.name.is_empty()
                 && function.marks.is_empty()
                 && function.name != "constructor"
-                && (is_of_class || of_schemas.contains(&id))
+                && (is_called_by_name || of_schemas.contains(&id))
             {
                 found.push(Method {
                     file: self.file.to_owned(),
@@ -418,6 +419,54 @@ impl Scan<'_, '_> {
             }
         }
         self.out.code.methods.extend(found);
+    }
+
+    /// Whether a function of a file of Python, JavaScript or TypeScript runs only when somebody calls it by its name.
+    fn is_plain_function(&self, function: &ir::Function<'_>, at: usize) -> bool {
+        // What frameworks and platforms look for.
+        const KNOWN: [&str; 18] = [
+            "GET",
+            "POST",
+            "PUT",
+            "PATCH",
+            "DELETE",
+            "HEAD",
+            "OPTIONS",
+            "handler",
+            "main",
+            "loader",
+            "action",
+            "middleware",
+            "setup",
+            "register",
+            "up",
+            "down",
+            "getServerSideProps",
+            "getStaticProps",
+        ];
+        const DECLARED: [&str; 12] = [
+            "function ",
+            "async function ",
+            "export function ",
+            "export async function ",
+            "const ",
+            "let ",
+            "var ",
+            "export const ",
+            "exports.",
+            "module.exports.",
+            "def ",
+            "async def ",
+        ];
+        let language = self.values.unit.language;
+        let start = self.text[..at].rfind('\n').map_or(0, |end| end + 1);
+        let line = self.text[start..].trim_start();
+        (language.is_script() || language == Language::Python)
+            && function.passed_to.is_none()
+            && !KNOWN.contains(&function.name)
+            && !function.name.to_ascii_lowercase().ends_with("handler")
+            && DECLARED.iter().any(|word| line.starts_with(word))
+            && !reached::is_routed(self.within)
     }
 
     /// Whether a place is in a comment or in documentation.

@@ -6,7 +6,7 @@ use docward_model::code::{CodeSecret, SecretKind};
 use super::{
     Language, Scan,
     ir::{Call, Entry, Expr, Kind, ScopeId},
-    secrets::{is_local, is_secret, is_word},
+    secrets::{is_local, is_secret, is_word, mark},
 };
 
 /// A password in code.
@@ -44,6 +44,7 @@ impl<'u, 't> Scan<'u, 't> {
             secrets.push(CodeSecret {
                 place: self.place(value.at, scope),
                 kind: SecretKind::Password,
+                mark: mark(&text),
                 shown: format!("{shown}=*****"),
                 fallback: folded.fallback,
                 local: local || only_local,

@@ -32,10 +32,12 @@ enum Wanted {
 
 /// Folders that a file may load as a whole: it lists files, and names them.
 fn loaded_folders(text: &str) -> Vec<Wanted> {
-    const LISTS: [&str; 10] = [
+    const LISTS: [&str; 12] = [
         "readdir",
-        "glob",
-        "walk",
+        "glob(",
+        "glob.",
+        "globSync",
+        "walk(",
         "listdir",
         "iter_modules",
         "importlib",
@@ -124,9 +126,11 @@ fn of_script(within: &str, text: &str) -> Module {
                 .or_else(|| behind.trim_start().starts_with('+').then_some(path.len()));
             let from = folder(within);
             let is_relative = path.starts_with('.');
-            if let Some(end) = computed {
+            if computed.is_some() && !is_relative {
+                // A word of a text.
+            } else if let Some(end) = computed {
                 let upto = path[..end].rsplit_once('/').map_or("", |(folder, _)| folder);
-                takes.push(Wanted::In(joined(if is_relative { from } else { "" }, upto)));
+                takes.push(Wanted::In(joined(from, upto)));
             } else if is_relative {
                 takes.push(Wanted::At(stem(&joined(from, path)).to_owned()));
             } else if path.contains('/') {
@@ -270,7 +274,7 @@ pub fn unreached(
     let is_by_name = |file: &str| {
         folders.get(folder(file)).is_some_and(|(all, imported)| {
             let others = all - 1;
-            *imported >= 2 && imported * 2 >= others
+            *imported >= 3 || *imported >= 2 && imported * 2 >= others
         })
     };
     let is_forgotten = |file: &str, module: &Module| {
@@ -308,12 +312,12 @@ pub fn unreached(
         }
     }
     // Of a project most of which seems to lie idle, what starts it was not seen.
-    if out.len() * 3 > files.len() { BTreeSet::new() } else { out }
+    if out.len() * 2 > files.len() { BTreeSet::new() } else { out }
 }
 
-/// Whether a framework or a tool finds files by their place or name.
+/// Whether a framework or a tool finds a file by its place or name.
 fn is_found_by_place(file: &str) -> bool {
-    const NAMES: [&str; 31] = [
+    const NAMES: [&str; 30] = [
         "index",
         "app.module",
         "main",
@@ -344,8 +348,19 @@ fn is_found_by_place(file: &str) -> bool {
         "conftest",
         "__init__",
         "gulpfile",
-        "middleware",
     ];
+    let path = stem(file);
+    let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
+    NAMES.contains(&name.as_str())
+        || name.ends_with(".config")
+        || name
+            .split(['.', '-', '_'])
+            .any(|word| matches!(word, "worker" | "job" | "cron" | "seed" | "cli"))
+        || is_routed(file)
+}
+
+/// Whether a framework takes what a file hands out by the place of the file.
+pub(super) fn is_routed(file: &str) -> bool {
     const FOLDERS: [&str; 22] = [
         "pages",
         "app",
@@ -373,22 +388,12 @@ fn is_found_by_place(file: &str) -> bool {
     let path = stem(file);
     let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
     let name = name.to_ascii_lowercase();
-    let is_routed = matches!(name.as_str(), "route" | "page" | "layout")
-        || name.starts_with('+')
-        || name.starts_with('[');
-    NAMES.contains(&name.as_str())
-        || name.ends_with(".config")
-        || is_routed
-        || name
-            .split(['.', '-', '_'])
-            .any(|word| matches!(word, "worker" | "job" | "cron" | "seed" | "cli"))
-        || folder_is_routed(folders, &FOLDERS)
-}
-
-/// Whether the folder right above is one that files are found in. Further up, `app` and `api` hold whole programs.
-fn folder_is_routed(folders: &str, known: &[&str]) -> bool {
+    // Further up, `app` and `api` hold whole programs.
     let last = folders.rsplit('/').next().unwrap_or(folders).to_ascii_lowercase();
-    known.contains(&last.as_str()) || folders.split('/').any(|part| part == "pages")
+    matches!(name.as_str(), "route" | "page" | "layout" | "middleware")
+        || name.starts_with(['+', '['])
+        || FOLDERS.contains(&last.as_str())
+        || folders.split('/').any(|part| part == "pages")
 }
 
 #[cfg(test)]

@@ -1,7 +1,10 @@
 //! Connection strings that stand anywhere: in constants, in comments, in settings. Their passwords are
 //! secrets in the wrong place.
 
-use std::borrow::Cow;
+use std::{
+    borrow::Cow,
+    hash::{DefaultHasher, Hash as _, Hasher as _},
+};
 
 use docward_model::{
     ClientSite, ClientUri, Location, Password, Purpose,
@@ -199,7 +202,15 @@ pub(super) fn is_word(password: &str) -> bool {
         let what = what.trim_start_matches(['_', '-']);
         ["password", "passwd", "pass", "pwd", "secret"].iter().any(|word| what.ends_with(word))
     });
-    is_yours || WORDS.contains(&&*lower)
+    // `a-password`, `the_db_password`.
+    const VAGUE: [&str; 14] = [
+        "a", "an", "the", "my", "our", "some", "any", "user", "db", "database", "strong", "secure",
+        "super", "mongo",
+    ];
+    let mut words = lower.rsplit(['_', '-', ' ']);
+    let is_said = words.next().is_some_and(|last| matches!(last, "password" | "passwd" | "secret"))
+        && words.all(|word| VAGUE.contains(&word));
+    is_yours || is_said || WORDS.contains(&&*lower)
 }
 
 /// Whether a password is a word to be filled in. A name that is its own password (`admin:admin`) at a cluster that
@@ -243,6 +254,13 @@ fn is_filled_in(host: &str) -> bool {
     name.len() > 2
         && name.bytes().any(|b| b.is_ascii_uppercase())
         && name.bytes().all(|b| b.is_ascii_uppercase() || b == b'_')
+}
+
+/// What tells a secret from others without giving it away.
+pub(super) fn mark(secret: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    secret.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// Whether a text has a key in it that documentation shows to everybody: what stands beside it is as made up.
@@ -391,6 +409,7 @@ pub(super) fn in_text(
             out.code.secrets.push(CodeSecret {
                 place: Place { location: location(offset + at), function: None },
                 kind: SecretKind::ConnectionString,
+                mark: 0,
                 shown: parsed.redacted(),
                 fallback: false,
                 local: !client.srv && client.hosts.iter().all(|host| is_local(host)),
@@ -511,6 +530,7 @@ pub(super) fn broken(place: Place, shown: String, in_remark: bool, in_sample: bo
     CodeSecret {
         place,
         kind: SecretKind::ConnectionString,
+        mark: 0,
         shown,
         fallback: false,
         local: false,

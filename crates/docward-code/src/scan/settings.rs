@@ -11,7 +11,7 @@ use docward_model::{
 
 use super::{
     Scanned,
-    secrets::{is_local, is_secret, is_word},
+    secrets::{is_local, is_secret, is_word, mark},
 };
 use crate::place::Places;
 
@@ -90,6 +90,7 @@ pub(super) fn passwords(
                 function: None,
             },
             kind: SecretKind::Password,
+            mark: mark(value),
             shown: match decoded {
                 Some(_) => format!("{}=*****, in base64", shown(&setting.path)),
                 None => format!("{}=*****", shown(&setting.path)),
@@ -98,6 +99,7 @@ pub(super) fn passwords(
             // The first password of a container that the same file starts, beside what asks it.
             local: is_container
                 || is_local_host
+                || (hosts.is_empty() && is_of_development(&lower))
                 || (key.contains("initdb") && has_local_string)
                 || is_bundled(&all, &setting.path, &lower),
             in_remark: false,
@@ -107,6 +109,13 @@ pub(super) fn passwords(
             is_word,
         });
     }
+}
+
+/// Whether a file holds what developers set for themselves: `application-dev.yaml`, `.env.development`, `config.local.json`.
+fn is_of_development(file: &str) -> bool {
+    let name = file.rsplit('/').next().unwrap_or(file);
+    name.split(['-', '.', '_'])
+        .any(|word| matches!(word, "dev" | "develop" | "development" | "local"))
 }
 
 /// Whether a chart starts the server itself, beside the application: its values say which image.

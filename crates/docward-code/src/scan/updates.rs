@@ -171,7 +171,14 @@ impl<'u, 't> Scan<'u, 't> {
             .filter_map(|field| field.name)
             .collect();
         // Where a document is found by its id, a date beside that is only a condition.
-        let by_period = self.is_of_period(&filter) && !filter.iter().any(|field| field.is("_id"));
+        let id = filter.iter().find(|field| field.is("_id"));
+        // `{_id: today_key()}`.
+        let is_day = |field: &Field<'u, 't>| {
+            let written = self.text.get(field.value.at..field.value.end).unwrap_or_default();
+            let written = written.to_ascii_lowercase().replace('_', "");
+            ["today", "daykey", "datekey"].iter().any(|word| written.contains(word))
+        };
+        let by_period = id.map_or_else(|| self.is_of_period(&filter), is_day);
         for document in documents.iter().filter(|document| is_update(document)) {
             let from = self.out.code.appends.len();
             self.operators(document, &filter, collection.as_deref(), seen);
@@ -282,6 +289,11 @@ impl<'u, 't> Scan<'u, 't> {
         let place = self.place(field.at, field.scope);
         let collection = collection.map(str::to_owned);
         match operator {
+            // `$push: {logs: {$each: [], $slice: -100}}` adds nothing and cuts.
+            "$push" if self.only_cuts(field) => {
+                let operator = "$pop".to_owned();
+                self.out.code.set_paths.push(SetPath { place, operator, collection, path });
+            }
             "$push" | "$addToSet" | "$pushAll" => {
                 let is_set = operator == "$addToSet";
                 let kind = if is_set { AppendKind::AddToSet } else { AppendKind::Push };
@@ -319,6 +331,14 @@ impl<'u, 't> Scan<'u, 't> {
         }
     }
 
+    /// Whether a `$push` adds nothing and keeps some.
+    fn only_cuts(&self, field: &Field<'u, 't>) -> bool {
+        let held = self.values.document(field.value, field.scope).unwrap_or_default();
+        let is_empty = |field: &Field<'u, 't>| matches!(&self.values.follow(field.value, field.scope).0.kind, Kind::List(all) if all.is_empty());
+        held.iter().any(|field| field.is("$slice"))
+            && held.iter().any(|field| field.is("$each") && is_empty(field))
+    }
+
     /// `Updates.push("f", v)`, `new Update().push("f").slice(5).each(…)`, `push(User::comments, c)`.
     fn built(&mut self, call: &'u Call<'t>, scope: ScopeId) {
         let unit = self.values.unit;
@@ -341,6 +361,19 @@ impl<'u, 't> Scan<'u, 't> {
         };
         let Some(field) = call.positional(0).filter(|_| of_updates) else { return };
         let Some(path) = self.values.text(field, scope) else { return };
+        // `Updates.pushEach("f", new ArrayList<>(), new PushOptions().slice(n))` adds nothing and cuts.
+        const NOTHING: [&str; 5] = [
+            "new ArrayList<>()",
+            "Collections.emptyList()",
+            "List.of()",
+            "emptyList()",
+            "listOf()",
+        ];
+        let is_nothing = |value: &Expr<'t>| {
+            self.text.get(value.at..value.end).is_some_and(|text| NOTHING.contains(&text))
+        };
+        let kind =
+            kind.filter(|_| method != "pushEach" || !call.positional(1).is_some_and(is_nothing));
         let Some(kind) = kind else {
             let (place, operator) = (self.place(field.at, scope), "$pull".to_owned());
             self.out.code.set_paths.push(SetPath { place, operator, collection: None, path });

@@ -106,6 +106,7 @@ pub fn is_about_few(append: &Append) -> bool {
                 | "attempt"
                 | "activity"
                 | "transaction"
+                | "visit"
         )
     });
     // `orderHistory` has an entry for each order.
@@ -142,7 +143,12 @@ const CASES: [&str; 14] = [
 ];
 
 /// Things that have an end, after which nothing more is written down of them.
-const SOON_DONE: [&str; 31] = [
+const SOON_DONE: [&str; 36] = [
+    "handover",
+    "run",
+    "analysis",
+    "execution",
+    "deployment",
     "withdrawal",
     "renewal",
     "lead",

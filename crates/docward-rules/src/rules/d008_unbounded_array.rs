@@ -744,6 +744,7 @@ mod tests {
                     place: Place { location, function: None },
                     kind: AppendKind::Push,
                     collection: Some("t_order_item".to_owned()),
+                    of: None,
                     path: "events".to_owned(),
                     cap,
                     few: None,

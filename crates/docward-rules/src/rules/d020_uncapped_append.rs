@@ -101,10 +101,10 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         let grows = growing::grows_by_nature(&append.path)
             && !growing::is_about_few(append)
             && !found.is_never_run(&append.place);
-        // Who cuts a list in one place may have forgotten it in another.
-        let severity = match grows && (sliced || few.is_none()) {
-            true => Severity::Warn,
-            false => Severity::Info,
+        let severity = match (sliced, grows && few.is_none()) {
+            (true, _) => Severity::Error,
+            (false, true) => Severity::Warn,
+            (false, false) => Severity::Info,
         };
         let grown = Grown { append, sliced, few, severity };
         let alone = draft(evidence, &grown, &[]);

@@ -373,6 +373,7 @@ mod tests {
             },
             kind: AppendKind::Push,
             collection: Some("t_user".to_owned()),
+            of: None,
             path: "logins".to_owned(),
             cap,
             few: None,

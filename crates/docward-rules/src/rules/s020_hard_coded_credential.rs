@@ -66,13 +66,12 @@ declare_rule! {
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let Some(found) = &evidence.code else { return };
     // One password is one thing to change, wherever else it stands.
-    let mut same: BTreeMap<&str, Vec<&CodeSecret>> = BTreeMap::new();
+    let mut same: BTreeMap<(&str, u64), Vec<&CodeSecret>> = BTreeMap::new();
     for secret in &found.secrets {
         let alone = draft(evidence, found, secret, &[]);
-        let is_string = secret.kind == SecretKind::ConnectionString;
         let is_loud = weight(found, secret).0 >= Severity::Warn;
-        match is_string && is_loud && !cx.is_accepted(&alone) {
-            true => same.entry(account(&secret.shown)).or_default().push(secret),
+        match is_loud && !cx.is_accepted(&alone) {
+            true => same.entry((account(&secret.shown), secret.mark)).or_default().push(secret),
             false => cx.report(alone),
         }
     }
@@ -458,12 +457,17 @@ mod tests {
         let at = |host: &str| {
             severities("a.sh", &format!("curl -H \"x: mongodb+srv://app:9dXk2pLw7Q@{host}/x\"\n"))
         };
-        for nobody in ["cluster.net", "cluster0.mongodb.net", "db.example.com"] {
+        for nobody in ["cluster.net", "cluster0.mongodb.net", "db.example.com", "DB_HOST"] {
             assert_eq!(at(nobody), [Severity::Info], "{nobody}");
         }
         for somebody in ["cluster0.k3x9q.mongodb.net", "cluster0-k3x9q.mongodb.net", "db.shop.io"] {
             assert_eq!(at(somebody), [Severity::Error], "{somebody}");
         }
+        let form = "url = 'mongodb://user:9dXk2pLw7Q@HOST:PORT/DBNAME'\n";
+        assert!(severities("production.rb", form).is_empty());
+        let label = "de:\n  mongoid:\n    user:\n      password: \"Kennwort7\"\n";
+        assert!(severities("config/locales/users.de.yml", label).is_empty());
+        assert_eq!(severities("config/users.yml", label), [Severity::Error]);
         let known = "K=AKIAIOSFODNN7EXAMPLE\nU=mongodb://app:9dXk2pLw7Q@db.shop.io/x\n";
         assert_eq!(severities("run.env", known), [Severity::Info]);
     }

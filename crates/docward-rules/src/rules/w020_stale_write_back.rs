@@ -27,7 +27,7 @@ declare_rule! {
     /// special case only, is left alone as well. It is information where any change does (`tokenVersion`), where the
     /// value is worked out once a day (`currentStreak`), where it is a statistic that is shown (`stats.commandsUsed`,
     /// `downloadCount`), in code that never runs (a method that nobody calls, or that only such methods call; a file that no
-    /// other takes in), in a program that one person uses in a terminal, and in functions that are there for tests. A field that a schema of Mongoose does not declare is not stored, and two
+    /// other takes in), in a program that one person uses in a terminal, where it is saved with a session that a caller may give, and in functions that are there for tests. A field that a schema of Mongoose does not declare is not stored, and two
     /// that ask a cache of the process for a document change one object: neither is meant. In a transaction the second of two is refused: what is read and saved with its session is left
     /// alone, what is read without it and saved with it is not. Documents of a loop over a list that was found, of
     /// `Promise.all`, and of Beanie that a document links to or a parameter is, count as read.
@@ -132,7 +132,10 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             todo,
         );
         let is_harmless = writes.iter().all(|write| {
-            is_mark(&write.path) || is_retry(&write.path) || is_statistic(&write.path)
+            write.is_in_given_session
+                || is_mark(&write.path)
+                || is_retry(&write.path)
+                || is_statistic(&write.path)
         }) || is_for_tests(write)
             || found.is_for_one_person()
             || found.is_never_run(&write.place);
@@ -472,6 +475,24 @@ mod tests {
         assert_eq!(check("W020", &text.replace("$inc: { tries: 1 }", "$unset: { a: 1 }")).len(), 1);
     }
 
+    /// A list that is written whole brings the version of the document into the filter of Mongoose.
+    #[test]
+    fn ck_15_lists_that_are_written_whole_bring_a_version() {
+        let count = |body: &str| {
+            let text = format!(
+                "source a.js\nconst mongoose = require('mongoose');\nconst Fee = mongoose.model('Fee', s);\nasync function pay(id, n, undo) {{ const fee = await Fee.findById(id); {body} await fee.save(); }}"
+            );
+            check("W020", &text).len()
+        };
+        assert_eq!(count("fee.paid += n;"), 1);
+        assert_eq!(count("fee.paid += n; fee.parts.sort(by);"), 0);
+        assert_eq!(count("fee.paid += n; fee.parts = fee.parts.filter(Boolean);"), 0);
+        assert_eq!(count("fee.paid += n; const all = fee.parts.filter(Boolean).sort(by);"), 1);
+        assert_eq!(count("fee.paid += n; fee.parts.push(n);"), 1);
+        let branches = "if (undo) { fee.parts = fee.parts.filter(Boolean); fee.paid -= n; } else { fee.paid += n; }";
+        assert_eq!(count(branches), 1, "the other branch");
+    }
+
     #[test]
     fn ck_15_methods_of_schemas() {
         let text = "source a.js\nconst mongoose = require('mongoose');\nconst schema = new mongoose.Schema({});\nschema.methods.use = function () {\n  this.uses += 1;\n  return this.save();\n};\n";
@@ -495,6 +516,11 @@ mod tests {
             count(&model.replace("private java", "@Version long v; private java"), service),
             0
         );
+        // A version of the class above.
+        let base = "source Base.java\npackage a;\nimport org.springframework.data.annotation.Version;\nabstract class Base { @Version Long version; }\n";
+        let below = model.replace("class Account", "class Account extends Base");
+        assert_eq!(count(&format!("{base}{below}"), service), 0);
+        assert_eq!(count(&format!("{}{below}", base.replace("@Version ", "")), service), 1);
         assert_eq!(count(model, &service.replace("  void pay", "  @Transactional\n  void pay")), 0);
         assert_eq!(count(&model.replace("@Document", "@Entity"), service), 0, "another database");
         let part = service.replace("Account account = get(id);", "Customer customer = customerRepository.findById(id).orElseThrow();\n    Account account = customer.getAccounts().stream().findFirst().orElseThrow();").replace("save(account)", "save(customer)");
@@ -514,8 +540,10 @@ mod tests {
             "{head}async function f(id, session) {{ const stock = await Stock.findById(id).session(session); stock.count -= 1; await stock.save({{ session }}); }}"
         );
         assert_eq!(check("W020", &given).len(), 0);
-        assert_eq!(check("W020", &given.replace("(id, session)", "(id, session = null)")).len(), 1);
+        // Whether there is a transaction is up to those who call it.
         let optional = given.replace("(id, session)", "(id, session = null)");
+        let found = check("W020", &optional);
+        assert_eq!(found.iter().map(|f| f.severity).collect::<Vec<_>>(), [Severity::Info]);
         let entry = optional
             .replace("count -= 1;", "count -= 1; await new Transaction({ id }).save({ session });");
         assert_eq!(check("W020", &entry).len(), 1, "a document of that name begins nothing");

@@ -406,6 +406,15 @@ fn dm_08_2_one_site_with_slice_and_one_without_is_an_error() {
     let found = check("D020", text);
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].severity, docward_model::Severity::Error);
+    // What adds nothing and cuts is no second site, and keeps the array short.
+    for cut in [
+        text.replace("[e], $slice", "[], $slice"),
+        "source A.java\nimport com.mongodb.client.model.Updates;\nclass A {\n  void f() {\n    c.updateOne(q, Updates.pushEach(\"log\", new ArrayList<>(), new PushOptions().slice(-9)));\n  }\n  void g() {\n    c.updateOne(q, Updates.push(\"log\", e));\n  }\n}\n".to_owned(),
+    ] {
+        let found = check("D020", &cut);
+        assert_eq!(found.len(), 1, "{cut}");
+        assert_eq!(found[0].severity, docward_model::Severity::Info, "{cut}");
+    }
 }
 
 #[test]
