@@ -90,6 +90,8 @@ pub struct Mentioned {
     /// Whether anything shows that amounts have fractions: they are rounded to two places, turned into cents, given as
     /// `12.99`, or of a currency that has a smallest unit.
     pub shows_fractions: bool,
+    /// Whether some file serves several people at a time.
+    pub serves: bool,
     /// Whether some file asks people in a terminal.
     pub asks_in_terminal: bool,
     /// Files that nothing in the project takes in.
@@ -111,6 +113,7 @@ impl Mentioned {
             had.1 += times;
         }
         self.shows_fractions |= other.shows_fractions;
+        self.serves |= other.serves;
         self.asks_in_terminal |= other.asks_in_terminal;
         self.unreached.extend(other.unreached);
     }
@@ -683,7 +686,10 @@ impl Code {
     /// Whether the project is a program that one person uses in a terminal.
     pub fn is_for_one_person(&self) -> bool {
         self.serving.is_empty()
-            && self.mentions.as_ref().is_some_and(|mentions| mentions.asks_in_terminal)
+            && self
+                .mentions
+                .as_ref()
+                .is_some_and(|mentions| mentions.asks_in_terminal && !mentions.serves)
     }
 }
 

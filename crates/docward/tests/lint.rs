@@ -56,7 +56,7 @@ fn severity(report: &Value, rule: &str) -> String {
 #[test]
 fn dm_09_2_money_that_nothing_computes_with_is_information() {
     let model = "const mongoose = require('mongoose');\nmodule.exports = mongoose.model('Course', new mongoose.Schema({ price: Number }));\n";
-    let show = "exports.show = (course) => ({ price: course.price.toFixed(2) });\n";
+    let show = "exports.show = (course) => ({ price: course.price, currency: 'EUR' });\n";
     let sum =
         "exports.sum = (courses) => courses.reduce((sum, one) => sum + one.price, 0).toFixed(2);\n";
     // Whole numbers, as of a currency without cents, add up; and what is added up may be something else.
@@ -146,8 +146,8 @@ fn ck_15_dm_08_2_files_that_nobody_takes_in_are_information() {
 /// CK-15: at a terminal one person does one thing after the other.
 #[test]
 fn ck_15_programs_for_one_person_are_information() {
-    let account = "import org.springframework.data.mongodb.core.mapping.Document;\n@Document class Account { private int balance; }\n";
-    let service = "class Service {\n  void pay(String id, int n) {\n    Account account = accountRepository.findById(id).orElseThrow();\n    account.setBalance(account.getBalance() - n);\n    accountRepository.save(account);\n  }\n}\n";
+    let account = "package a.model;\nimport org.springframework.data.mongodb.core.mapping.Document;\n@Document\npublic class Account { private String id; private int balance; }\n";
+    let service = "package a;\nimport a.model.Account;\nclass Service {\n  void pay(String id, int n) {\n    Account account = accountRepository.findById(id).orElseThrow();\n    account.setBalance(account.getBalance() - n);\n    accountRepository.save(account);\n  }\n}\n";
     let menu = "class Menu { void run() { new Service().pay(new java.util.Scanner(System.in).next(), 1); } }\n";
     let web = "import org.springframework.web.bind.annotation.*;\n@RestController class Web { @PostMapping(\"/\") void pay() { new Service().pay(\"1\", 1); } }\n";
     for (files, expected) in [(vec![menu], "info"), (vec![web], "warn"), (vec![menu, web], "warn")]
@@ -587,7 +587,7 @@ fn copies_of_a_file_are_told_once() {
         &["backup/models/product.js", "docs/product.js"],
         &["bin/product.js", "a/tests/product.js"],
     ] {
-        let sum = "module.exports = (all) => all.reduce((sum, one) => sum + one.price, 0);\n";
+        let sum = "module.exports = (products) => products.reduce((sum, one) => sum + one.price, 0).toFixed(2);\n";
         let mut files = vec![("models/product.js", model.as_str()), ("lib/sum.js", sum)];
         files.extend(others.iter().map(|other| (*other, model.as_str())));
         let folder = project(&files);

@@ -26,6 +26,34 @@ const ASKED: [(&str, Option<Language>); 8] = [
     ("Console.ReadLine", None),
 ];
 
+/// What programs say that serve several people at a time.
+const SERVING: [&str; 24] = [
+    "RestController",
+    "@Controller",
+    "KafkaListener",
+    "RabbitListener",
+    "express",
+    "fastify",
+    "NestFactory",
+    "createServer",
+    "FastAPI",
+    "Flask",
+    "django",
+    "aiohttp",
+    "ListenAndServe",
+    "gin.Default",
+    "gin.New",
+    "fiber.New",
+    "echo.New",
+    "embeddedServer",
+    "discord",
+    "telegram",
+    "telebot",
+    "socket.io",
+    "tornado",
+    "sanic",
+];
+
 /// What is written where amounts have fractions: how they are rounded, turned into the smallest unit or charged, and
 /// currencies that have one.
 const FRACTIONS: [&str; 44] = [
@@ -96,6 +124,8 @@ enum Name {
     Owner(String),
     /// A question in a terminal.
     Asked(Option<Language>),
+    /// A program that serves several people.
+    Serving,
     /// What is written where amounts have fractions.
     Fraction,
     /// A class of documents, as it is written.
@@ -145,6 +175,7 @@ impl Sought {
         }
         if !code.read_then_writes.is_empty() && code.serving.is_empty() {
             ASKED.iter().for_each(|(how, of)| seek((*how).to_owned(), Name::Asked(*of)));
+            SERVING.iter().for_each(|word| seek((*word).to_owned(), Name::Serving));
         }
         if patterns.is_empty() || patterns.len() > MOST {
             return None;
@@ -216,6 +247,7 @@ impl Sought {
                 Name::Asked(of) => {
                     out.asks_in_terminal |= of.is_none_or(|of| kind == FileKind::Code(of));
                 }
+                Name::Serving => out.serves = true,
                 Name::Method(_) | Name::Owner(_) | Name::Fraction | Name::Class(_) => {}
             }
         }
