@@ -171,7 +171,7 @@ fn mentions(
         if !matches!(file.kind, FileKind::Code(_) | FileKind::OtherCode) {
             return None;
         }
-        let text = read(file).ok()?;
+        let text = read(file).ok().filter(|text| !scan::is_written_by_tools(text, file.kind))?;
         let module = scan::module(file.kind, &code.within_project(&file.name), &text);
         Some((sought.look(&file.name, file.kind, &text), module))
     });

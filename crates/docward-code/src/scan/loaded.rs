@@ -296,6 +296,13 @@ impl<'u, 't> Scan<'u, 't> {
                 }),
             };
             let Some(collection) = collection else { continue };
+            let is_versioned = collection
+                .0
+                .as_ref()
+                .is_some_and(|model| self.values.known.versioned.contains(model));
+            if is_versioned && unit.language.is_script() {
+                continue;
+            }
             let at = (statement.scope, target.at);
             self.note_race(at, collection, path, change_of(value));
         }

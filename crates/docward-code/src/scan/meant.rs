@@ -25,7 +25,7 @@ impl<'t> Sheet<'t> {
         Self {
             text,
             lines: text.lines().collect(),
-            has_whole_currency: has_whole_currency(text),
+            has_whole_currency: has_whole_currency(text) || remarks_say_whole(text),
             divides: text.contains("/ 100") || text.contains("/100"),
         }
     }
@@ -78,6 +78,21 @@ impl<'t> Sheet<'t> {
         remarks.extend(above);
         Around { remarks, declared }
     }
+}
+
+/// Whether remarks behind several numbers of an interface say that they count the smallest unit: `total: number; // in
+/// paise`. What the file declares beside them counts the same.
+fn remarks_say_whole(text: &str) -> bool {
+    const SEVERAL: usize = 2;
+    let says = |line: &&str| {
+        let declared = line.split('/').next().unwrap_or_default().trim_end();
+        let is_number = declared.ends_with(": number;") || declared.ends_with(": number,");
+        // What is named after the unit says nothing of others.
+        let lower = declared.to_ascii_lowercase();
+        let is_named = ["cent", "paise", "kobo", "minor"].iter().any(|unit| lower.contains(unit));
+        is_number && !is_named && remarks::at_end(line).is_some_and(names_smallest_unit)
+    };
+    text.lines().filter(says).count() >= SEVERAL
 }
 
 /// What stands around a declaration.

@@ -306,6 +306,11 @@ pub fn scan(file: &str, within: &str, text: &str, kind: FileKind, known: &Known)
     out
 }
 
+/// Whether a compiler or a bundler wrote a file: it calls nothing that its source does not.
+pub fn is_written_by_tools(text: &[u8], kind: FileKind) -> bool {
+    is_generated(&String::from_utf8_lossy(text), kind)
+}
+
 /// Functions of a file that make a client each time they are called.
 fn factories(file: &str, text: &str, unit: &ir::Unit<'_>, known: &Known) -> Vec<String> {
     let mut out = Scanned::default();

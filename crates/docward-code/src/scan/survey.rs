@@ -39,6 +39,10 @@ pub fn survey(file: &str, text: &str, kind: FileKind) -> Known {
     if language.is_script() && text.to_ascii_lowercase().contains("cache") {
         caching(&unit, text, &mut out);
     }
+    // Mongoose puts the version into the filter of every save.
+    if language.is_script() && text.contains("optimisticConcurrency: true") {
+        out.versioned.extend(out.models.keys().cloned());
+    }
     if language.is_jvm() {
         versioned(&unit, text, &mut out);
         parts(&unit, text, &mut out);
@@ -83,8 +87,10 @@ fn caching(unit: &Unit<'_>, text: &str, out: &mut Known) {
     let asks = |body: &str, ways: &[&str]| {
         ways.iter().any(|way| {
             body.match_indices(way).any(|(at, _)| {
-                let before = body[..at].rsplit(|c: char| !c.is_alphanumeric() && c != '_').next();
-                before.is_some_and(|name| name.to_ascii_lowercase().ends_with("cache"))
+                let is_path = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');
+                let path = body[..at].rsplit(|c: char| !is_path(c)).next().unwrap_or_default();
+                // `cache.get(…)`, `this.databaseCache.users.get(…)`.
+                path.split('.').any(|name| name.to_ascii_lowercase().ends_with("cache"))
             })
         })
     };

@@ -125,7 +125,8 @@ pub fn is_about_few(append: &Append) -> bool {
 }
 
 /// Things that people talk about until they are settled.
-const CASES: [&str; 14] = [
+const CASES: [&str; 15] = [
+    "issue",
     "ticket",
     "claim",
     "complaint",
@@ -143,7 +144,8 @@ const CASES: [&str; 14] = [
 ];
 
 /// Things that have an end, after which nothing more is written down of them.
-const SOON_DONE: [&str; 36] = [
+const SOON_DONE: [&str; 37] = [
+    "issue",
     "handover",
     "run",
     "analysis",

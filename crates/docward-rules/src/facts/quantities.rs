@@ -167,7 +167,14 @@ pub fn is_of_market(found: &Code, field: &DeclaredField, leaf: &str) -> bool {
             let leaf = other.path.rsplit('.').next().unwrap_or(&other.path);
             matches!(
                 normalised(leaf).as_str(),
-                "symbol" | "ticker" | "tickersymbol" | "stocksymbol" | "tradingpair" | "isin"
+                "symbol"
+                    | "assetsymbol"
+                    | "coinsymbol"
+                    | "ticker"
+                    | "tickersymbol"
+                    | "stocksymbol"
+                    | "tradingpair"
+                    | "isin"
             )
         })
 }

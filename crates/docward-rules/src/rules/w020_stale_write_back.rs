@@ -489,6 +489,14 @@ mod tests {
         assert_eq!(count("fee.paid += n; fee.parts = fee.parts.filter(Boolean);"), 0);
         assert_eq!(count("fee.paid += n; const all = fee.parts.filter(Boolean).sort(by);"), 1);
         assert_eq!(count("fee.paid += n; fee.parts.push(n);"), 1);
+        let versioned = |option: &str| {
+            let text = format!(
+                "source fee.js\nconst mongoose = require('mongoose');\nmodule.exports = mongoose.model('Fee', new mongoose.Schema({{ paid: Number }}, {{ {option} }}));\nsource a.js\nconst Fee = require('./fee');\nasync function pay(id, n) {{ const fee = await Fee.findById(id); fee.paid += n; await fee.save(); }}"
+            );
+            check("W020", &text).len()
+        };
+        assert_eq!(versioned("timestamps: true"), 1);
+        assert_eq!(versioned("optimisticConcurrency: true"), 0);
         let branches = "if (undo) { fee.parts = fee.parts.filter(Boolean); fee.paid -= n; } else { fee.paid += n; }";
         assert_eq!(count(branches), 1, "the other branch");
     }

@@ -154,6 +154,22 @@ fn dm_09_2_cents_are_whole_numbers() {
     assert!(found.len() == 1 && found[0].what.starts_with("`amount` and `price` of"), "{found:?}");
 }
 
+/// What an interface says of several numbers holds for those beside them.
+#[test]
+fn dm_09_2_remarks_of_an_interface_say_the_unit() {
+    let text = |unit: &str| {
+        format!(
+            "source a.ts\nimport {{Schema, model}} from 'mongoose';\ninterface IBill {{\n  total: number; // In {unit}\n  paidAmount: number; // In {unit}\n  netAmount: number;\n}}\nconst s = new Schema<IBill>({{\n  paidAmount: {{type: Number}},\n  netAmount: {{type: Number}},\n}});\nexport default model<IBill>('Bill', s);\n"
+        )
+    };
+    assert_eq!(check("T020", &text("paise")).len(), 0);
+    assert_eq!(check("T020", &text("rupees")).len(), 1);
+    // A number that is named after its unit says nothing of others.
+    let named =
+        text("paise").replace("total:", "totalPaise:").replace("paidAmount: n", "paidPaise: n");
+    assert_eq!(check("T020", &named).len(), 1);
+}
+
 /// How often models in files are told, and how loud.
 fn told(files: &str) -> Vec<(docward_model::Severity, String)> {
     check("T020", files).into_iter().map(|f| (f.severity, f.what)).collect()
