@@ -8,8 +8,16 @@ const MIN_ROWS: usize = 30;
 const SLOPE_ROWS: usize = 240;
 const DAY_MS: f64 = 86_400_000.0;
 
+/// Whether a document can have been created then: from 1970 to the year 9999. What programs write for "never" and
+/// "nothing" (`Long.MIN_VALUE`) is no age.
+fn is_day(created_ms: i64) -> bool {
+    const LAST: i64 = 253_402_300_799_999;
+    (0..=LAST).contains(&created_ms)
+}
+
 /// Growth of a measure over documents given as (created ms, measure).
 pub(crate) fn growth(rows: &[(i64, f64)]) -> Option<Growth> {
+    let rows: Vec<(i64, f64)> = rows.iter().copied().filter(|row| is_day(row.0)).collect();
     if rows.len() < MIN_ROWS {
         return None;
     }
@@ -36,6 +44,7 @@ const DRAWN_ROWS: usize = 120;
 
 /// Documents as (age in days, measure), youngest first: evenly chosen, the largest always among them.
 pub(crate) fn by_age(mut rows: Vec<(i64, f64)>, newest_ms: i64) -> Vec<(f64, u64)> {
+    rows.retain(|row| is_day(row.0));
     rows.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.total_cmp(&b.1)));
     let Some(largest) = (0..rows.len()).max_by(|&a, &b| rows[a].1.total_cmp(&rows[b].1)) else {
         return Vec::new();
@@ -122,6 +131,18 @@ mod tests {
         assert!(drawn.len() <= DRAWN_ROWS + 1);
         assert!(drawn.contains(&(498.0, 5000)));
         assert!(drawn.windows(2).all(|pair| pair[0].0 <= pair[1].0), "youngest first");
+    }
+
+    #[test]
+    fn dates_that_no_document_has_are_no_age() {
+        let mut rows: Vec<(i64, f64)> =
+            (0..100).map(|n| (n * 86_400_000, 100.0 - n as f64)).collect();
+        let plain = growth(&rows).expect("growth");
+        rows.extend([(i64::MIN, 1.0), (i64::MAX, 2.0), (-1, 3.0)]);
+        let found = growth(&rows).expect("growth");
+        assert_eq!((found.days, found.rows), (plain.days, plain.rows));
+        assert_eq!(by_age(rows, found.newest_ms).len(), 100);
+        assert!(growth(&[(i64::MIN, 1.0); 40]).is_none());
     }
 
     #[test]

@@ -12,7 +12,7 @@ use docward_model::{
     Severity, Verdict,
 };
 
-use crate::facts::{business, patterns, sharding, text};
+use crate::facts::{business, patterns, sharding, sizes::Figures, text};
 use crate::{Outcome, RULES, Rule};
 use said::{first, left_open, places, read};
 
@@ -133,33 +133,32 @@ impl<'a> View<'a> {
 
     /// CK-2: the largest document of each core collection.
     fn sizes(&self) -> Answer {
-        let core = self.core();
-        let Some(worst) = core.iter().max_by_key(|(_, p)| p.sizes.max) else {
+        let core = self.sized(|c| business::is_core(self.settings, c));
+        let Some((collection, worst)) = core.iter().max_by_key(|(_, f)| f.sizes.max) else {
             return (Verdict::Unknown, "no documents of core collections were read".to_owned());
         };
         let over: Vec<String> = core
             .iter()
-            .filter(|(_, p)| p.sizes.max > CORE_BYTES)
-            .map(|(c, p)| {
+            .filter(|(_, figures)| figures.sizes.max > CORE_BYTES)
+            .map(|(c, figures)| {
                 format!(
                     "`{}` ({} above, largest {})",
                     c.namespace,
-                    text::plural(p.documents_larger_than(CORE_BYTES).max(1), "document"),
-                    text::bytes_beyond(p.sizes.max, CORE_BYTES)
+                    text::plural(figures.larger_than(CORE_BYTES).max(1), "document"),
+                    text::bytes_beyond(figures.sizes.max, CORE_BYTES)
                 )
             })
             .collect();
         if over.is_empty() {
-            let p99 = core.iter().map(|(_, p)| p.sizes.p99()).max().unwrap_or(0);
+            let p99 = core.iter().map(|(_, figures)| figures.sizes.p99()).max().unwrap_or(0);
             (
                 Verdict::Pass,
                 format!(
-                    "largest {} in `{}`, p99 at most {}, {}{}",
-                    text::bytes(worst.1.sizes.max),
-                    worst.0.namespace,
+                    "largest {} in `{}`, p99 at most {}, {}",
+                    text::bytes(worst.sizes.max),
+                    collection.namespace,
                     text::bytes(p99),
-                    read(&core),
-                    left_open(&core)
+                    seen(&core, left_open)
                 ),
             )
         } else {
@@ -272,6 +271,13 @@ impl<'a> View<'a> {
             .iter()
             .filter(|c| c.options.is_some() && business::is_core(self.settings, c))
             .count() as u64;
+        let has_options = self.evidence.collections.iter().any(|c| c.options.is_some());
+        let is_read = self.evidence.collections.iter().any(|c| c.profile.is_some());
+        if core == 0 && has_options && !is_read && self.findings(&["V001", "V004"]).is_empty() {
+            let evidence = "which collections are core is seen from their documents, and none were read: \
+                            declare them under `core` in docward.toml, or read documents";
+            return (Verdict::Unknown, evidence.to_owned());
+        }
         self.clean(
             "CK-6",
             &["V001", "V004"],
@@ -396,17 +402,17 @@ impl<'a> View<'a> {
 
     /// CK-14.
     fn headroom(&self) -> Answer {
-        let read_all = self.documents();
-        let Some((collection, profile)) = read_all.iter().max_by_key(|(_, p)| p.sizes.p99()) else {
+        let all = self.sized(|_| true);
+        let Some((collection, figures)) = all.iter().max_by_key(|(_, f)| f.sizes.p99()) else {
             return (Verdict::Unknown, "no documents were read".to_owned());
         };
-        let p99 = profile.sizes.p99();
+        let p99 = figures.sizes.p99();
         let said = format!(
             "p99 at most {} (`{}`), {} allowed, {}",
             text::bytes(p99),
             collection.namespace,
             text::bytes(P99_BYTES),
-            read(&read_all)
+            seen(&all, |_| String::new())
         );
         (if p99 <= P99_BYTES { Verdict::Pass } else { Verdict::Fail }, said)
     }
@@ -518,6 +524,18 @@ impl<'a> View<'a> {
         self.documents().into_iter().filter(|(c, _)| business::is_core(self.settings, c)).collect()
     }
 
+    /// Business collections whose documents were counted by the server or read, with their sizes.
+    fn sized(&self, wanted: impl Fn(&Collection) -> bool) -> Vec<(&'a Collection, Figures<'a>)> {
+        let business = self.evidence.collections.iter().filter(|c| c.kind.is_business());
+        business
+            .filter(|c| wanted(c))
+            .filter_map(|c| {
+                let read = c.profile.as_ref().filter(|p| p.documents > 0);
+                Some((c, Figures::of(c, read).filter(|figures| figures.documents > 0)?))
+            })
+            .collect()
+    }
+
     /// Business collections whose documents were read.
     fn documents(&self) -> Vec<(&'a Collection, &'a Profile)> {
         self.evidence
@@ -526,6 +544,28 @@ impl<'a> View<'a> {
             .filter(|c| c.kind.is_business())
             .filter_map(|c| Some((c, c.profile.as_ref().filter(|p| p.documents > 0)?)))
             .collect()
+    }
+}
+
+/// How much stands behind sizes: what was read, with what a sample leaves open, and what the server counted.
+fn seen(
+    of: &[(&Collection, Figures<'_>)],
+    open: impl Fn(&[(&Collection, &Profile)]) -> String,
+) -> String {
+    let is_read =
+        |(c, figures): &(&Collection, Figures<'_>)| !figures.is_counted && c.profile.is_some();
+    let sampled: Vec<(&Collection, &Profile)> = of
+        .iter()
+        .filter(|one| is_read(one))
+        .filter_map(|(c, _)| Some((*c, c.profile.as_ref()?)))
+        .collect();
+    let counted: u64 =
+        of.iter().filter(|(_, f)| f.is_counted).map(|(_, figures)| figures.documents).sum();
+    let by_server = format!("{} counted by the server", text::plural(counted, "document"));
+    match (sampled.is_empty(), counted) {
+        (true, _) => by_server,
+        (false, 0) => format!("{}{}", read(&sampled), open(&sampled)),
+        (false, _) => format!("{}{}, {by_server}", read(&sampled), open(&sampled)),
     }
 }
 

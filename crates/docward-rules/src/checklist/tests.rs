@@ -103,6 +103,46 @@ fn ck_2_900_kb_pass_and_more_than_1_mb_fails() {
     assert_eq!(other.verdict, Verdict::Unknown, "not a core collection");
 }
 
+/// What the server counted over all documents outvotes a sample, also where none was read.
+#[test]
+fn ck_2_ck_14_sizes_that_the_server_counted() {
+    let counted = |max: u64| docward_model::Counted {
+        documents: 20_001,
+        sizes: docward_model::Distribution { count: 20_001, max, ..Default::default() },
+        larger_than: vec![(CORE_BYTES, u64::from(max > CORE_BYTES))],
+        ..Default::default()
+    };
+    let mut example = Example::new("D001", "", "x300 {\"_id\": $i, \"name\": \"a\"}");
+    let mut verdict = |max: u64, is_read: bool| {
+        let collection = &mut example.evidence.collections[0];
+        collection.counted = Some(Box::new(counted(max)));
+        let profile = collection.profile.take().filter(|_| is_read);
+        collection.profile = profile;
+        let outcome = crate::judge(&example.evidence, &example.settings);
+        let item = of("CK-2", &example.evidence, &example.settings, &outcome);
+        (item.verdict, item.evidence)
+    };
+    let (failed, evidence) = verdict(11_400_000, true);
+    assert_eq!(failed, Verdict::Fail, "{evidence}");
+    let (passed, evidence) = verdict(900_000, true);
+    assert_eq!(passed, Verdict::Pass, "{evidence}");
+    assert!(evidence.contains("20,001 documents counted by the server"), "{evidence}");
+    assert_eq!(verdict(11_400_000, false).0, Verdict::Fail, "none was read");
+}
+
+/// Which collections are core is seen from documents.
+#[test]
+fn ck_6_nothing_is_vouched_for_when_no_document_was_read() {
+    let mut example = Example::new("V001", "", "options {}\nx300 {\"_id\": $i, \"name\": \"a\"}");
+    let verdict = |example: &Example| {
+        let outcome = crate::judge(&example.evidence, &example.settings);
+        of("CK-6", &example.evidence, &example.settings, &outcome).verdict
+    };
+    assert_eq!(verdict(&example), Verdict::Fail);
+    example.evidence.collections[0].profile = None;
+    assert_eq!(verdict(&example), Verdict::Unknown);
+}
+
 #[test]
 fn ck_2_ck_3_ck_5_a_sample_says_what_it_leaves_open() {
     let mut example = Example::new("T002", "", "x300 {\"_id\": $i, \"name\": \"a\"}");

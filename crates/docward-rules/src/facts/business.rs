@@ -11,8 +11,10 @@ pub fn is_core(settings: &Settings, collection: &Collection) -> bool {
             patterns.iter().any(|p| p.matches(&name))
         }
         CoreSource::Inferred => {
+            let is_read = collection.profile.as_ref().is_some_and(|p| p.documents > 0);
+            let is_counted = collection.counted.as_ref().is_some_and(|c| c.documents > 0);
             collection.kind == CollectionKind::Plain
-                && collection.profile.as_ref().is_some_and(|p| p.documents > 0)
+                && (is_read || is_counted)
                 && !super::is_auxiliary_name(&collection.namespace.collection)
                 && !holds_settings(collection)
         }
@@ -23,6 +25,7 @@ pub fn is_core(settings: &Settings, collection: &Collection) -> bool {
 const SETTINGS: u64 = 1000;
 
 fn holds_settings(collection: &Collection) -> bool {
-    let documents = collection.profile.as_ref().map_or(0, |p| p.total.max(p.documents));
+    let read = collection.profile.as_ref().map_or(0, |p| p.total.max(p.documents));
+    let documents = collection.counted.as_ref().map_or(read, |c| c.documents);
     documents < SETTINGS && super::words::is_settings_name(&collection.namespace.collection)
 }

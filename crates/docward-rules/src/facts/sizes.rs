@@ -1,6 +1,10 @@
 //! Exact BSON sizes (ALG-2) and the limits they are compared with. An array costs more than its
 //! values: each element carries a type byte, its index as decimal text and a NUL.
 
+use docward_model::{Collection, Distribution, Profile, Seen};
+
+use super::patterns;
+
 /// The server's limit on a stored document (LM-1).
 pub const DOCUMENT_LIMIT: u64 = 16_777_216;
 /// Where the rule book says "refactor now" (LM-3).
@@ -63,6 +67,47 @@ pub fn array_capacity(limit: u64, value: u64) -> u64 {
         }
     }
     low
+}
+
+/// Sizes of documents: as the server counted them, or of those that were read.
+pub struct Figures<'a> {
+    /// How many there are.
+    pub documents: u64,
+    /// Their sizes.
+    pub sizes: &'a Distribution,
+    /// Exact counts.
+    tiers: &'a [(u64, u64)],
+    /// How much was looked at.
+    pub seen: Seen,
+    /// Whether the server counted all of them.
+    pub is_counted: bool,
+}
+
+impl<'a> Figures<'a> {
+    /// Those of a collection; `None` when nobody looked.
+    pub fn of(collection: &'a Collection, read: Option<&'a Profile>) -> Option<Self> {
+        match (&collection.counted, read) {
+            (Some(counted), _) if !patterns::holds_server_buckets(collection) => Some(Self {
+                documents: counted.documents,
+                sizes: &counted.sizes,
+                tiers: &counted.larger_than,
+                seen: counted.seen(),
+                is_counted: true,
+            }),
+            (_, read) => read.map(|profile| Self {
+                documents: profile.documents,
+                sizes: &profile.sizes,
+                tiers: &profile.larger_than,
+                seen: profile.seen(),
+                is_counted: false,
+            }),
+        }
+    }
+
+    /// Documents larger than that.
+    pub fn larger_than(&self, limit: u64) -> u64 {
+        self.sizes.larger_than(self.tiers, limit)
+    }
 }
 
 #[cfg(test)]

@@ -2,8 +2,8 @@
 //! whether an index that is there, or one proposed for another shape, does the same.
 
 use docward_model::{
-    Collection, Comparison, DirectionKind, Evidence, Index, Predicate, Profile, QueryShape,
-    QueryStats,
+    Collection, CollectionKind, Comparison, DirectionKind, Evidence, Index, Predicate, Profile,
+    QueryShape, QueryStats,
 };
 
 use super::{
@@ -353,6 +353,9 @@ fn advice_for_one(
         );
         return (todo, None);
     }
+    if let Some(instead) = hidden_or_behind_view(evidence, shape, wanted) {
+        return instead;
+    }
     let Proposed { wanted, also } = merged(evidence, stats, wanted);
     let range_behind_sort =
         wanted.sorts > 0 && wanted.keys.len() > wanted.equalities + wanted.sorts;
@@ -374,19 +377,81 @@ fn advice_for_one(
         };
         todo.push_str(&format!("; it also serves {}{more}", super::workload::words(first)));
     }
-    (todo, Some(command(shape, &wanted)))
+    // The server would give both the same name.
+    let twin = twins(evidence, shape, &wanted).next();
+    if let Some(twin) = twin {
+        todo.push_str(&format!(
+            "; index `{}` has these keys but does not serve it (a partial filter, sparse, or another collation), so it needs a name of its own",
+            twin.name
+        ));
+    }
+    let name = twin.map(|twin| format!("{}_all", twin.name));
+    (todo, Some(named_command(shape, &wanted, name.as_deref())))
+}
+
+/// Indexes of the collection with the very keys that are wanted.
+fn twins<'a>(
+    evidence: &'a Evidence,
+    shape: &QueryShape,
+    wanted: &'a Wanted,
+) -> impl Iterator<Item = &'a Index> {
+    let collection = evidence.collection(&shape.namespace);
+    let indexes = collection.and_then(|c| c.indexes.as_deref()).unwrap_or_default();
+    indexes.iter().filter(move |index| {
+        let own = index.keys.iter().map(|key| match key.kind {
+            DirectionKind::Ascending => Some((key.path.clone(), 1)),
+            DirectionKind::Descending => Some((key.path.clone(), -1)),
+            _ => None,
+        });
+        own.collect::<Option<Vec<_>>>().is_some_and(|own| own == wanted.keys)
+    })
+}
+
+/// What to do where an index cannot simply be created: it is there and hidden, or the query asks a view.
+fn hidden_or_behind_view(
+    evidence: &Evidence,
+    shape: &QueryShape,
+    wanted: &Wanted,
+) -> Option<(String, Option<String>)> {
+    let collection = evidence.collection(&shape.namespace)?;
+    if collection.kind == CollectionKind::View {
+        let todo = format!(
+            "`{}` is a view, which has no indexes: create the index {} on the collection behind it, as far as the view hands these fields on",
+            shape.namespace,
+            keys(&wanted.keys)
+        );
+        return Some((todo, None));
+    }
+    let default = collection.options.as_ref().and_then(|o| o.collation.as_deref());
+    let hidden = collection.indexes.as_deref()?.iter().find(|index| {
+        index.hidden
+            && index.partial_filter.is_none()
+            && has_collation(index.collation.as_deref(), shape, default)
+            && has_keys(index, wanted)
+    })?;
+    let todo = format!("index `{}` would serve it but is hidden: unhide it", hidden.name);
+    let name = shell::quote(&hidden.name);
+    let command = format!("{}.unhideIndex({name})", shell::collection(&shape.namespace));
+    Some((todo, Some(command)))
 }
 
 fn command(shape: &QueryShape, wanted: &Wanted) -> String {
-    let collation = match shape.collation.as_slice() {
-        [] => String::new(),
-        options => {
-            let options: Vec<_> = options.iter().map(|(k, v)| format!("{k}: {v}")).collect();
-            format!(", {{collation: {{{}}}}}", options.join(", "))
-        }
+    named_command(shape, wanted, None)
+}
+
+fn named_command(shape: &QueryShape, wanted: &Wanted, name: Option<&str>) -> String {
+    let mut options = Vec::new();
+    if !shape.collation.is_empty() {
+        let collation: Vec<_> = shape.collation.iter().map(|(k, v)| format!("{k}: {v}")).collect();
+        options.push(format!("collation: {{{}}}", collation.join(", ")));
+    }
+    options.extend(name.map(|name| format!("name: {}", shell::quote(name))));
+    let options = match options.is_empty() {
+        true => String::new(),
+        false => format!(", {{{}}}", options.join(", ")),
     };
     let keys = keys(&wanted.keys);
-    format!("{}.createIndex({keys}{collation})", shell::collection(&shape.namespace))
+    format!("{}.createIndex({keys}{options})", shell::collection(&shape.namespace))
 }
 
 /// What to do where no plain index helps.

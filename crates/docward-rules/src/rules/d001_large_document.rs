@@ -1,12 +1,15 @@
 //! DM-05.1, CK-2, LM-3, DM-05.2, LM-1: document sizes against the four tiers of GC-02.
 
 use docward_model::{
-    BsonType, Collection, Distribution, Draft, LargeDocument, Level, Profile, Safety, Seen,
-    Severity, Subject,
+    BsonType, Collection, Draft, LargeDocument, Level, Profile, Safety, Severity, Subject,
 };
 
 use crate::facts::arrays::{self, Limits};
-use crate::facts::{patterns, proposals, sizes, text};
+use crate::facts::{
+    patterns, proposals,
+    sizes::{self, Figures},
+    text,
+};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {
@@ -163,38 +166,6 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
 
 fn version(cx: &Cx<'_>) -> Option<(u32, u32)> {
     cx.settings().server_version.or(cx.evidence().deployment.server_version)
-}
-
-/// Sizes of documents: as the server counted them, or of those that were read.
-struct Figures<'a> {
-    documents: u64,
-    sizes: &'a Distribution,
-    /// Exact counts.
-    tiers: &'a [(u64, u64)],
-    seen: Seen,
-}
-
-impl<'a> Figures<'a> {
-    fn of(collection: &'a Collection, read: Option<&'a Profile>) -> Option<Self> {
-        match (&collection.counted, read) {
-            (Some(counted), _) if !patterns::holds_server_buckets(collection) => Some(Self {
-                documents: counted.documents,
-                sizes: &counted.sizes,
-                tiers: &counted.larger_than,
-                seen: counted.seen(),
-            }),
-            (_, read) => read.map(|profile| Self {
-                documents: profile.documents,
-                sizes: &profile.sizes,
-                tiers: &profile.larger_than,
-                seen: profile.seen(),
-            }),
-        }
-    }
-
-    fn larger_than(&self, limit: u64) -> u64 {
-        self.sizes.larger_than(self.tiers, limit)
-    }
 }
 
 fn tier(collection: &Collection, figures: &Figures<'_>, cx: &Cx<'_>) -> Option<Tier> {

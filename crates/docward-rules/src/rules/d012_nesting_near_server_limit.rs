@@ -72,12 +72,12 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         Draft::new(
             Subject::Collection(collection.namespace.clone()),
             if refused {
-                format!("documents nest {depth} levels deep, the server takes {limit}")
+                format!("documents nest {depth} levels deep, MongoDB supports {limit}")
             } else {
                 format!("documents nest {depth} levels deep, {} below the server's limit of {limit}", limit - depth)
             },
             if refused {
-                "the server refuses such documents, so they cannot be restored or written back"
+                "that is beyond what MongoDB promises to take: which depth it refuses differs by version and by the way a document comes, so it may be impossible to restore or to write back"
             } else {
                 "a write that goes beyond the limit fails, and recursive structures do so unplanned"
             },

@@ -1,7 +1,7 @@
 //! DM-11.6: a validator that says enough.
 
 use docward_model::{
-    Collection, CoreSource, Draft, Field, Seen, Severity, Subject, TextClass, Unit,
+    Collection, CoreSource, Draft, Field, Seen, Severity, Subject, TextClass, Unit, Value,
 };
 
 use crate::{
@@ -98,6 +98,20 @@ threshold!(
 /// Share of a field's strings that must have one form before a pattern is missed.
 const FORM_SHARE: f64 = 0.95;
 
+/// Whether a schema asks nothing of a document: that it is one, and names without demands.
+fn asks_nothing(schema: &Value) -> bool {
+    schema.entries().iter().all(|(key, value)| match key.as_str() {
+        "bsonType" | "type" => value.as_text() == Some("object"),
+        "title" | "description" | "$comment" => true,
+        "additionalProperties" => *value == Value::Bool(true),
+        "required" => value.items().is_empty(),
+        "properties" | "patternProperties" => value.entries().iter().all(|(_, field)| {
+            field.entries().iter().all(|(key, _)| matches!(key.as_str(), "title" | "description"))
+        }),
+        _ => false,
+    })
+}
+
 const PASSES: &str = "the collection counts as validated, yet wrong types and missing fields pass";
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
@@ -113,6 +127,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     if found.iter().any(|schema| is_closed(schema)) {
         return;
     }
+    let accepts_all = found.iter().all(|schema| asks_nothing(schema));
     let covered = found.into_iter().map(coverage).fold(Coverage::default(), |mut all, one| {
         all.required.extend(one.required);
         all.typed.extend(one.typed);
@@ -124,7 +139,10 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     {
         report(
             collection,
-            "the validator names no field: it accepts any document".to_owned(),
+            match accepts_all {
+                true => "the validator names no field: it accepts any document".to_owned(),
+                false => "the validator requires no field and gives none a type".to_owned(),
+            },
             PASSES,
             "list the required fields, a `bsonType` for each, and a pattern or length where the text has a form".to_owned(),
             [0.0; 3],

@@ -174,6 +174,37 @@ mod tests {
         assert!(found[0].fix.is_none() && found[0].todo.contains("a_1_b_1"), "{}", found[0].todo);
     }
 
+    /// What cannot simply be created is not told as if it could.
+    #[test]
+    fn ck_12_hidden_indexes_and_those_of_the_same_name() {
+        let with = |index: &str| {
+            let body = format!(
+                r#"index {index}
+            {{"_id": 1, "a": 1}}
+            ran x5 {{"command": {{"find": "t_order_item", "filter": {{"a": 1}}}}, "planSummary": "COLLSCAN", "docsExamined": 5000, "nreturned": 1}}"#
+            );
+            let found = check("W001", &body);
+            let command = found[0].fix.as_ref().map_or(String::new(), |fix| fix.command.clone());
+            (found[0].todo.to_string(), command)
+        };
+        let (todo, command) = with(r#"{"key": {"a": 1}, "name": "a_1", "hidden": true}"#);
+        assert!(
+            todo.contains("is hidden") && command.ends_with(r#"unhideIndex("a_1")"#),
+            "{todo} {command}"
+        );
+        let (todo, command) = with(
+            r#"{"key": {"a": 1}, "name": "a_1", "partialFilterExpression": {"b": {"$exists": true}}}"#,
+        );
+        assert!(todo.contains("a name of its own"), "{todo}");
+        assert!(command.ends_with(r#"createIndex({a: 1}, {name: "a_1_all"})"#), "{command}");
+        let body = r#"{"_id": 1, "a": 1}
+            ran x5 {"command": {"find": "t_order_item", "filter": {"a": 1}}, "planSummary": "COLLSCAN", "docsExamined": 5000, "nreturned": 1}"#;
+        let view = crate::testing::check_changed("W001", body, |collection| {
+            collection.kind = docward_model::CollectionKind::View;
+        });
+        assert!(view[0].fix.is_none() && view[0].todo.contains("is a view"), "{}", view[0].todo);
+    }
+
     #[test]
     fn ck_12_reading_everything_or_little_is_no_fault() {
         assert!(scan(r#"{"find": "t_order_item", "filter": {}}"#).is_empty());

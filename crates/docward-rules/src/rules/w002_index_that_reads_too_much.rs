@@ -1,10 +1,12 @@
 //! CK-12: queries whose index leaves most of the work to reading documents.
 
-use docward_model::{Evidence, Operation};
+use docward_model::{
+    Draft, Evidence, Index, Namespace, Operation, QueryStats, Safety, Seen, Subject, Unit,
+};
 
 use crate::{
     Cx, declare_rule,
-    facts::{text, workload},
+    facts::{shell, text, workload},
     threshold,
 };
 
@@ -16,6 +18,9 @@ declare_rule! {
     /// document they returned, matched for a change or removed, and at least 1000 on average. Counts, sums
     /// and other aggregations need what they examine and are not meant, nor are searches for words. Sorts
     /// in memory are reported by W003, collection scans by W001; single scans of a shape are left out here.
+    ///
+    /// A `$lookup` by a field that no index of the joined collection begins with is reported at that collection, when it
+    /// examines as much.
     ///
     /// ## Why it matters
     /// The index narrows the search too little: most documents are read to be thrown away, and that part
@@ -80,6 +85,16 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         let ratio = cx.limit_at(&MIN_RATIO, namespace);
         let (least, often) =
             (cx.count_at(&MIN_EXAMINED, namespace), cx.count_at(&MIN_COUNT, namespace));
+        if let Some(draft) = unindexed_lookup(evidence, stats).filter(|_| {
+            let examined = stats.documents_examined.max(stats.keys_examined);
+            let needed = stats.returned.max(stats.count).max(1) as f64;
+            stats.count >= often
+                && examined / stats.count.max(1) >= least
+                && examined as f64 >= ratio * needed
+        }) {
+            cx.report(draft);
+            continue;
+        }
         let fetches = matches!(
             shape.operation,
             Operation::Find | Operation::Update | Operation::Delete | Operation::FindAndModify
@@ -113,6 +128,44 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     }
 }
 
+/// A join by a field that no index of the joined collection begins with: each joins by reading all of it.
+fn unindexed_lookup(evidence: &Evidence, stats: &QueryStats) -> Option<Draft> {
+    let shape = &stats.shape;
+    let lacking = shape.lookups.iter().find_map(|lookup| {
+        let (_, foreign) = lookup.fields.as_ref()?;
+        let joined = Namespace::new(&shape.namespace.database, &lookup.from);
+        let indexes = evidence.collection(&joined)?.indexes.as_deref()?;
+        let serves = |index: &Index| {
+            !index.hidden
+                && index.partial_filter.is_none()
+                && index.keys.first().is_some_and(|key| key.path == *foreign || key.path == "$**")
+        };
+        (!indexes.iter().any(serves)).then_some((joined, foreign))
+    });
+    let (joined, foreign) = lacking?;
+    let command =
+        format!("{}.createIndex({{{}: 1}})", shell::collection(&joined), shell::quote(foreign));
+    let average = stats.documents_examined / stats.count.max(1);
+    let draft = Draft::new(
+        Subject::Collection(joined.clone()),
+        format!(
+            "`$lookup` from `{}` joins by `{foreign}`, which no index begins with: {} documents examined on average",
+            shape.namespace.collection,
+            text::count(average)
+        ),
+        "each document of the one side reads all of the other, and that grows with both",
+        format!("create the index {{{foreign}: 1}} on `{joined}`"),
+        Seen::all(stats.count, Unit::Operations),
+    );
+    let draft = draft
+        .data("operations", stats.count)
+        .data("documents_examined", stats.documents_examined)
+        .data("returned", stats.returned)
+        .key(format!("lookup {joined} {foreign}"))
+        .fix(None, Safety::Safe, command);
+    Some(draft)
+}
+
 #[cfg(test)]
 mod tests {
     use crate::testing::check;
@@ -121,6 +174,29 @@ mod tests {
     fn ck_12_aggregations_need_what_they_examine() {
         let body = r#"ran x9 {"command": {"aggregate": "t_order_item", "pipeline": [{"$match": {"a": 1}}, {"$group": {"_id": 1, "n": {"$sum": 1}}}]}, "planSummary": "IXSCAN { a: 1 }", "docsExamined": 90000, "nreturned": 1}"#;
         assert!(check("W002", body).is_empty());
+    }
+
+    #[test]
+    fn ck_12_joins_by_a_field_without_an_index() {
+        let found = |index: &str, examined: u64| {
+            let body = format!(
+                r#"{{"_id": 1, "sku": "a"}}
+            ran x9 {{"command": {{"aggregate": "t_order_item", "pipeline": [{{"$match": {{"_id": 1}}}}, {{"$lookup": {{"from": "t_stock", "localField": "sku", "foreignField": "code", "as": "s"}}}}]}}, "planSummary": "IXSCAN {{ _id: 1 }}", "docsExamined": {examined}, "nreturned": 1}}
+            @ db_shop.t_stock
+            index {{"key": {{"_id": 1}}, "name": "_id_"}}
+            index {index}
+            {{"_id": 1, "code": "a"}}"#
+            );
+            check("W002", &body)
+        };
+        let other = r#"{"key": {"b": 1, "code": 1}, "name": "b"}"#;
+        let told = found(other, 20_001);
+        assert_eq!(told.len(), 1, "{told:?}");
+        assert!(told[0].what.contains("joins by `code`"), "{}", told[0].what);
+        let command = &told[0].fix.as_ref().expect("an index").command;
+        assert!(command.ends_with(r#"createIndex({"code": 1})"#), "{command}");
+        assert!(found(other, 12).is_empty(), "small collections");
+        assert!(found(r#"{"key": {"code": 1, "b": 1}, "name": "c"}"#, 20_001).is_empty());
     }
 
     #[test]
