@@ -616,8 +616,9 @@ impl Code {
             return true;
         }
         let Some(name) = &place.function else { return false };
-        let is_method = |method: &Method| method.file == *file && method.name == *name;
-        if !self.methods.iter().any(is_method) {
+        let first = Method { file: file.clone(), name: name.clone(), lines: (0, 0) };
+        let method = self.methods.range(first..).next();
+        if !method.is_some_and(|method| method.file == *file && method.name == *name) {
             return false;
         }
         // Back from the method over those that call it, until one is called from elsewhere.

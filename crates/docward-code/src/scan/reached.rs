@@ -12,13 +12,13 @@ use super::{FileKind, Language};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Module {
     /// What it takes in.
-    takes: Vec<Wanted>,
+    takes: BTreeSet<Wanted>,
     /// Whether it does something by itself when it is started.
     starts: bool,
 }
 
 /// A module that somebody takes in.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Wanted {
     /// At this path in the project, without its ending.
     At(String),
@@ -147,7 +147,7 @@ fn of_script(within: &str, text: &str) -> Module {
             at == 0 || text.as_bytes().get(at - 1).is_some_and(|b| matches!(b, b'\n' | b';' | b' '))
         })
     });
-    Module { takes, starts: !exports }
+    Module { takes: takes.into_iter().collect(), starts: !exports }
 }
 
 fn of_python(within: &str, text: &str) -> Module {
@@ -206,7 +206,7 @@ fn of_python(within: &str, text: &str) -> Module {
         }
         rest = after;
     }
-    Module { takes, starts }
+    Module { takes: takes.into_iter().collect(), starts }
 }
 
 /// Files that nothing reaches, of those that are given with what they say; `named` are words of settings, which may start
@@ -243,22 +243,24 @@ pub fn unreached(
         };
         by_last.get(last).into_iter().flatten().filter(ends).copied().collect()
     };
+    let mut by_folder: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for file in files.keys() {
+        for part in folder(file).split('/').collect::<BTreeSet<_>>() {
+            by_folder.entry(part).or_default().push(file);
+        }
+    }
+    let below = |folder: &str| -> Vec<&str> {
+        let from = if folder.is_empty() { String::new() } else { format!("{folder}/") };
+        let inside = files.range(from.clone()..).map(|(file, _)| file.as_str());
+        inside.take_while(|file| file.starts_with(&from)).collect()
+    };
     let mut taken: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for (file, module) in files {
         let found = module.takes.iter().flat_map(|wanted| match wanted {
             Wanted::At(path) => at(path),
             Wanted::Ending(path) => ending(path),
-            Wanted::In(folder) => {
-                let inside = |other: &&String| {
-                    folder.is_empty()
-                        || other.strip_prefix(folder.as_str()).is_some_and(|r| r.starts_with('/'))
-                };
-                files.keys().filter(inside).map(String::as_str).collect()
-            }
-            Wanted::Folder(name) => {
-                let inside = |other: &&String| folder(other).split('/').any(|part| part == name);
-                files.keys().filter(inside).map(String::as_str).collect()
-            }
+            Wanted::In(folder) => below(folder),
+            Wanted::Folder(name) => by_folder.get(name.as_str()).cloned().unwrap_or_default(),
         });
         taken.entry(file).or_default().extend(found.filter(|other| other != file));
     }
