@@ -92,6 +92,16 @@ pub fn shard_keys(
     let mut proposals = judge.proposals(&spreading, zone);
     proposals.retain(|p| !judged.iter().any(|j| is_good(j) && j.fields == p.fields));
     proposals.truncate(propose::PROPOSALS);
+    // To change a good key copies everything for nothing; without a zone that was asked for, others are for comparison.
+    let keeps = placement
+        .as_ref()
+        .is_some_and(|placed| judged.iter().any(|j| is_good(j) && j.fields == placed.fields));
+    if keeps && zone.is_none() {
+        for other in &mut proposals {
+            other.commands.clear();
+            other.change = KEEP.to_owned();
+        }
+    }
     let nothing = proposals
         .is_empty()
         .then(|| judge.why_nothing(&spreading, zone))
@@ -116,6 +126,9 @@ pub fn shard_keys(
         zones,
     })
 }
+
+/// Said of other keys where the one in use is good.
+const KEEP: &str = "for comparison only: the key that the collection has is good, and to change it copies everything";
 
 /// Where a cluster keeps the documents of a collection.
 fn placement(evidence: &Evidence, namespace: &Namespace) -> Option<Placement> {

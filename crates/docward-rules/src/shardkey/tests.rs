@@ -552,6 +552,13 @@ fn sk_12_the_key_in_use_is_not_changed_to_itself() {
     assert!(refined[0].contains("createIndex") && refined[1].contains("refine"), "{refined:?}");
     let (_, moved) = change(&["#_id"]);
     assert!(moved.len() == 1 && moved[0].starts_with("sh.reshardCollection"), "{moved:?}");
+    // Beside a good key in use others are for comparison.
+    let found = ask(&example, &KeyQuestion::default());
+    assert_eq!(found.judged[0].verdict, Verdict::Pass, "{:?}", found.judged[0].checks);
+    assert!(!found.proposals.is_empty());
+    for other in &found.proposals {
+        assert!(other.commands.is_empty() && other.change.contains("comparison"), "{other:?}");
+    }
 }
 
 #[test]
