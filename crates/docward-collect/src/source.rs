@@ -168,12 +168,13 @@ fn mentions(
     stop: &(dyn Fn() -> bool + Sync),
 ) -> Mentioned {
     let looked = each(files, threads, stop, |_, file| {
-        if !matches!(file.kind, FileKind::Code(_) | FileKind::OtherCode) {
+        if file.kind == FileKind::Schema {
             return None;
         }
         let text = read(file).ok().filter(|text| !scan::is_written_by_tools(text, file.kind))?;
-        let module = scan::module(file.kind, &code.within_project(&file.name), &text);
-        Some((sought.look(&file.name, file.kind, &text), module))
+        let within = code.within_project(&file.name);
+        let module = scan::module(file.kind, &within, &text);
+        Some((sought.look(&file.name, &within, file.kind, &text), module))
     });
     let mut all = Mentioned::default();
     let mut modules = BTreeMap::new();

@@ -267,7 +267,8 @@ pub struct DeclaredField {
     pub generated: bool,
     /// Elements it may have at most.
     pub max_items: Option<u64>,
-    /// Whether documents are only read into it, as far as code shows: what is stored may be another system's.
+    /// Whether documents are only read into it, as far as code or a remark shows: what is stored may be another system's,
+    /// or of an older version.
     pub only_read: bool,
 }
 

@@ -14,7 +14,7 @@ use docward_model::{
 
 use crate::facts::{business, patterns, sharding, sizes::Figures, text};
 use crate::{Outcome, RULES, Rule};
-use said::{first, left_open, places, read};
+use said::{first, left_open, places, read, seen};
 
 /// Core documents stay within this (CK-2).
 const CORE_BYTES: u64 = 1_048_576;
@@ -544,28 +544,6 @@ impl<'a> View<'a> {
             .filter(|c| c.kind.is_business())
             .filter_map(|c| Some((c, c.profile.as_ref().filter(|p| p.documents > 0)?)))
             .collect()
-    }
-}
-
-/// How much stands behind sizes: what was read, with what a sample leaves open, and what the server counted.
-fn seen(
-    of: &[(&Collection, Figures<'_>)],
-    open: impl Fn(&[(&Collection, &Profile)]) -> String,
-) -> String {
-    let is_read =
-        |(c, figures): &(&Collection, Figures<'_>)| !figures.is_counted && c.profile.is_some();
-    let sampled: Vec<(&Collection, &Profile)> = of
-        .iter()
-        .filter(|one| is_read(one))
-        .filter_map(|(c, _)| Some((*c, c.profile.as_ref()?)))
-        .collect();
-    let counted: u64 =
-        of.iter().filter(|(_, f)| f.is_counted).map(|(_, figures)| figures.documents).sum();
-    let by_server = format!("{} counted by the server", text::plural(counted, "document"));
-    match (sampled.is_empty(), counted) {
-        (true, _) => by_server,
-        (false, 0) => format!("{}{}", read(&sampled), open(&sampled)),
-        (false, _) => format!("{}{}, {by_server}", read(&sampled), open(&sampled)),
     }
 }
 

@@ -292,10 +292,10 @@ pub(super) fn is_of_smallest_unit(name: &str) -> bool {
 }
 
 /// Currencies without minor units, or whose minor units nobody uses, of which people write shops.
-const WHOLE: [&str; 28] = [
+const WHOLE: [&str; 27] = [
     "VND", "COP", "IRT", "IRR", "IDR", "JPY", "KRW", "XAF", "XOF", "FCFA", "CFA", "CLP", "PYG",
-    "UGX", "RWF", "ISK", "MNT", "GNF", "BIF", "DJF", "KMF", "XPF", "LAK", "IRR", "MGA", "TZS",
-    "KHR", "MMK",
+    "UGX", "RWF", "ISK", "MNT", "GNF", "BIF", "DJF", "KMF", "XPF", "LAK", "MGA", "TZS", "KHR",
+    "MMK",
 ];
 
 /// Their signs.

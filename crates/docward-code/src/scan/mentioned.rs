@@ -26,7 +26,8 @@ const ASKED: [(&str, Option<Language>); 8] = [
     ("Console.ReadLine", None),
 ];
 
-/// What programs say that serve several people at a time.
+/// What programs say that serve several people at a time: words that nobody writes by chance, which names of libraries
+/// (`next`, `hono`) are not.
 const SERVING: [&str; 24] = [
     "RestController",
     "@Controller",
@@ -184,8 +185,8 @@ impl Sought {
         Some(Self { search, names, methods })
     }
 
-    /// Looks through a file.
-    pub fn look(&self, file: &str, kind: FileKind, text: &[u8]) -> Mentioned {
+    /// Looks through a file, which lies `within` the project. Settings name what they start, and compute nothing.
+    pub fn look(&self, file: &str, within: &str, kind: FileKind, text: &[u8]) -> Mentioned {
         let mut out = Mentioned::default();
         let mut computed: Vec<(usize, &str)> = Vec::new();
         let mut owners: Vec<(usize, &str)> = Vec::new();
@@ -234,7 +235,7 @@ impl Sought {
                     out.methods.entry(name.clone()).or_default().insert(inside);
                 }
                 Name::Number(name) => {
-                    if is_computed(text, from, to) {
+                    if kind != FileKind::Settings && is_computed(text, from, to) {
                         computed.push((from, name));
                     }
                     out.shows_fractions |= is_given_fraction(&text[to..]);
@@ -252,7 +253,7 @@ impl Sought {
             }
         }
         // What the file is called is spoken of all over it.
-        let called = file.to_ascii_lowercase();
+        let called = within.to_ascii_lowercase();
         for (at, number) in computed {
             let near = out.computed.entry(number.to_owned()).or_default();
             let spoken = owners.iter().filter(|(there, owner)| {

@@ -280,25 +280,19 @@ pub fn unreached(
         })
     };
     let is_forgotten = |file: &str, module: &Module| {
-        !by_others.contains(file)
-            && !module.starts
+        !module.starts
             && !is_found_by_place(file)
             && is_by_name(file)
             && !named(stem(file).rsplit('/').next().unwrap_or(file))
     };
-    let mut ways: Vec<&str> = files
-        .iter()
-        .filter(|(file, module)| !by_others.contains(file.as_str()) && !is_forgotten(file, module))
-        .map(|(file, _)| file.as_str())
-        .collect();
-    let forgotten: BTreeSet<&str> = files
-        .iter()
-        .filter(|(file, module)| is_forgotten(file, module))
-        .map(|(file, _)| file.as_str())
-        .collect();
+    // What nobody takes in is either where a program begins, or forgotten.
+    let first = files.iter().filter(|(file, _)| !by_others.contains(file.as_str()));
+    let (forgotten, begin): (Vec<_>, Vec<_>) =
+        first.partition(|(file, module)| is_forgotten(file, module));
     if forgotten.is_empty() {
         return BTreeSet::new();
     }
+    let mut ways: Vec<&str> = begin.iter().map(|(file, _)| file.as_str()).collect();
     let mut reached: BTreeSet<&str> = BTreeSet::new();
     while let Some(file) = ways.pop() {
         if reached.insert(file) {
@@ -306,7 +300,7 @@ pub fn unreached(
         }
     }
     // What takes each other in and is taken in by nobody else may be started in a way that is not seen here.
-    let mut below: Vec<&str> = forgotten.iter().copied().collect();
+    let mut below: Vec<&str> = forgotten.iter().map(|(file, _)| file.as_str()).collect();
     let mut out = BTreeSet::new();
     while let Some(file) = below.pop() {
         if !reached.contains(file) && out.insert(file.to_owned()) {

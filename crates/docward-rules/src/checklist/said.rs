@@ -2,7 +2,7 @@
 
 use docward_model::{Collection, Finding, Profile, Subject};
 
-use crate::facts::text;
+use crate::facts::{sizes::Figures, text};
 
 /// Places an item names before it only counts.
 const NAMED: usize = 3;
@@ -36,6 +36,22 @@ pub(super) fn read(of: &[(&Collection, &Profile)]) -> String {
     } else {
         format!("{} read", text::plural(documents, "document"))
     }
+}
+
+/// How much stands behind sizes: what was read, with what a sample leaves open, and what the server counted.
+pub(super) fn seen(
+    of: &[(&Collection, Figures<'_>)],
+    open: impl Fn(&[(&Collection, &Profile)]) -> String,
+) -> String {
+    let (counted, sampled): (Vec<_>, Vec<_>) =
+        of.iter().partition(|(_, figures)| figures.is_counted);
+    let sampled: Vec<(&Collection, &Profile)> =
+        sampled.into_iter().filter_map(|(c, _)| Some((*c, c.profile.as_ref()?))).collect();
+    let documents = counted.iter().map(|(_, figures)| figures.documents).sum();
+    let by_server = (!counted.is_empty())
+        .then(|| format!("{} counted by the server", text::plural(documents, "document")));
+    let by_us = (!sampled.is_empty()).then(|| format!("{}{}", read(&sampled), open(&sampled)));
+    by_us.into_iter().chain(by_server).collect::<Vec<_>>().join(", ")
 }
 
 fn place(finding: &Finding) -> String {

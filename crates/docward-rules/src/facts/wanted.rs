@@ -2,8 +2,8 @@
 //! whether an index that is there, or one proposed for another shape, does the same.
 
 use docward_model::{
-    Collection, CollectionKind, Comparison, DirectionKind, Evidence, Index, Predicate, Profile,
-    QueryShape, QueryStats,
+    Collection, CollectionKind, Comparison, DirectionKind, Evidence, Index, IndexKey, Predicate,
+    Profile, QueryShape, QueryStats,
 };
 
 use super::{
@@ -222,11 +222,18 @@ pub fn serving<'a>(
     wanted: &Wanted,
     shape: &QueryShape,
 ) -> Option<&'a Index> {
-    let collection = collection?;
+    fitting(collection?, wanted, shape).find(|index| !index.hidden)
+}
+
+/// Indexes that serve it, those that are hidden among them.
+fn fitting<'a>(
+    collection: &'a Collection,
+    wanted: &Wanted,
+    shape: &QueryShape,
+) -> impl Iterator<Item = &'a Index> {
     let default = collection.options.as_ref().and_then(|o| o.collation.as_deref());
-    collection.indexes.as_deref()?.iter().find(|index| {
+    collection.indexes.iter().flatten().filter(move |index| {
         index.partial_filter.is_none()
-            && !index.hidden
             // A sparse one leaves out documents: the server does not sort everything by it.
             && (!index.sparse || wanted.equalities > 0)
             && has_collation(index.collation.as_deref(), shape, default)
@@ -246,12 +253,18 @@ fn has_keys(index: &Index, wanted: &Wanted) -> bool {
             return true;
         }
     }
-    let plain = index.keys.iter().take(wanted.keys.len()).map(|key| match key.kind {
+    directed(&index.keys[..wanted.keys.len().min(index.keys.len())])
+        .is_some_and(|keys| wanted.is_served_by(&keys))
+}
+
+/// Fields of an index with their directions; `None` when one of them has none.
+fn directed(keys: &[IndexKey]) -> Option<Vec<(String, i32)>> {
+    let way = |key: &IndexKey| match key.kind {
         DirectionKind::Ascending => Some((key.path.clone(), 1)),
         DirectionKind::Descending => Some((key.path.clone(), -1)),
         _ => None,
-    });
-    plain.collect::<Option<Vec<_>>>().is_some_and(|keys| wanted.is_served_by(&keys))
+    };
+    keys.iter().map(way).collect()
 }
 
 /// Whether an index compares texts as a query does; a query without a collation has the collection's.
@@ -322,7 +335,8 @@ pub fn advice(evidence: &Evidence, stats: &QueryStats) -> (String, Option<String
                 return (todo.to_owned(), None);
             }
             let texts: Vec<_> = missing.iter().map(|wanted| keys(&wanted.keys)).collect();
-            let commands: Vec<_> = missing.iter().map(|wanted| command(shape, wanted)).collect();
+            let commands: Vec<_> =
+                missing.iter().map(|wanted| command(shape, wanted, None)).collect();
             let todo = format!(
                 "give each branch of the $or an index of its own, or the collection is scanned for all: {}",
                 texts.join(" and ")
@@ -386,7 +400,7 @@ fn advice_for_one(
         ));
     }
     let name = twin.map(|twin| format!("{}_all", twin.name));
-    (todo, Some(named_command(shape, &wanted, name.as_deref())))
+    (todo, Some(command(shape, &wanted, name.as_deref())))
 }
 
 /// Indexes of the collection with the very keys that are wanted.
@@ -397,14 +411,7 @@ fn twins<'a>(
 ) -> impl Iterator<Item = &'a Index> {
     let collection = evidence.collection(&shape.namespace);
     let indexes = collection.and_then(|c| c.indexes.as_deref()).unwrap_or_default();
-    indexes.iter().filter(move |index| {
-        let own = index.keys.iter().map(|key| match key.kind {
-            DirectionKind::Ascending => Some((key.path.clone(), 1)),
-            DirectionKind::Descending => Some((key.path.clone(), -1)),
-            _ => None,
-        });
-        own.collect::<Option<Vec<_>>>().is_some_and(|own| own == wanted.keys)
-    })
+    indexes.iter().filter(|index| directed(&index.keys).is_some_and(|own| own == wanted.keys))
 }
 
 /// What to do where an index cannot simply be created: it is there and hidden, or the query asks a view.
@@ -422,24 +429,14 @@ fn hidden_or_behind_view(
         );
         return Some((todo, None));
     }
-    let default = collection.options.as_ref().and_then(|o| o.collation.as_deref());
-    let hidden = collection.indexes.as_deref()?.iter().find(|index| {
-        index.hidden
-            && index.partial_filter.is_none()
-            && has_collation(index.collation.as_deref(), shape, default)
-            && has_keys(index, wanted)
-    })?;
+    let hidden = fitting(collection, wanted, shape).find(|index| index.hidden)?;
     let todo = format!("index `{}` would serve it but is hidden: unhide it", hidden.name);
     let name = shell::quote(&hidden.name);
     let command = format!("{}.unhideIndex({name})", shell::collection(&shape.namespace));
     Some((todo, Some(command)))
 }
 
-fn command(shape: &QueryShape, wanted: &Wanted) -> String {
-    named_command(shape, wanted, None)
-}
-
-fn named_command(shape: &QueryShape, wanted: &Wanted, name: Option<&str>) -> String {
+fn command(shape: &QueryShape, wanted: &Wanted, name: Option<&str>) -> String {
     let mut options = Vec::new();
     if !shape.collation.is_empty() {
         let collation: Vec<_> = shape.collation.iter().map(|(k, v)| format!("{k}: {v}")).collect();

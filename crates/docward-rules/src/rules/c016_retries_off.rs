@@ -13,7 +13,7 @@ declare_rule! {
     /// ## What it checks
     /// Reports `retryWrites=false` and `retryReads=false`. When the options are absent nothing is reported:
     /// drivers since the time of MongoDB 4.2 retry unless told otherwise. A server on its own cannot retry
-    /// writes, and services that only speak MongoDB's language (DocumentDB, Cosmos DB) want them off; both
+    /// writes, and services that only speak MongoDB's language (DocumentDB, also known by Amazon's `global-bundle.pem` as `tlsCAFile`; Cosmos DB) want them off; both
     /// pass, as do strings for the own machine.
     ///
     /// ## Why it matters

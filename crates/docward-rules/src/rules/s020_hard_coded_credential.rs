@@ -31,7 +31,9 @@ declare_rule! {
     /// looks made by chance is none of an example, also in `.env.example`. Hosts that nobody can have (`db.example.com`, `cluster0.mongodb.net`
     /// without the part of its own that Atlas gives), and files with a key that documentation shows to everybody, are examples. A `.env` that an ignore
     /// file names is read where git tracks it, and where no git says. One account at one host in several places is one finding, at the
-    /// first of the gravest, which names the others, also those that are defaults.
+    /// first of the gravest, which names the others, also those that are defaults; so is one password under the same key of several
+    /// files. Keys without a host in settings of developers (`application-dev.yaml`, `.env.local`) lead to their machines, hosts in capitals
+    /// (`HOST`) are filled in, and folders of translations (`locales/`) hold labels.
     ///
     /// ## Why it matters
     /// Whoever can read the code can read the data: every copy of the repository, every build log, every

@@ -40,7 +40,10 @@ declare_rule! {
     /// Stripe has it and what is handed to it under that name unchanged, the money of games and chat bots (beside `xp`, `coins`, `chips` or a `guild`; a `pot`; virtual cash and paper money), and structs of Go that
     /// documents are only read into, are information; so is an amount that nothing in the project computes with or takes
     /// over into another amount, as far as the files of the run show (files that compute with a `price` of another model
-    /// and never speak of this one say nothing), and a model in a file that no other takes in. The fields of a model are one finding, and a field that several
+    /// and never speak of this one say nothing), and a model in a file that no other takes in, a class that
+    /// nobody names, and a field that a remark calls deprecated. Where nothing in the project shows that amounts have
+    /// fractions (rounding to two places, cents, a provider, `12.99`, a currency that has a smallest unit), they are whole as
+    /// far as one can tell, and information. The fields of a model are one finding, and a field that several
     /// copies of one model declare is told once.
     ///
     /// ## Why it matters

@@ -85,13 +85,14 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         let ratio = cx.limit_at(&MIN_RATIO, namespace);
         let (least, often) =
             (cx.count_at(&MIN_EXAMINED, namespace), cx.count_at(&MIN_COUNT, namespace));
-        if let Some(draft) = unindexed_lookup(evidence, stats).filter(|_| {
-            let examined = stats.documents_examined.max(stats.keys_examined);
-            let needed = stats.returned.max(stats.count).max(1) as f64;
-            stats.count >= often
-                && examined / stats.count.max(1) >= least
-                && examined as f64 >= ratio * needed
-        }) {
+        let joined = stats.documents_examined.max(stats.keys_examined);
+        let needed = stats.returned.max(stats.count).max(1) as f64;
+        if !shape.lookups.is_empty()
+            && stats.count >= often
+            && joined / stats.count.max(1) >= least
+            && joined as f64 >= ratio * needed
+            && let Some(draft) = unindexed_lookup(evidence, stats, least)
+        {
             cx.report(draft);
             continue;
         }
@@ -128,13 +129,20 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     }
 }
 
-/// A join by a field that no index of the joined collection begins with: each joins by reading all of it.
-fn unindexed_lookup(evidence: &Evidence, stats: &QueryStats) -> Option<Draft> {
+/// A join by a field that no index of the joined collection begins with: each joins by reading all of it. Where that is
+/// less than `least`, something else is read.
+fn unindexed_lookup(evidence: &Evidence, stats: &QueryStats, least: u64) -> Option<Draft> {
     let shape = &stats.shape;
     let lacking = shape.lookups.iter().find_map(|lookup| {
         let (_, foreign) = lookup.fields.as_ref()?;
         let joined = Namespace::new(&shape.namespace.database, &lookup.from);
-        let indexes = evidence.collection(&joined)?.indexes.as_deref()?;
+        let collection = evidence.collection(&joined)?;
+        let indexes = collection.indexes.as_deref()?;
+        let documents = collection.stats.as_ref().map(|stats| stats.documents);
+        let documents = documents.or(collection.profile.as_ref().map(|p| p.total.max(p.documents)));
+        if documents.is_some_and(|documents| documents < least) {
+            return None;
+        }
         let serves = |index: &Index| {
             !index.hidden
                 && index.partial_filter.is_none()
@@ -143,8 +151,8 @@ fn unindexed_lookup(evidence: &Evidence, stats: &QueryStats) -> Option<Draft> {
         (!indexes.iter().any(serves)).then_some((joined, foreign))
     });
     let (joined, foreign) = lacking?;
-    let command =
-        format!("{}.createIndex({{{}: 1}})", shell::collection(&joined), shell::quote(foreign));
+    let keys = workload::keys(&[(foreign.clone(), 1)]);
+    let command = format!("{}.createIndex({keys})", shell::collection(&joined));
     let average = stats.documents_examined / stats.count.max(1);
     let draft = Draft::new(
         Subject::Collection(joined.clone()),
@@ -154,7 +162,7 @@ fn unindexed_lookup(evidence: &Evidence, stats: &QueryStats) -> Option<Draft> {
             text::count(average)
         ),
         "each document of the one side reads all of the other, and that grows with both",
-        format!("create the index {{{foreign}: 1}} on `{joined}`"),
+        format!("create the index {keys} on `{joined}`"),
         Seen::all(stats.count, Unit::Operations),
     );
     let draft = draft
@@ -178,25 +186,30 @@ mod tests {
 
     #[test]
     fn ck_12_joins_by_a_field_without_an_index() {
-        let found = |index: &str, examined: u64| {
+        let found = |index: &str, examined: u64, stats: &str| {
             let body = format!(
                 r#"{{"_id": 1, "sku": "a"}}
             ran x9 {{"command": {{"aggregate": "t_order_item", "pipeline": [{{"$match": {{"_id": 1}}}}, {{"$lookup": {{"from": "t_stock", "localField": "sku", "foreignField": "code", "as": "s"}}}}]}}, "planSummary": "IXSCAN {{ _id: 1 }}", "docsExamined": {examined}, "nreturned": 1}}
             @ db_shop.t_stock
             index {{"key": {{"_id": 1}}, "name": "_id_"}}
             index {index}
+            stats {stats}
             {{"_id": 1, "code": "a"}}"#
             );
             check("W002", &body)
         };
         let other = r#"{"key": {"b": 1, "code": 1}, "name": "b"}"#;
-        let told = found(other, 20_001);
+        let large = r#"{"documents": 20000}"#;
+        let told = found(other, 20_001, large);
         assert_eq!(told.len(), 1, "{told:?}");
         assert!(told[0].what.contains("joins by `code`"), "{}", told[0].what);
         let command = &told[0].fix.as_ref().expect("an index").command;
-        assert!(command.ends_with(r#"createIndex({"code": 1})"#), "{command}");
-        assert!(found(other, 12).is_empty(), "small collections");
-        assert!(found(r#"{"key": {"code": 1, "b": 1}, "name": "c"}"#, 20_001).is_empty());
+        assert!(command.ends_with("createIndex({code: 1})"), "{command}");
+        assert!(found(other, 12, large).is_empty(), "little is read");
+        // All of ten is not what was read.
+        assert!(found(other, 20_001, r#"{"documents": 10}"#).is_empty());
+        let served = r#"{"key": {"code": 1, "b": 1}, "name": "c"}"#;
+        assert!(found(served, 20_001, large).is_empty());
     }
 
     #[test]

@@ -27,7 +27,8 @@ declare_rule! {
     /// special case only, is left alone as well. It is information where any change does (`tokenVersion`), where the
     /// value is worked out once a day (`currentStreak`), where it is a statistic that is shown (`stats.commandsUsed`,
     /// `downloadCount`), in code that never runs (a method that nobody calls, or that only such methods call; a file that no
-    /// other takes in), in a program that one person uses in a terminal, where it is saved with a session that a caller may give, and in functions that are there for tests. A field that a schema of Mongoose does not declare is not stored, and two
+    /// other takes in), in a program that one person uses in a terminal, where it is saved with a session that a caller may give, and in functions that are there for tests. A schema with `optimisticConcurrency`, a list that is sorted or cut before the same
+    /// `save` (Mongoose then asks for the version it read), and a `@Version` of a class above refuse the second of two. A field that a schema of Mongoose does not declare is not stored, and two
     /// that ask a cache of the process for a document change one object: neither is meant. In a transaction the second of two is refused: what is read and saved with its session is left
     /// alone, what is read without it and saved with it is not. Documents of a loop over a list that was found, of
     /// `Promise.all`, and of Beanie that a document links to or a parameter is, count as read.
