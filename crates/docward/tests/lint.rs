@@ -143,6 +143,31 @@ fn ck_15_dm_08_2_files_that_nobody_takes_in_are_information() {
     }
 }
 
+/// CK-15: a platform calls what its settings name; and where a project lies says nothing of its amounts.
+#[test]
+fn ck_15_dm_09_2_settings_name_functions_and_folders_above_say_nothing() {
+    let model = "const mongoose = require('mongoose');\nmodule.exports = mongoose.model('Wallet', new mongoose.Schema({ balance: Number }));\n";
+    let source = "const Wallet = require('./wallet');\nexports.payOut = async (id) => {\n  const w = await Wallet.findById(id);\n  w.balance -= 1;\n  await w.save();\n};\n";
+    for (settings, expected) in
+        [("a: b\n", "info"), ("functions:\n  pay:\n    handler: pay.payOut\n", "warn")]
+    {
+        let folder =
+            project(&[("wallet.js", model), ("pay.js", source), ("serverless.yml", settings)]);
+        assert_eq!(severity(&report(&folder, &[]), "W020"), expected, "{settings}");
+    }
+    let far = "x".repeat(4000);
+    let sum = format!(
+        "// course\n// {far}\nexports.sum = (all) => all.reduce((sum, one) => sum + one.price, 0).toFixed(2);\n"
+    );
+    let course = "const mongoose = require('mongoose');\nmodule.exports = mongoose.model('Course', new mongoose.Schema({ price: Number }));\n";
+    let above = project(&[("course-app/model.js", course), ("course-app/lib.js", &sum)]);
+    let inside = above.path().join("course-app");
+    let output =
+        docward(&["lint", inside.to_str().unwrap(), "--format", "json", "--profile", "neutral"]);
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(severity(&found, "T020"), "info");
+}
+
 /// CK-15: at a terminal one person does one thing after the other.
 #[test]
 fn ck_15_programs_for_one_person_are_information() {
