@@ -1,9 +1,9 @@
 //! What embedding, referencing and a hybrid would cost, operation by operation. `design simulate`
 //! measures the same figures on a server.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use docward_model::{ChildGrowth, DesignModel, DesignWrite, Relationship, Spread};
+use docward_model::{ChildGrowth, DesignModel, DesignRead, DesignWrite, Relationship, Spread};
 
 use crate::capacity::{Crossing, YEARS, crossings};
 use crate::collection::CollectionPlan;
@@ -15,6 +15,56 @@ use crate::plan::Decision;
 use crate::planned::{Rank, document_bytes};
 use crate::predict::{self, Act, Home, Packed, Predictor, ReadPlan, WritePlan};
 use crate::{derive, quantile, readings};
+
+/// The reads and writes of a model by the entities whose documents they touch: most have nothing to do with most
+/// relationships.
+pub(crate) struct Operations<'m> {
+    model: &'m DesignModel,
+    reads: BTreeMap<&'m str, BTreeSet<usize>>,
+    writes: BTreeMap<&'m str, BTreeSet<usize>>,
+}
+
+/// Those that touch one end of a relationship, in the order of the file.
+struct Concerning<'m> {
+    /// Whether they touch the parent, and the child.
+    reads: Vec<(&'m DesignRead, (bool, bool))>,
+    writes: Vec<&'m DesignWrite>,
+}
+
+impl<'m> Operations<'m> {
+    pub(crate) fn new(model: &'m DesignModel, decisions: &[Decision]) -> Self {
+        let (mut reads, mut writes) = (BTreeMap::new(), BTreeMap::new());
+        let add = |found: &mut BTreeMap<&'m str, BTreeSet<usize>>, entity, at| {
+            found.entry(entity).or_default().insert(at);
+        };
+        for (at, read) in model.reads.iter().enumerate() {
+            for entity in derive::reads(model, decisions, read) {
+                add(&mut reads, entity, at);
+            }
+        }
+        for (at, write) in model.writes.iter().enumerate() {
+            for entity in write.entities() {
+                add(&mut writes, entity, at);
+            }
+        }
+        Self { model, reads, writes }
+    }
+
+    fn concerning(&self, relationship: &Relationship) -> Concerning<'m> {
+        let ends = |found: &BTreeMap<&str, BTreeSet<usize>>| {
+            let of = |entity: &String| found.get(entity.as_str()).cloned().unwrap_or_default();
+            (of(&relationship.parent), of(&relationship.child))
+        };
+        let (parent, child) = ends(&self.reads);
+        let reads = parent
+            .union(&child)
+            .map(|at| (&self.model.reads[*at], (parent.contains(at), child.contains(at))));
+        let reads = reads.collect();
+        let (parent, child) = ends(&self.writes);
+        let writes = parent.union(&child).map(|at| &self.model.writes[*at]).collect();
+        Concerning { reads, writes }
+    }
+}
 
 /// A way to store a relationship.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,10 +170,11 @@ pub(crate) fn alternatives(
     documents: &Documents<'_>,
     relationship: &Relationship,
     decision: &Decision,
-    touched: &[BTreeSet<&str>],
+    operations: &Operations<'_>,
     collections: &[CollectionPlan],
 ) -> Compared {
     let layout = documents.layout();
+    let concerning = operations.concerning(relationship);
     let packed = packed(layout, collections, &relationship.child);
     let home = home(documents, relationship);
     let all = predict::all(documents, relationship, decision, false)
@@ -140,7 +191,7 @@ pub(crate) fn alternatives(
             Some(home) => way.inside(home),
             None => way,
         })
-        .map(|way| alternative(layout.model, relationship, decision, touched, &way));
+        .map(|way| alternative(layout.model, relationship, decision, &concerning, &way));
     let (ways, views) = all.unzip();
     Compared { ways, views }
 }
@@ -261,35 +312,29 @@ fn alternative(
     model: &DesignModel,
     relationship: &Relationship,
     decision: &Decision,
-    touched: &[BTreeSet<&str>],
+    concerning: &Concerning<'_>,
     way: &Predictor,
 ) -> (Alternative, Vec<View>) {
     let (parent, child) = (&relationship.parent, &relationship.child);
     let spread = decision.facts.children;
     let (mut operations, mut views) = (Vec::new(), Vec::new());
-    for (read, touched) in model.reads.iter().zip(touched) {
-        let reached = (touched.contains(parent.as_str()), touched.contains(child.as_str()));
-        if reached != (false, false) {
+    for (read, reached) in &concerning.reads {
+        let plan = way.plan_read(read).or_else(|| {
             let by_parent = derive::comes_by_parent(model, read, relationship);
-            let plan = way
-                .plan_read(read)
-                .or_else(|| way.plan_from_elsewhere(read, (reached.0, reached.1, by_parent)));
-            let targets = plan.as_ref().map_or(read.limit.unwrap_or(1), ReadPlan::targets);
-            let targets = targets.saturating_mul(way.per_root(read, plan.as_ref()));
-            // A parent that is reached by its child has one.
-            let least = u64::from(!matches!(plan, Some(ReadPlan::Parents { .. }) | None));
-            // Nothing reads a hundred thousand parents at once and tells it in figures of one.
-            let counts = vec![spread.p50.max(least); targets.clamp(1, 100_000) as usize];
-            let (cost, view) = way.view(read, plan.as_ref(), &counts);
-            operations.push(cost);
-            views.push(view);
-        }
+            way.plan_from_elsewhere(read, (reached.0, reached.1, by_parent))
+        });
+        let targets = plan.as_ref().map_or(read.limit.unwrap_or(1), ReadPlan::targets);
+        let targets = targets.saturating_mul(way.per_root(read, plan.as_ref()));
+        // A parent that is reached by its child has one.
+        let least = u64::from(!matches!(plan, Some(ReadPlan::Parents { .. }) | None));
+        // Nothing reads a hundred thousand parents at once and tells it in figures of one.
+        let counts = vec![spread.p50.max(least); targets.clamp(1, 100_000) as usize];
+        let (cost, view) = way.view(read, plan.as_ref(), &counts);
+        operations.push(cost);
+        views.push(view);
     }
-    for write in &model.writes {
-        if write.touches(parent) || write.touches(child) {
-            operations.push(write_cost(way, write, spread.p50));
-        }
-    }
+    let writes = concerning.writes.iter();
+    operations.extend(writes.map(|write| write_cost(way, write, spread.p50)));
     let (typical, p99) = match relationship.growth {
         Some(ChildGrowth::Endless { typical, p99 }) if relationship.keep_newest.is_none() => {
             (typical, p99)

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use docward_model::{BsonType, DesignModel, DesignWrite, Entity, EntityField, Relationship, text};
 
 use crate::decide::{Choice, Row, Vote, decide};
-use crate::derive::{self};
-use crate::facts::Bounds;
+use crate::derive::{self, Known};
+use crate::facts::{Bounds, Facts};
 use crate::layout::has_part_id;
 use crate::naming::Naming;
 use crate::pattern::{self, Pattern};
@@ -22,10 +22,12 @@ pub(crate) fn settled(
     bounds: &Bounds,
     naming: Naming,
 ) -> (Vec<Decision>, BTreeMap<String, Around>) {
+    let known = model.relationships.iter().map(|r| (r.name.as_str(), derive::known(model, r)));
     let mut deciding = Deciding {
         model,
         bounds,
         naming,
+        known: known.collect(),
         of: BTreeMap::new(),
         made: BTreeMap::new(),
         first: BTreeMap::new(),
@@ -65,6 +67,8 @@ struct Deciding<'m> {
     model: &'m DesignModel,
     bounds: &'m Bounds,
     naming: Naming,
+    /// What the file says of each relationship: the same in every round.
+    known: BTreeMap<&'m str, Known>,
     /// The relationships that each entity has a part in.
     of: BTreeMap<&'m str, Vec<&'m Relationship>>,
     made: BTreeMap<String, Decision>,
@@ -206,7 +210,7 @@ impl<'m> Deciding<'m> {
     }
 
     /// Decides a relationship after those below it, which make its children larger.
-    fn decide(&mut self, relationship: &Relationship, above: &mut Vec<String>) {
+    fn decide(&mut self, relationship: &'m Relationship, above: &mut Vec<String>) {
         if self.made.contains_key(&relationship.name) || above.contains(&relationship.name) {
             return;
         }
@@ -223,8 +227,13 @@ impl<'m> Deciding<'m> {
         let parent = self
             .own_bytes(&relationship.parent, Rank::P99, &relationship.name)
             .saturating_add(size::element(relationship.role(), 0));
-        let derive::Known { facts, mut questions } =
-            derive::known(self.model, relationship, (parent, child));
+        let Some(Known { facts, mut questions }) =
+            self.known.get(relationship.name.as_str()).cloned()
+        else {
+            return;
+        };
+        let facts =
+            Facts { parent_bytes: parent, child_bytes: child.0, child_p99: child.1, ..facts };
         let mut ruling = decide(&facts, self.bounds);
         if let Some((rows, because)) = self.vetoed.get(&relationship.name) {
             ruling.rows.push(Row { rows, vote: Vote::Veto, because: because.clone() });

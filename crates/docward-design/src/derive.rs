@@ -79,9 +79,8 @@ pub fn questions(model: &DesignModel, entity: &Entity) -> Vec<Question> {
     open
 }
 
-/// The facts of a relationship; `sizes` are bytes of its parent without these children (99th percentile)
-/// and of a child, typical and 99th percentile.
-pub fn known(model: &DesignModel, relationship: &Relationship, sizes: (u64, (u64, u64))) -> Known {
+/// The facts of a relationship but the sizes, which depend on what is decided below it.
+pub fn known(model: &DesignModel, relationship: &Relationship) -> Known {
     let mut questions: Vec<Question> = [&relationship.parent, &relationship.child]
         .into_iter()
         .collect::<BTreeSet<_>>()
@@ -139,9 +138,9 @@ pub fn known(model: &DesignModel, relationship: &Relationship, sizes: (u64, (u64
         },
         children,
         growth,
-        parent_bytes: sizes.0,
-        child_bytes: sizes.1.0,
-        child_p99: sizes.1.1,
+        parent_bytes: 0,
+        child_bytes: 0,
+        child_p99: 0,
         co_read: access.co_read,
         co_update: access.co_update,
         child_only_update: Some(access.child_only_update),

@@ -575,12 +575,12 @@ fn by_references(
                 })
                 // From a child to the parents that list it.
                 || other != holder
-                    && derive::comes_by_parent(layout.model, read, relationship)
-                        == (*other == relationship.parent)
                     && read.with.iter().any(|with| {
                         with.relationship == relationship.name
                             && !decision.spares(layout.model, with, false)
                     })
+                    && derive::comes_by_parent(layout.model, read, relationship)
+                        == (*other == relationship.parent)
         });
         let in_parent = decision.patterns.first() == Some(&Pattern::ChildrenInParent);
         let Some(held) = layout.held_at(relationship, decision) else { continue };

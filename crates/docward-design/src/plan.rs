@@ -8,7 +8,7 @@ use docward_model::{
 
 use crate::capacity::{self, Capacity};
 use crate::collection::{self, CollectionPlan};
-use crate::compare::{self, Alternative, Compared, Way};
+use crate::compare::{self, Alternative, Compared, Operations, Way};
 use crate::decide::{Choice, Ruling};
 use crate::deciding::settled;
 use crate::derive::{self, Question};
@@ -209,14 +209,19 @@ pub fn design(model: &DesignModel, profile: ProfileName, bounds: &Bounds) -> Des
     remarks::on_relationships(model, &mut decisions);
     let layout = Layout { model, decisions: &decisions, advice: &entities, naming };
     let collections = collection::all(&layout);
-    let touched: Vec<_> =
-        model.reads.iter().map(|read| derive::reads(model, &decisions, read)).collect();
+    let operations = Operations::new(model, &decisions);
     let documents = Documents::new(&layout);
     let mut compared: Vec<(Compared, bool)> = layout
         .linked()
         .map(|(relationship, decision)| match decision.choice {
             Some(_) => (
-                compare::alternatives(&documents, relationship, decision, &touched, &collections),
+                compare::alternatives(
+                    &documents,
+                    relationship,
+                    decision,
+                    &operations,
+                    &collections,
+                ),
                 is_split(&layout, relationship, decision),
             ),
             None => (Compared::default(), false),

@@ -331,8 +331,11 @@ pub struct DesignWrite {
 impl DesignWrite {
     /// Whether it changes an entity in any way.
     pub fn touches(&self, entity: &str) -> bool {
-        [&self.inserts, &self.updates, &self.deletes]
-            .iter()
-            .any(|list| list.iter().any(|name| name == entity))
+        self.entities().any(|name| name == entity)
+    }
+
+    /// The entities it changes in any way.
+    pub fn entities(&self) -> impl Iterator<Item = &str> {
+        self.inserts.iter().chain(&self.updates).chain(&self.deletes).map(String::as_str)
     }
 }
