@@ -70,6 +70,8 @@ pub(crate) enum Resumed {
 #[derive(Clone, Debug, Default)]
 pub struct Resume {
     pub(crate) collections: BTreeMap<Namespace, Resumed>,
+    /// What the server told these collections by.
+    uuids: BTreeMap<Namespace, String>,
     /// The deployments it was learnt from, as far as they are known.
     pub deployments: Vec<DeploymentId>,
 }
@@ -95,9 +97,23 @@ impl Resume {
                 }
                 Left::Anew => continue,
             };
+            if let Some(uuid) = collection.uuid {
+                resume.uuids.insert(collection.namespace.clone(), uuid);
+            }
             resume.collections.insert(collection.namespace, resumed);
         }
         Some(resume)
+    }
+
+    /// What is known of a collection; nothing if it is another one of the same name by now.
+    pub(crate) fn of(&self, namespace: &Namespace, uuid: Option<&str>) -> Option<&Resumed> {
+        if self.is_another(namespace, uuid) { None } else { self.collections.get(namespace) }
+    }
+
+    /// Whether a collection was dropped and made anew since it was read.
+    pub(crate) fn is_another(&self, namespace: &Namespace, uuid: Option<&str>) -> bool {
+        let before = self.uuids.get(namespace);
+        before.zip(uuid).is_some_and(|(before, now)| before != now)
     }
 
     /// Whether a deployment is one of those that were read.

@@ -22,6 +22,8 @@ pub(crate) struct Entry {
     pub(crate) namespace: Namespace,
     /// Whether the names were given by the data.
     real: bool,
+    /// What the server tells it by.
+    pub(crate) uuid: Option<String>,
     pub(crate) kind: CollectionKind,
     options: Option<CollectionOptions>,
     pub(crate) indexes: Option<Vec<Index>>,
@@ -79,6 +81,7 @@ impl Table {
         self.entries.push(Entry {
             namespace: place.namespace.clone(),
             real: place.real,
+            uuid: None,
             kind: CollectionKind::Plain,
             options: None,
             indexes: None,
@@ -155,6 +158,7 @@ impl Table {
             let mut collection = Collection {
                 indexes: entry.indexes.or_else(|| self.old_indexes.remove(&entry.namespace)),
                 namespace: entry.namespace,
+                uuid: entry.uuid,
                 kind: entry.kind,
                 options: entry.options,
                 stats: entry.stats,

@@ -104,6 +104,9 @@ pub struct ShardPart {
 pub struct Router {
     /// `host:port`.
     pub host: String,
+    /// Other names of the host that it says it goes by (`advisoryHostFQDNs`).
+    #[serde(default)]
+    pub also: Vec<String>,
     /// When it last gave a sign of life, in seconds of Unix time.
     pub ping: Option<i64>,
     /// Seconds it had been up by then.

@@ -262,6 +262,9 @@ impl Index {
 pub struct Collection {
     /// Its name.
     pub namespace: Namespace,
+    /// What the server tells it by from another one of the same name.
+    #[serde(default)]
+    pub uuid: Option<String>,
     /// What kind it is.
     pub kind: CollectionKind,
     /// Its options; `None` when the source does not carry them (a lone `.bson` or JSON file).
@@ -285,6 +288,7 @@ impl Collection {
     pub fn named(namespace: Namespace) -> Self {
         Self {
             namespace,
+            uuid: None,
             kind: CollectionKind::Plain,
             options: None,
             indexes: None,

@@ -586,6 +586,12 @@ impl Profile {
         self.sizes.larger_than(&self.larger_than, bytes)
     }
 
+    /// What the collection has of something, by what the documents that were read have of it.
+    pub fn projected(&self, amount: u64) -> u64 {
+        let all = u128::from(amount) * u128::from(self.total.max(self.documents));
+        u64::try_from(all / u128::from(self.documents.max(1))).unwrap_or(u64::MAX)
+    }
+
     /// How much of the collection was read.
     pub fn seen(&self) -> crate::Seen {
         let total = self.total.max(self.documents);

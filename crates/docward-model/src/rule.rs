@@ -30,6 +30,8 @@ pub enum Need {
     Documents,
     /// Documents, or what a server counted over them.
     Counts,
+    /// Which collections are core: declared, or inferred from documents or what a server counted over them.
+    Core,
     /// Collection options (validators, time series, capped).
     Options,
     /// Index definitions.
@@ -59,7 +61,7 @@ impl Need {
     pub fn name(self) -> &'static str {
         match self {
             Self::Names => "names",
-            Self::Documents | Self::Counts => "documents",
+            Self::Documents | Self::Counts | Self::Core => "documents",
             Self::Options => "options",
             Self::Indexes => "indexes",
             Self::ShardKeys => "shard keys",

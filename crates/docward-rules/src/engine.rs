@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use docward_model::{Collection, Evidence, Finding, Need, Settings, Skipped};
+use docward_model::{Collection, CoreSource, Evidence, Finding, Need, Settings, Skipped};
 
 use crate::{Check, Cx, RULES, Rule, cx::Shared, facts::sharding};
 
@@ -120,6 +120,7 @@ fn has(collection: &Collection, rule: &docward_model::RuleMeta) -> bool {
         Need::IndexUsage => has_usage(collection),
         Need::Schema => collection.checked.is_some(),
         Need::Names
+        | Need::Core
         | Need::ShardKeys
         | Need::Workload
         | Need::Server
@@ -144,6 +145,7 @@ fn missing_everywhere(rule: &Rule, evidence: &Evidence, settings: &Settings) -> 
         Need::Names => !evidence.deployment.names_are_real,
         Need::Documents => !any(|c| c.profile.as_ref().is_some_and(|p| p.documents > 0)),
         Need::Counts => !any(has_counts),
+        Need::Core => matches!(settings.core, CoreSource::Inferred) && !any(has_counts),
         Need::Options => !any(|c| c.options.is_some()),
         Need::Indexes => !any(|c| c.indexes.is_some()),
         Need::ShardKeys => !sharding::has_keys(evidence, settings),

@@ -1,9 +1,17 @@
 //! Numbers, lists and dates as messages print them.
 
+use docward_model::Profile;
+
 pub use docward_model::text::{
     about, bytes, bytes_beyond, count, form, form_of, list, part, paths, percent, plural, rounded,
     small_percent, verb,
 };
+
+/// An amount of something in the whole collection, by what was read of it.
+pub fn in_all(profile: &Profile, amount: u64, say: impl Fn(u64) -> String) -> String {
+    let all = profile.projected(amount);
+    if profile.total > profile.documents { format!("about {}", say(all)) } else { say(all) }
+}
 
 /// `2026-03-01` from Unix milliseconds; `None` outside the calendar.
 pub fn date(ms: i64) -> Option<String> {

@@ -10,6 +10,7 @@ use docward_model::{
 };
 
 use super::{
+    contradictions::{Gravity, contradictions},
     schema::{self, DemandKind},
     shell, text,
 };
@@ -35,11 +36,18 @@ pub fn make_way(evidence: &Evidence, at: &Subject, fix: &mut Fix, todo: &mut Str
         && let Some(profile) = &collection.profile
         && let Some(worst) = unrelated(validator, profile, at)
     {
+        let (number, least) = match collection.stats.and_then(|stats| stats.invalid) {
+            Some(invalid) => (invalid.max(worst), ""),
+            None => (worst, " at least"),
+        };
+        let found = contradictions(&schema::schemas(validator));
+        let impossible = found.iter().any(|one| one.gravity == Gravity::Impossible);
         // Bypassing the validator would take a privilege that few have, and would hide the breach.
         todo.push_str(&format!(
-            "; mend the documents that break the validator first ({} at least, see V006): the \
+            "; mend the documents that break the validator first ({}{least}, see {}): the \
              command stops at the first of them",
-            text::count(worst)
+            text::count(number),
+            if impossible { "V008" } else { "V006" },
         ));
     }
 }

@@ -1,6 +1,6 @@
 //! CM-3.4 and AP-S1.5: connection strings that list routers, against the routers there are.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use docward_model::{
     ClientUri, Draft, Evidence, Purpose, Router, Seen, Severity, Subject, Unit,
@@ -95,8 +95,20 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         .filter(|router| silent_for(router).is_some_and(|silent| silent <= gone))
         .map(|router| with_port(&router.host))
         .collect();
+    let aliases: BTreeMap<String, String> = routers
+        .iter()
+        .flat_map(|router| {
+            let alias = |name: &String| (same_port(name, &router.host), with_port(&router.host));
+            router.also.iter().map(alias)
+        })
+        .collect();
     for uri in lists {
-        let listed: BTreeSet<String> = uri.hosts.iter().map(|host| with_port(host)).collect();
+        let listed: BTreeSet<String> = uri
+            .hosts
+            .iter()
+            .map(|host| with_port(host))
+            .map(|host| aliases.get(&host).cloned().unwrap_or(host))
+            .collect();
         if listed.is_disjoint(&known) || (uri.purpose == Purpose::Source && listed.len() == 1) {
             continue;
         }
@@ -106,6 +118,13 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             cx.report(draft(uri, &alive, &missing, &dead, evidence.uris.len() as u64));
         }
     }
+}
+
+/// A name of a router's host with the router's port.
+fn same_port(name: &str, router: &str) -> String {
+    let router = with_port(router);
+    let port = router.rsplit_once(':').map_or("27017", |(_, port)| port);
+    if name.contains(':') { name.to_owned() } else { with_port(&format!("{name}:{port}")) }
 }
 
 /// Whether the string lists hosts that may be routers: no SRV name, no members of a replica set.

@@ -102,7 +102,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                 child.collection,
                 child.parent_id,
                 child.index,
-                text::plural(array.lengths.sum, "document"),
+                text::in_all(profile, array.lengths.sum, |n| text::plural(n, "document")),
                 text::bytes(each),
                 child.counter,
                 ns.collection,

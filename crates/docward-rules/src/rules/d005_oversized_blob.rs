@@ -88,7 +88,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                     name("url"),
                     name("sha256"),
                     name("bytes"),
-                    text::bytes(field.bytes),
+                    text::in_all(profile, field.bytes, text::bytes),
                     name("file_id"),
                 ),
                 profile.seen_in(field, files.count),

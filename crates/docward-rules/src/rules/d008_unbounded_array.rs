@@ -350,7 +350,7 @@ impl Advice {
             child.collection,
             child.parent_id,
             child.index,
-            text::plural(all, "document"),
+            text::in_all(profile, all, |n| text::plural(n, "document")),
             text::bytes(child.document_bytes(field)),
             child.counter,
             ns.collection,

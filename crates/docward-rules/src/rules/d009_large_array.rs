@@ -1,7 +1,8 @@
 //! DM-08.1, LM-8: arrays of 1000 elements and more; bounded by design they are information (GC-04).
 
 use docward_model::{
-    Collection, CollectionKind, Distribution, Draft, Field, FieldPath, Level, Safety, Subject,
+    Collection, CollectionKind, CountedField, Distribution, Draft, Field, FieldPath, Level, Safety,
+    Subject,
 };
 
 use crate::facts::arrays::{self, Limits, Owner};
@@ -75,7 +76,18 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         {
             continue;
         }
-        let lengths = &array.lengths;
+        // What the server counted over all of them says more than the documents read; where only its count shows
+        // that some are long, `rare` tells.
+        let is_long =
+            |counted: &CountedField| counted.lengths.count > 0 && array.lengths.max >= limit;
+        let counted = collection.counted.as_ref().and_then(|all| {
+            let counted = all.field(field.path.as_str()).filter(|counted| is_long(counted))?;
+            Some((&counted.lengths, all.seen()))
+        });
+        let (lengths, seen) = match counted {
+            Some((lengths, seen)) => (lengths, Some(seen)),
+            None => (&array.lengths, None),
+        };
         // Pages of exactly the limit are accepted as a bound, also when only the data shows it (GC-04).
         let at_limit = matches!(bound, Some(Bound::Capped(n)) if n == limit);
         let by_design = at_limit || bound.as_ref().is_some_and(Bound::is_by_design);
@@ -135,13 +147,16 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                 } else {
                     format!(
                         "keep the newest few inline and move the whole list ({} elements) to `{}` with `{}` and the index {}; a natural limit can be declared under `[[collections.bounded]]` and set as `maxItems`",
-                        text::count(lengths.sum),
+                        match seen {
+                            Some(_) => text::count(lengths.sum),
+                            None => text::in_all(profile, lengths.sum, text::count),
+                        },
                         child.collection,
                         child.parent_id,
                         child.index,
                     )
                 },
-                profile.seen_in(field, over),
+                seen.unwrap_or_else(|| profile.seen_in(field, over)),
             )
             .data("p99", lengths.p99())
             .data("max", lengths.max)

@@ -130,7 +130,7 @@ fn report(
         Subject::Field(ns.clone(), field.path.clone()),
         what,
         "the list is rewritten with every id and ends at 16 MB; the other side can hold the relation without a limit",
-        relation.advice(array.lengths.sum),
+        relation.advice(&text::in_all(profile, array.lengths.sum, |n| text::plural(n, "document"))),
         arrays::seen(profile, field, limits),
     )
     .data("p99", p99)
@@ -217,20 +217,14 @@ impl Relation {
         }
     }
 
-    fn advice(&self, ids: u64) -> String {
+    fn advice(&self, documents: &str) -> String {
         let child = format!(
             "store `{}` in `{}` with an index {{ {}: 1 }}",
             self.here, self.target, self.here
         );
         let pairs = format!(
             "make `{}` with {} of `{}` and `{}`, a unique index {{ {}: 1, {}: 1 }} and an index {{ {}: 1 }}",
-            self.pairs,
-            text::plural(ids, "document"),
-            self.here,
-            self.there,
-            self.here,
-            self.there,
-            self.there,
+            self.pairs, documents, self.here, self.there, self.here, self.there, self.there,
         );
         if let Some(opposite) = &self.opposite {
             return format!(

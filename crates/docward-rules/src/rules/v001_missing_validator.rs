@@ -48,7 +48,7 @@ declare_rule! {
     clauses: ["DM-11.1", "AP-S4.5"],
     maturity: Stable,
     scope: Everywhere,
-    needs: [Options],
+    needs: [Options, Core],
     thresholds: [REQUIRED_SHARE],
     check: Collection(check),
 }

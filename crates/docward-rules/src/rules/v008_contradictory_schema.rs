@@ -7,6 +7,7 @@ use crate::{
     facts::{
         contradictions::{Gravity, contradictions},
         schema::schemas,
+        text,
     },
 };
 
@@ -66,6 +67,9 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         return;
     };
     let namespace = &collection.namespace;
+    // V006 leaves to this rule what no document can meet, and its count with it.
+    let mut invalid =
+        collection.stats.and_then(|stats| stats.invalid).filter(|invalid| *invalid > 0);
     for found in contradictions(&schemas(validator)) {
         let at = if found.path.is_empty() {
             Subject::Collection(namespace.clone())
@@ -87,12 +91,19 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                 (Severity::Info, "idle", "it reads as if something were checked that is not")
             }
         };
-        cx.report(
-            Draft::new(at, found.what.clone(), why, found.todo, Seen::all(1, Unit::Collections))
-                .data("kind", word)
-                .key(found.what)
-                .severity(severity),
-        );
+        let counted = invalid.take_if(|_| found.gravity == Gravity::Impossible);
+        let told = counted.map_or_else(String::new, |invalid| {
+            format!(
+                "; {} the validator, as the server counts",
+                text::verb(invalid, "stored document breaks", "stored documents break")
+            )
+        });
+        let what = format!("{}{told}", found.what);
+        let draft = Draft::new(at, what, why, found.todo, Seen::all(1, Unit::Collections))
+            .data("kind", word)
+            .key(found.what)
+            .severity(severity);
+        cx.report(counted.into_iter().fold(draft, |draft, n| draft.data("invalid", n)));
     }
 }
 

@@ -268,6 +268,7 @@ fn cluster(facts: &Value) -> Option<Cluster> {
     };
     let router = |router: &Value| Router {
         host: router.get("host").map(text).expect("a host"),
+        also: router.get("also").map(text).into_iter().collect(),
         ping: router.get("ping").and_then(Value::as_int),
         up_seconds: None,
     };

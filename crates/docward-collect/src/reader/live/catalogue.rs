@@ -71,6 +71,7 @@ struct Answers {
 struct Entry {
     namespace: Namespace,
     kind: String,
+    uuid: Option<String>,
     /// `None` when only names were told.
     options: Option<Bson>,
 }
@@ -80,6 +81,7 @@ impl Entry {
         Some(Self {
             namespace: Namespace::new(database, entry.get_str("name").ok()?),
             kind: entry.get_str("type").unwrap_or("collection").to_owned(),
+            uuid: entry.get_document("info").ok().and_then(|info| uuid(info.get("uuid")?)),
             options: entry.get("options").cloned(),
         })
     }
@@ -131,6 +133,15 @@ pub(super) struct Listed {
     pub(super) has_documents: bool,
     /// Its validator, as the server has it.
     pub(super) validator: Option<Document>,
+    /// What the server tells it by from another one of the same name.
+    pub(super) uuid: Option<String>,
+}
+
+fn uuid(value: &Bson) -> Option<String> {
+    match value {
+        Bson::Binary(binary) => binary.to_uuid().ok().map(|uuid| uuid.to_string()),
+        _ => None,
+    }
 }
 
 impl Reader<'_, '_, '_> {
@@ -378,8 +389,10 @@ impl Reader<'_, '_, '_> {
         let options = entry.options.as_ref().and_then(Bson::as_document);
         let validator = options.and_then(|options| options.get_document("validator").ok());
         let validator = validator.filter(|validator| !validator.is_empty()).cloned();
+        let uuid = entry.uuid.clone();
+        self.table.entry(slot).uuid.clone_from(&uuid);
         let mut listed =
-            Listed { namespace: ns.clone(), slot, stats: None, has_documents, validator };
+            Listed { namespace: ns.clone(), slot, stats: None, has_documents, validator, uuid };
         let Some(Answers { indexes, stats, usage }) = answers else {
             self.add_catalogue_facts(entry, slot, Some(Vec::new()), None);
             return listed;

@@ -235,6 +235,7 @@ fn routers(rows: &[Document]) -> Vec<Router> {
             let ping = row.get_datetime("ping").ok();
             Some(Router {
                 host: row.get_str("_id").ok()?.to_owned(),
+                also: row.get("advisoryHostFQDNs").map(texts).unwrap_or_default(),
                 ping: ping.map(|at| at.timestamp_millis().div_euclid(1000)),
                 up_seconds: number(row, "up"),
             })
@@ -295,10 +296,11 @@ mod tests {
         let at = Bson::DateTime(DateTime::from_millis(1_700_000_000_500));
         let rows = [
             doc! { "_id": "b:27017", "ping": at, "up": 120_i64, "waiting": true },
-            doc! { "_id": "a:27017" },
+            doc! { "_id": "a:27017", "advisoryHostFQDNs": ["a.example.net"] },
         ];
         let found = routers(&rows);
         assert_eq!((found[0].host.as_str(), found[0].ping), ("a:27017", None));
+        assert_eq!(found[0].also, ["a.example.net"]);
         assert_eq!((found[1].ping, found[1].up_seconds), (Some(1_700_000_000), Some(120)));
         assert!(is_balancing(None));
         assert!(is_balancing(Some(&doc! { "_id": "balancer", "mode": "full" })));

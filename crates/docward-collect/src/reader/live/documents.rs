@@ -160,8 +160,13 @@ impl Reader<'_, '_, '_> {
 
     /// Takes over a collection that an earlier run has read to its end.
     fn is_known(&mut self, deployment: &Deployment<'_>, listed: &Listed) -> bool {
-        let Some(Resumed::Whole(known)) = self.request.resume.collections.get(&listed.namespace)
-        else {
+        let Listed { namespace, uuid, .. } = listed;
+        if self.request.resume.is_another(namespace, uuid.as_deref()) {
+            self.progress.note(&format!(
+                "{namespace}: dropped and made anew since it was read; it is read from the start"
+            ));
+        }
+        let Some(Resumed::Whole(known)) = self.request.resume.of(namespace, uuid.as_deref()) else {
             return false;
         };
         let (profile, links) = (**known).clone();
@@ -179,9 +184,8 @@ impl Reader<'_, '_, '_> {
         listed: &Listed,
         file: FileId,
     ) -> Option<Vec<IdRange>> {
-        if let Some(Resumed::Part(profiler, left)) =
-            self.request.resume.collections.get(&listed.namespace)
-        {
+        let known = self.request.resume.of(&listed.namespace, listed.uuid.as_deref());
+        if let Some(Resumed::Part(profiler, left)) = known {
             self.table.entry(listed.slot).taken += profiler.documents();
             self.engine.resume(listed.slot, file, (**profiler).clone());
             return Some(left.clone());
@@ -349,7 +353,7 @@ impl Reader<'_, '_, '_> {
         if self.is_stopped() {
             return;
         }
-        // Who takes too long or may not is not counted: the documents that were read still show most.
+        // What cannot be counted is said: the documents that were read still show most.
         let invalid = counted(deployment, listed, Some(doc! { "$nor": [validator] }));
         if invalid.as_ref().is_err_and(|error| code(error) == Some(OUT_OF_TIME)) {
             // Expressions are understood by the server alone.
@@ -361,6 +365,17 @@ impl Reader<'_, '_, '_> {
                 "{}: the server did not count within {} s which documents break the validator; {else_where}",
                 listed.namespace,
                 COUNTING.as_secs()
+            ));
+        }
+        if let Err(error) = &invalid
+            && code(error).is_some_and(|code| code != OUT_OF_TIME)
+            && !(is_forbidden(error) || is_unreachable(error) || is_gone(error))
+        {
+            self.progress.note(&format!(
+                "{}: the server could not count which documents break the validator: {}; a document \
+                 it fails on cannot be written either",
+                listed.namespace,
+                words(error)
             ));
         }
         if let (Ok(invalid), Some(stats)) = (invalid, &mut self.table.entry(listed.slot).stats) {

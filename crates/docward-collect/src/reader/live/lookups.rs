@@ -602,6 +602,7 @@ mod tests {
     #[test]
     fn only_names_count_where_a_database_has_very_many_collections() {
         let listed = |database: &str, n: usize, slot: usize| Listed {
+            uuid: None,
             namespace: docward_model::Namespace::new(database, format!("t_{n}")),
             slot: Slot(slot),
             stats: None,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use docward_model::{
     Connections, CustomRole, DefaultConcerns, Member, PrivilegePlace, RolePrivilege, Server,
-    StartOptions, Topology, User, Value,
+    StartOptions, Topology, User, Value, text,
 };
 use mongodb::bson::{Bson, Document, doc};
 
@@ -56,7 +56,48 @@ const BUILT_IN: [&str; 19] = [
     "userAdminAnyDatabase",
 ];
 
+/// Seconds that a member may be behind the primary before readings from it are called old.
+const LATE: u64 = 10;
+
 impl Reader<'_, '_, '_> {
+    /// Says that documents may come from a member that is behind: a report about them is about the past.
+    fn note_lag(&self, deployment: &Deployment<'_>, server: &Server) {
+        let session = &deployment.session;
+        let members = server.members.as_deref().unwrap_or_default();
+        let has_primary = members.iter().any(|m| m.state.as_deref() == Some("PRIMARY"));
+        let is_read_from = |member: &Member| {
+            if session.direct {
+                return server.host.as_deref() == Some(member.host.as_str());
+            }
+            let by_preference = match session.read_preference {
+                "primary" => false,
+                "primaryPreferred" => !has_primary,
+                _ => true,
+            };
+            by_preference && member.is_visible()
+        };
+        let late: Vec<String> = members
+            .iter()
+            .filter(|m| m.state.as_deref() == Some("SECONDARY") && m.healthy != Some(false))
+            .filter(|member| is_read_from(member))
+            .filter_map(|member| Some((member, member.lag_seconds.filter(|lag| *lag > LATE)?)))
+            .map(|(member, lag)| format!("{} ({})", member.host, text::plural(lag, "second")))
+            .collect();
+        if late.is_empty() {
+            return;
+        }
+        let (may, instead) = match session.direct {
+            true => ("was", "connect to the primary"),
+            false => ("may have been", "add readPreference=primary to the connection string"),
+        };
+        self.progress.note(&format!(
+            "{}: what is told here {may} read from a member that is behind the primary, {}; what was \
+             written since is missing: {instead} to read the newest",
+            session.name,
+            text::list(&late, 5)
+        ));
+    }
+
     /// Asks for facts about the whole; what is refused stays unknown. Gives back which deployment it is.
     pub(super) fn read_server(&mut self, deployment: &mut Deployment<'_>) -> Option<DeploymentId> {
         let mut server = Server {
@@ -104,6 +145,7 @@ impl Reader<'_, '_, '_> {
             let rest = Document::new();
             let status = self.fact(deployment, Read::ReplSetGetStatus, "replSetGetStatus", rest);
             server.members = members(config.as_ref(), status.as_ref());
+            self.note_lag(deployment, &server);
             if !deployment.session.direct {
                 deployment.members = askable(server.members.as_deref(), primary.as_deref());
                 deployment.down = down(server.members.as_deref());
