@@ -85,6 +85,10 @@ pub struct Mentioned {
     /// Numbers that something is computed with, by the last part of their path in small letters, with what else the same
     /// files speak of: owners of numbers as [`Mentioned::owners`] has them.
     pub computed: BTreeMap<String, BTreeSet<String>>,
+    /// Numbers that requests may give whole only, or that are shown in hundredths, named as in `computed`.
+    pub whole: BTreeSet<String>,
+    /// Whether a function that formats money divides it by a hundred.
+    pub formats_hundredths: bool,
     /// Classes that models are declared as, with the files that name them and how often.
     pub classes: BTreeMap<String, (BTreeSet<String>, u64)>,
     /// Whether anything shows that amounts have fractions: they are rounded to two places, turned into cents, given as
@@ -112,6 +116,8 @@ impl Mentioned {
             had.0.extend(files);
             had.1 += times;
         }
+        self.whole.extend(other.whole);
+        self.formats_hundredths |= other.formats_hundredths;
         self.shows_fractions |= other.shows_fractions;
         self.serves |= other.serves;
         self.asks_in_terminal |= other.asks_in_terminal;
@@ -665,6 +671,13 @@ impl Code {
         let Some(around) = mentions.computed.get(&Mentioned::number(path)) else { return true };
         let owners = Mentioned::owners(model, path);
         !owners.is_empty() && around.is_disjoint(&owners)
+    }
+
+    /// Whether something in the project says that an amount is whole, or that all of them are.
+    pub fn is_said_whole(&self, path: &str) -> bool {
+        self.mentions.as_ref().is_some_and(|mentions| {
+            mentions.formats_hundredths || mentions.whole.contains(&Mentioned::number(path))
+        })
     }
 
     /// Whether nothing in the project shows that amounts have fractions.

@@ -81,6 +81,39 @@ fn dm_09_2_money_that_nothing_computes_with_is_information() {
     assert_eq!(severity(&part, "T020"), "warn");
 }
 
+/// DM-09.2: whole numbers add up; who lets nothing else in, or shows hundredths, says so.
+#[test]
+fn dm_09_2_amounts_that_are_said_to_be_whole_are_information() {
+    let model = "const mongoose = require('mongoose');\nmodule.exports = mongoose.model('Course', new mongoose.Schema({ price: Number }));\n";
+    let sum =
+        "exports.sum = (courses) => courses.reduce((sum, one) => sum + one.price, 0).toFixed(2);\n";
+    for (other, expected) in [
+        ("exports.body = z.object({ price: z.number().min(1) });\n", "warn"),
+        ("exports.body = z.object({ price: z.number().int() });\n", "info"),
+        ("exports.body = z.object({ seats: z.number().int(), price: z.number() });\n", "warn"),
+        ("exports.shown = (course) => (course.price / 100).toFixed(2);\n", "info"),
+        ("exports.formatMoney = (amount) => amount / 100;\n", "warn"),
+        ("class Body {\n  @IsInt()\n  price: number;\n}\n", "info"),
+    ] {
+        let folder =
+            project(&[("models/course.js", model), ("lib/view.js", sum), ("lib/other.ts", other)]);
+        assert_eq!(severity(&report(&folder, &[]), "T020"), expected, "{other}");
+    }
+    // Texts that are put together compute nothing, and `orderId` speaks of no order.
+    for (other, expected) in [
+        ("exports.text = (course) => 'for ' + course.price + ' EUR';\n", "info"),
+        (
+            "exports.sum = (seats) => seats.reduce((s, one) => s + one.price, 0) + '%.2f' + seats[0].courseId;\n",
+            "info",
+        ),
+        ("exports.sum = (courses, seat) => (courses.length * seat.price).toFixed(2);\n", "warn"),
+        ("exports.sum = (course) => (3 * course.price).toFixed(2);\n", "warn"),
+    ] {
+        let folder = project(&[("models/course.js", model), ("lib/view.js", other)]);
+        assert_eq!(severity(&report(&folder, &[]), "T020"), expected, "{other}");
+    }
+}
+
 /// CK-15: a method without a caller loses nothing; a framework calls others by a mark or a class above them.
 #[test]
 fn ck_15_methods_that_nobody_calls_are_information() {

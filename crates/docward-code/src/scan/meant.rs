@@ -106,15 +106,14 @@ struct Around<'t> {
 impl Around<'_> {
     /// Whether a comment, or a description in the declaration, says that a field counts the smallest unit or a
     /// currency that has no smaller one; or the declaration lets whole numbers in only (`validate: Number.isInteger`,
-    /// `@IsInt()`).
+    /// `@IsInt()`), or makes them whole.
     fn is_whole(&self) -> bool {
         let is_said = |line: &&&str| line.contains("description") || line.contains("message");
         let described = self.declared.iter().filter(is_said);
         self.remarks.iter().chain(described).any(|remark| names_smallest_unit(remark))
-            || self
-                .declared
-                .iter()
-                .any(|line| line.contains("@IsInt(") || line.contains(".isInteger"))
+            || self.declared.iter().any(|line| {
+                line.contains("@IsInt(") || line.contains(".isInteger") || sets_whole(line)
+            })
     }
 
     /// Whether a comment says that a field is a day and no more, `// YYYY-MM-DD` or `// "2024-03-01"`, or a pattern or a
@@ -124,6 +123,15 @@ impl Around<'_> {
         self.remarks.iter().chain(&self.declared).any(|line| shows_day_form(line))
             || self.declared.iter().any(|line| shows_time_of_day(line))
     }
+}
+
+/// Whether an option of a field makes its values whole, or one that money never has is given: `set: v =>
+/// Math.round(v * 100)`, `default: Infinity`.
+fn sets_whole(line: &str) -> bool {
+    let of = |option: &str| line.trim_start().strip_prefix(option).map(str::trim_start);
+    let sets = |rule: &str| rule.contains("* 100") || rule.contains("*100");
+    of("set:").is_some_and(sets)
+        || of("default:").is_some_and(|value| value.starts_with("Infinity"))
 }
 
 /// Lines of marks and of comments that stand directly above a line.

@@ -9,7 +9,7 @@ use docward_model::{
     code::{Mentioned, Method},
 };
 
-use super::{FileKind, Language};
+use super::{FileKind, Language, units};
 
 /// More names are of a project whose findings nobody reads one by one.
 const MOST: usize = 50_000;
@@ -201,7 +201,14 @@ impl Sought {
             let before = from.checked_sub(1).and_then(|at| text.get(at));
             let name = &self.names[found.pattern().as_usize()];
             if let Name::Owner(owner) = name {
-                owners.push((from, owner));
+                // Whoever holds the id of a product does not speak of its price.
+                let behind = &text[to..text.len().min(to + 3)];
+                let behind = behind.strip_prefix(b"_").unwrap_or(behind);
+                let is_id = behind.get(..2).is_some_and(|id| id.eq_ignore_ascii_case(b"id"))
+                    && !behind.get(2).is_some_and(u8::is_ascii_lowercase);
+                if !is_id {
+                    owners.push((from, owner));
+                }
                 continue;
             }
             if let Name::Fraction = name {
@@ -235,8 +242,15 @@ impl Sought {
                     out.methods.entry(name.clone()).or_default().insert(inside);
                 }
                 Name::Number(name) => {
+                    if units::is_whole(text, from, to) {
+                        out.whole.insert(name.clone());
+                    }
+                    out.formats_hundredths |= units::is_formatted(text, from, to);
                     if kind != FileKind::Settings && is_computed(text, from, to) {
-                        computed.push((from, name));
+                        match units::is_number_of_things(text, from, to) {
+                            true => _ = out.whole.insert(name.clone()),
+                            false => computed.push((from, name)),
+                        }
                     }
                     out.shows_fractions |= is_given_fraction(&text[to..]);
                 }
@@ -256,8 +270,13 @@ impl Sought {
         let called = within.to_ascii_lowercase();
         for (at, number) in computed {
             let near = out.computed.entry(number.to_owned()).or_default();
-            let spoken = owners.iter().filter(|(there, owner)| {
-                there.abs_diff(at) <= NEAR_OWNER || called.contains(owner)
+            // `order.items[0].price` says whose it is.
+            let way = way_to(text, at);
+            let said = |owner: &str| !way.is_empty() && way.contains(owner);
+            let is_said = owners.iter().any(|(_, owner)| said(owner));
+            let spoken = owners.iter().filter(|(there, owner)| match is_said {
+                true => said(owner),
+                false => there.abs_diff(at) <= NEAR_OWNER || called.contains(owner),
             });
             spoken.for_each(|(_, owner)| {
                 if !near.contains(*owner) {
@@ -267,6 +286,16 @@ impl Sought {
         }
         out
     }
+}
+
+/// What a member is of, in small letters: `order.items[0]` before `price`.
+fn way_to(text: &[u8], at: usize) -> String {
+    /// Nobody writes longer ways.
+    const LONGEST: usize = 80;
+    let before = &text[at.saturating_sub(LONGEST)..at];
+    let is_way = |b: &u8| b.is_ascii_alphanumeric() || b"_.[]?!".contains(b);
+    let way = before.iter().rev().take_while(|b| is_way(b)).count();
+    String::from_utf8_lossy(&before[before.len() - way..]).to_ascii_lowercase()
 }
 
 /// Whether a name is used where it stands: neither in a remark, nor in a list of what is taken in or handed out.
@@ -363,7 +392,7 @@ fn is_computed(text: &[u8], from: usize, to: usize) -> bool {
     let spaced = rest.get(1).is_some_and(|b| *b == b' ' || *b == b'=');
     let behind = match rest.first() {
         Some(b'*') => rest.get(1) != Some(&b'/'),
-        Some(b'+') => true,
+        Some(b'+') => !is_text(rest[1..].trim_ascii_start().first()),
         // A path, a comment, an arrow and a name with a hyphen are no arithmetic.
         Some(b'-' | b'/') => spaced,
         _ => false,
@@ -380,12 +409,17 @@ fn is_computed(text: &[u8], from: usize, to: usize) -> bool {
         && match head {
             [.., b'+' | b'-' | b'*' | b'/', b'='] => true,
             [.., b'*'] => !head.ends_with(b"/*") && !head.ends_with(b"**"),
-            [.., b'+'] => true,
+            [text @ .., b'+'] => !is_text(text.trim_ascii_end().last()),
             [.., b'-'] => gap > 0 && head.get(head.len().wrapping_sub(2)) == Some(&b' '),
             [.., b'/'] => gap > 0 && head.get(head.len().wrapping_sub(2)) == Some(&b' '),
             _ => false,
         };
-    behind || before || is_given_result(rest) || is_taken_over(text, from, to)
+    behind || before || is_given_result(rest)
+}
+
+/// Whether what stands beside a sign is a text, which is put together rather than added up.
+fn is_text(beside: Option<&u8>) -> bool {
+    beside.is_some_and(|b| matches!(b, b'"' | b'\'' | b'`'))
 }
 
 /// Whether what stands there is given something that was computed: `totalPrice: items.reduce(…)`.
@@ -393,28 +427,18 @@ fn is_given_result(rest: &[u8]) -> bool {
     const COMPUTED: [&[u8]; 8] =
         [b"reduce(", b" * ", b" + ", b" - ", b"toFixed(", b"Math.", b"sum(", b"round("];
     let value = match rest {
+        // The end of a text: `"[price=" + price`.
+        [b':' | b'=', quote, value @ ..]
+            if is_text(Some(quote)) && value.trim_ascii_start().starts_with(b"+") =>
+        {
+            return false;
+        }
         [b':', value @ ..] => value,
         [b'=', next, value @ ..] if !matches!(next, b'=' | b'>') => value,
         _ => return false,
     };
     let line = value.split(|b| *b == b'\n').next().unwrap_or_default();
     COMPUTED.iter().any(|sign| memchr::memmem::find(line, sign).is_some())
-}
-
-/// Whether another amount takes the value over: `total_amount: found?.price`, `const zonePrice = zone.price || 0`.
-fn is_taken_over(text: &[u8], from: usize, to: usize) -> bool {
-    const AMOUNTS: [&str; 9] =
-        ["amount", "price", "total", "sum", "value", "cost", "fee", "balance", "pay"];
-    if from == 0 || text[from - 1] != b'.' {
-        return false;
-    }
-    let start = memchr::memrchr(b'\n', &text[..from]).map_or(0, |at| at + 1);
-    let line = String::from_utf8_lossy(&text[start..from]).to_ascii_lowercase();
-    let Some((target, _)) = line.rsplit_once([':', '=']) else { return false };
-    let is_word = |c: char| c.is_alphanumeric() || c == '_';
-    let target = target.trim_end().rsplit(|c: char| !is_word(c)).next().unwrap_or_default();
-    let own = String::from_utf8_lossy(&text[from..to]).to_ascii_lowercase();
-    target != own && AMOUNTS.iter().any(|amount| target.contains(amount))
 }
 
 /// Spaces are skipped, ends of lines are not.
@@ -452,8 +476,6 @@ mod tests {
             "100*price !== unit",
             "price: items.reduce((a, b) => b, 0),",
             "price = n * 3",
-            "total_amount: found?.price,",
-            "const zoneCost = zone.price || 0;",
         ] {
             assert!(computed(text), "{text}");
         }
@@ -468,6 +490,9 @@ mod tests {
             "price => price",
             "price: product.price,",
             "label: product.price,",
+            "\"Room [price=\" + price + \", id=\" + id",
+            "'$' + item.price",
+            "total_amount: found?.price,",
             " * price of it",
             "path/to/price",
         ] {

@@ -31,6 +31,7 @@ mod survey;
 mod targets;
 #[cfg(test)]
 mod tests;
+mod units;
 mod updates;
 mod values;
 

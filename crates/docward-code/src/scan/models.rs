@@ -313,7 +313,8 @@ fn is_closed(model: &Model, text: &str) -> bool {
     // A hook changes what is there; it adds nothing that Mongoose would store.
     let is_hook = |what: &str| what.starts_with("pre(") || what.starts_with("post(");
     !model.left_out.iter().any(|left| left.path.is_empty() && !is_hook(&left.what))
-        && !["strict", "discriminator", ".add(", "extends", "{ ...", "{...", ".plugin("]
+        && !text.match_indices("strict").any(|(at, _)| !text[..at].ends_with("use "))
+        && !["discriminator", ".add(", "extends", "{ ...", "{...", ".plugin("]
             .iter()
             .any(|word| text.contains(word))
         && !text.lines().any(|line| line.trim_start().starts_with("..."))

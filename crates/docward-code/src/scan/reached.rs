@@ -113,6 +113,10 @@ fn of_script(within: &str, text: &str) -> Module {
     let mut takes = Vec::new();
     for word in ["from", "require", "import"] {
         for (at, _) in text.match_indices(word) {
+            let line = text[..at].rsplit('\n').next().unwrap_or_default().trim_start();
+            if line.starts_with("//") || line.starts_with('*') {
+                continue;
+            }
             let rest = text[at + word.len()..].trim_start_matches([' ', '(', '\n', '\t', '\r']);
             let Some(quote) = rest.chars().next().filter(|c| matches!(c, '"' | '\'' | '`')) else {
                 continue;

@@ -185,9 +185,12 @@ fn host_of(value: &str) -> &str {
     rest.split(['/', '?', ',']).next().unwrap_or(rest)
 }
 
-/// Whether a value is computed, looked up or decrypted where it is used.
+/// Whether a value is computed, looked up or decrypted where it is used, or is a connection string, which is judged as
+/// one.
 fn is_filled_in(value: &str) -> bool {
-    value.contains(['$', '{', '(', ' '])
+    value.starts_with("mongodb://")
+        || value.starts_with("mongodb+srv://")
+        || value.contains(['$', '{', '(', ' '])
         || value.starts_with(['*', '&', '!', '<', '|', '>', '@', '['])
         || ["null", "~", "true", "false", "none", "undefined", "nil"]
             .iter()

@@ -175,6 +175,8 @@ pub fn is_of_market(found: &Code, field: &DeclaredField, leaf: &str) -> bool {
                     | "stocksymbol"
                     | "tradingpair"
                     | "isin"
+                    | "limitprice"
+                    | "clordid"
             )
         })
 }
@@ -186,7 +188,7 @@ pub fn is_played_for(found: &Code, field: &DeclaredField, leaf: &str) -> bool {
         words(name).iter().any(|word| {
             matches!(
                 meaning::singular(word).as_str(),
-                "paper" | "demo" | "simulated" | "pot" | "chip"
+                "paper" | "demo" | "simulated" | "pot" | "chip" | "karma"
             )
         })
     };
@@ -206,8 +208,10 @@ pub fn is_played_for(found: &Code, field: &DeclaredField, leaf: &str) -> bool {
         });
     // `economy.inventory[].sellPrice`: what a bot of a chat calls its game.
     let is_economy = words(&field.path).iter().chain(&words(&field.model)).any(|w| w == "economy");
+    let is_of_contest = beside(found, field).any(|name| normalised(name).starts_with("tournament"));
     is_play(leaf)
         || is_economy
+        || is_of_contest
         || is_for_players
         || is_virtual
         || is_play(&field.model)

@@ -1,10 +1,10 @@
 //! DM-09.2: money declared as a floating-point number.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use docward_model::{
     BsonType, Draft, Evidence, Severity,
-    code::{Code, DeclaredField, Meant, WholeUnits},
+    code::{Code, DeclaredField, Meant, Mentioned, WholeUnits},
 };
 
 use crate::{
@@ -38,9 +38,10 @@ declare_rule! {
     /// amounts that may be a share (`amountType` beside `amount`), models that only a script declares, amounts beside ids of
     /// Stripe, those of a project that names a provider or a currency without minor units (VNPay, `'VND'` alone), a `fee` that may be a share, `unitAmount` as
     /// Stripe has it and what is handed to it under that name unchanged, the money of games and chat bots (beside `xp`, `coins`, `chips` or a `guild`; a `pot`; virtual cash and paper money), and structs of Go that
-    /// documents are only read into, are information; so is an amount that nothing in the project computes with or takes
-    /// over into another amount, as far as the files of the run show (files that compute with a `price` of another model
-    /// and never speak of this one say nothing), and a model in a file that no other takes in, a class that
+    /// documents are only read into, are information; so is an amount that nothing in the project computes with,
+    /// as far as the files of the run show (files that compute with a `price` of another model
+    /// and never speak of this one say nothing), one that requests may give in whole numbers only (`z.number().int()`,
+    /// `@IsInt()`, `type: integer`) or that is shown divided by a hundred, an `amount` that a price is multiplied by, and a model in a file that no other takes in, a class that
     /// nobody names, and a field that a remark calls deprecated. Where nothing in the project shows that amounts have
     /// fractions (rounding to two places, cents, a provider, `12.99`, a currency that has a smallest unit), they are whole as
     /// far as one can tell, and information. The fields of a model are one finding, and a field that several
@@ -90,6 +91,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         copies.entry((&field.model, &field.path)).or_default().push((field, leaf));
     }
     let in_smallest_unit = evidence.code.iter().any(counts_smallest_unit);
+    let are_whole = evidence.code.iter().any(|found| are_mostly_whole(found, copies.keys()));
     let mut told = Vec::new();
     for fields in copies.values() {
         // The model itself rather than its copy in a script.
@@ -101,9 +103,11 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         let is_doubtful = fields.iter().all(|(field, _)| field.only_read)
             || is_of_script(field)
             || in_smallest_unit
+            || are_whole
             || evidence.code.as_ref().is_some_and(|found| {
                 found.is_never_computed(&field.model, &field.path)
                     || found.shows_no_fractions()
+                    || found.is_said_whole(&field.path)
                     || fields.iter().all(|(field, _)| found.is_never_used(field))
                     || fields.iter().all(|(field, _)| found.is_never_run(&field.place))
                     || may_be_meant(found, field, leaf)
@@ -133,6 +137,18 @@ fn draft(evidence: &Evidence, fields: &[&DeclaredField], copies: usize) -> Draft
         "a double cannot hold most decimal fractions: sums drift by cents",
         "declare a decimal, or whole minor units in a long, and convert what is stored",
     )
+}
+
+/// Whether most amounts of a project are said to be whole: the others are of the same kind.
+fn are_mostly_whole<'f>(
+    found: &Code,
+    fields: impl Iterator<Item = &'f (&'f str, &'f str)>,
+) -> bool {
+    /// Fewer are an accident.
+    const LEAST: usize = 3;
+    let names: BTreeSet<String> = fields.map(|(_, path)| Mentioned::number(path)).collect();
+    let whole = names.iter().filter(|name| found.is_said_whole(name)).count();
+    whole >= LEAST && 2 * whole >= names.len()
 }
 
 /// Whether the project turns amounts into the smallest unit of its currency before it stores them.

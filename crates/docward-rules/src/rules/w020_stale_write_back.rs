@@ -26,7 +26,7 @@ declare_rule! {
     /// (`getWallet(id)`) and that is told to save itself, and of what `Optional.get()` or a reactive `flatMap` hands over. A function that leaves the counting to `$inc`, and sets the value in a
     /// special case only, is left alone as well. It is information where any change does (`tokenVersion`), where the
     /// value is worked out once a day (`currentStreak`), where it is a statistic that is shown (`stats.commandsUsed`,
-    /// `downloadCount`), in code that never runs (a method that nobody calls, or that only such methods call; a file that no
+    /// `downloadCount`, `totalLogins`), in code that never runs (a method that nobody calls, or that only such methods call; a file that no
     /// other takes in), in a program that one person uses in a terminal, where it is saved with a session that a caller may give, and in functions that are there for tests. A schema with `optimisticConcurrency`, a list that is sorted or cut before the same
     /// `save` (Mongoose then asks for the version it read), and a `@Version` of a class above refuse the second of two. A field that a schema of Mongoose does not declare is not stored, and two
     /// that ask a cache of the process for a document change one object: neither is meant. In a transaction the second of two is refused: what is read and saved with its session is left
@@ -166,8 +166,18 @@ fn is_mark(path: &str) -> bool {
 fn is_statistic(path: &str) -> bool {
     const GROUPS: [&str; 7] =
         ["stats", "stat", "statistics", "metrics", "usage", "analytics", "interactions"];
-    const COUNTED: [&str; 8] =
-        ["download", "downloads", "edit", "edits", "impression", "impressions", "share", "shares"];
+    const COUNTED: [&str; 10] = [
+        "download",
+        "downloads",
+        "edit",
+        "edits",
+        "impression",
+        "impressions",
+        "share",
+        "shares",
+        "search",
+        "searches",
+    ];
     let words: Vec<String> = path.split('.').flat_map(names::words).collect();
     let is_money = words.iter().any(|word| {
         let word = words::singular(word);
@@ -186,7 +196,18 @@ fn is_statistic(path: &str) -> bool {
         words.first().is_some_and(|word| COUNTED.contains(&word.as_str()))
             && (words.len() == 1 || words.last().is_some_and(|word| word == "count"))
     });
-    !is_money && (is_group || is_counted)
+    !is_money && (is_group || is_counted || counts_logins(&words))
+}
+
+/// Whether a number says how often somebody came in: `totalLogins`, `signInCount`. Attempts are counted to be limited.
+fn counts_logins(words: &[String]) -> bool {
+    let comes_in = words.iter().any(|word| matches!(word.as_str(), "login" | "logins" | "signin"))
+        || words.windows(2).any(|two| matches!(two[0].as_str(), "sign" | "log") && two[1] == "in");
+    let counts = words.iter().any(|word| matches!(word.as_str(), "count" | "total" | "logins"));
+    let limits = |word: &String| {
+        ["attempt", "fail", "lock", "tries", "wrong", "invalid"].iter().any(|w| word.starts_with(w))
+    };
+    comes_in && counts && !words.iter().any(limits)
 }
 
 /// Whether the function says that it is there for tests: `testCredit`, `seedWallet`.
@@ -325,7 +346,9 @@ mod tests {
             );
             check("W020", &text)[0].severity
         };
-        for path in ["stats.commandsUsed", "usage.count", "downloadCount"] {
+        for path in
+            ["stats.commandsUsed", "usage.count", "downloadCount", "totalLogins", "signInCount"]
+        {
             assert_eq!(severity(path), Severity::Info, "{path}");
         }
         for path in ["stats.totalRevenue", "count", "usage"] {

@@ -1,0 +1,221 @@
+//! What a text says of the unit of a number where it names it: that requests may give whole ones only, that it is shown
+//! divided by a hundred, or that it says how many of something there are.
+
+/// Nobody writes more between a name and what says its unit.
+const NEAR: usize = 160;
+
+/// Whether what is written around a name says that it is a whole number: a validator (`z.number().int()`,
+/// `Joi.number().integer()`, `@IsInt()`, `body('price').isInt()`), a description of an interface (`type: integer`),
+/// what it is cut by (`parseInt(price)`), or that it is shown in hundredths (`price / 100`).
+pub(super) fn is_whole(text: &[u8], from: usize, to: usize) -> bool {
+    let before = &text[from.saturating_sub(NEAR)..from];
+    let behind = &text[to..text.len().min(to + NEAR)];
+    if is_remark(text, from) {
+        return is_described(behind);
+    }
+    is_validated(behind)
+        || is_marked(before, behind)
+        || is_cut(before, behind)
+        || {
+            let root = before.iter().rposition(|b| !is_way(b)).map_or(0, |at| at + 1);
+            is_in_hundredths(&before[..root], behind)
+        }
+        || is_described(behind)
+}
+
+fn is_way(b: &u8) -> bool {
+    b.is_ascii_alphanumeric() || b"_.[]?!".contains(b)
+}
+
+fn is_remark(text: &[u8], at: usize) -> bool {
+    let start = memchr::memrchr(b'\n', &text[..at]).map_or(0, |end| end + 1);
+    let line = text[start..at].trim_ascii_start();
+    [&b"//"[..], b"#", b"*", b"/*"].iter().any(|sign| line.starts_with(sign))
+}
+
+fn contains(text: &[u8], part: &[u8]) -> bool {
+    memchr::memmem::find(text, part).is_some()
+}
+
+/// `price: z.number().int()`, `price: Joi.number().integer()`, `body("price").isInt()`.
+fn is_validated(behind: &[u8]) -> bool {
+    let rest = behind.trim_ascii_start();
+    let rest = rest.strip_prefix(b"\"").or_else(|| rest.strip_prefix(b"'")).unwrap_or(rest);
+    // One statement, one property.
+    let end = |chain: &[u8]| {
+        chain.windows(2).position(|two| two == b",\n" || two[0] == b';').unwrap_or(chain.len())
+    };
+    match rest {
+        [b':', chain @ ..] => {
+            let chain = &chain[..end(chain)];
+            let is_chain = [&b"number()"[..], b"number({"].iter().any(|word| contains(chain, word));
+            is_chain && (contains(chain, b".int(") || contains(chain, b".integer("))
+        }
+        [b')' | b',', chain @ ..] => contains(&chain[..end(chain)], b".isInt("),
+        _ => false,
+    }
+}
+
+/// `@IsInt() @Min(0) price: number`.
+fn is_marked(before: &[u8], behind: &[u8]) -> bool {
+    let declares = [&b":"[..], b"!:", b"?:"].iter().any(|sign| behind.starts_with(sign));
+    let mark = memchr::memmem::rfind(before, b"@IsInt(");
+    declares && mark.is_some_and(|at| !before[at..].iter().any(|b| matches!(b, b';' | b'=' | b'}')))
+}
+
+/// `parseInt(req.body.price)`, `price: parseInt(x)`, `Number.isInteger(price)`.
+fn is_cut(before: &[u8], behind: &[u8]) -> bool {
+    let root = before.iter().rposition(|b| !is_way(b)).map_or(0, |at| at + 1);
+    let head = &before[..root];
+    let given = behind.trim_ascii_start();
+    let given = match given {
+        [b':', value @ ..] => value.trim_ascii_start(),
+        [b'=', value @ ..] if value.first() != Some(&b'=') => value.trim_ascii_start(),
+        _ => b"",
+    };
+    head.ends_with(b"parseInt(")
+        || before.ends_with(b"parseInt(")
+        || head.ends_with(b".isInteger(")
+        || before.ends_with(b".isInteger(")
+        || given.starts_with(b"parseInt(")
+}
+
+/// `order.total / 100`, `numeral(amount).divide(100)`: what is shown or handed on so counts hundredths. A share of
+/// something is worked out after it was multiplied.
+fn is_in_hundredths(head: &[u8], behind: &[u8]) -> bool {
+    let rest = behind.trim_ascii_start();
+    let rest = rest.strip_prefix(b"|| 0)").or_else(|| rest.strip_prefix(b"?? 0)")).unwrap_or(rest);
+    let rest = rest.trim_ascii_start();
+    let divided = rest.strip_prefix(b"/ 100").or_else(|| rest.strip_prefix(b"/100"));
+    let is_hundred = divided.is_some_and(|r| !r.first().is_some_and(u8::is_ascii_digit));
+    let is_product = head.trim_ascii_end().ends_with(b"*");
+    (is_hundred && !is_product) || rest.starts_with(b").divide(100)")
+}
+
+/// Whether a function that formats money divides it by a hundred: `const formatMoney = (amount) => amount / 100`.
+pub(super) fn is_formatted(text: &[u8], from: usize, to: usize) -> bool {
+    let before = &text[from.saturating_sub(NEAR)..from];
+    let behind = &text[to..text.len().min(to + NEAR)];
+    let root = before.iter().rposition(|b| !is_way(b)).map_or(0, |at| at + 1);
+    let formats = [&b"formatMoney"[..], b"formatAmount", b"formatCurrency", b"formatPrice"];
+    let defined = formats.iter().filter_map(|name| {
+        let at = memchr::memmem::rfind(before, name)?;
+        Some(before[at + name.len()..].trim_ascii_start())
+    });
+    let is_definition = |rest: &[u8]| rest.starts_with(b"=") || rest.starts_with(b":");
+    let called = |name: &&[u8]| {
+        let at = memchr::memmem::rfind(before, name);
+        at.is_some_and(|at| before[..at].trim_ascii_end().ends_with(b"function"))
+    };
+    is_in_hundredths(&before[..root], behind)
+        && (defined.into_iter().any(is_definition) || formats.iter().any(called))
+}
+
+/// `price:` with `type: integer` behind it, as interfaces are described.
+fn is_described(behind: &[u8]) -> bool {
+    let rest = behind.strip_prefix(b"\"").unwrap_or(behind);
+    let Some(rest) = rest.strip_prefix(b":") else { return false };
+    let skipped = rest.iter().take_while(|b| b" \t\r\n*{".contains(b)).count();
+    let rest = &rest[skipped..];
+    let rest = rest.strip_prefix(b"\"").unwrap_or(rest);
+    let Some(rest) = rest.strip_prefix(b"type") else { return false };
+    let skipped = rest.iter().take_while(|b| b"\"': \t".contains(b)).count();
+    rest[skipped..].starts_with(b"integer")
+}
+
+/// Whether an amount says how many: something is paid for each, as in `item.price * item.amount`.
+pub(super) fn is_number_of_things(text: &[u8], from: usize, to: usize) -> bool {
+    if !text[from..to].eq_ignore_ascii_case(b"amount") {
+        return false;
+    }
+    let prices = |way: &[u8]| {
+        let way = String::from_utf8_lossy(way).to_ascii_lowercase();
+        way.ends_with("price") || way.ends_with("priceperunit")
+    };
+    let before = &text[from.saturating_sub(NEAR)..from];
+    let root = before.iter().rposition(|b| !is_way(b)).map_or(0, |at| at + 1);
+    let head = before[..root].trim_ascii_end();
+    let factor = head.strip_suffix(b"*").map(<[u8]>::trim_ascii_end).is_some_and(|head| {
+        let start = head.iter().rposition(|b| !is_way(b)).map_or(0, |at| at + 1);
+        prices(&head[start..])
+    });
+    let rest = text[to..text.len().min(to + NEAR)].trim_ascii_start();
+    let behind = rest
+        .strip_prefix(b"*")
+        .map(<[u8]>::trim_ascii_start)
+        .is_some_and(|rest| prices(&rest[..rest.iter().take_while(|b| is_way(b)).count()]));
+    factor || behind
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(text: &str, name: &str) -> (usize, usize) {
+        let from = text.find(name).expect("the name");
+        (from, from + name.len())
+    }
+
+    #[test]
+    fn dm_09_2_whole_numbers_are_seen_by_what_stands_around() {
+        for text in [
+            "price: z.number().int().positive(),",
+            "price: Joi.number().integer().min(2),",
+            "'price': Joi.number()\n  .integer(),",
+            "body('price').isInt({min: 1}),",
+            "@IsInt()\n  @Min(0)\n  price: number;",
+            "parseInt(req.body.price)",
+            "{ price: parseInt(given, 10) }",
+            "if (!Number.isInteger(price)) {",
+            "`${(order.price / 100).toFixed(2)}`",
+            "(row.price || 0) / 100",
+            "numeral(price).divide(100)",
+            " *         price:\n *           type: integer\n",
+            "\"price\": {\"type\": \"integer\"}",
+        ] {
+            let (from, to) = at(text, "price");
+            assert!(is_whole(text.as_bytes(), from, to), "{text}");
+        }
+        for text in [
+            "price: z.number().min(0),\n  count: z.number().int(),",
+            "@IsInt()\n  count: number;\n  price: number;",
+            "@IsInt() count = 3; price: number",
+            "parseFloat(req.body.price)",
+            "share * price / 100",
+            "price * share / 100",
+            "price / 1000",
+            "price: Number,",
+            "// price: z.number().int()",
+            "price: {type: Number}",
+        ] {
+            let (from, to) = at(text, "price");
+            assert!(!is_whole(text.as_bytes(), from, to), "{text}");
+        }
+    }
+
+    #[test]
+    fn dm_09_2_who_formats_money_knows_its_unit() {
+        let formats = |text: &str| {
+            let from = text.rfind("amount").expect("the name");
+            is_formatted(text.as_bytes(), from, from + 6)
+        };
+        assert!(formats(
+            "export const formatMoney = (amount: number) => numeral(amount).divide(100)"
+        ));
+        assert!(formats("function formatAmount(amount) {\n  return (amount / 100).toFixed(2);"));
+        assert!(!formats("formatMoney(amount / 100)"), "a call says nothing of the others");
+        assert!(!formats("const formatMoney = (amount) => amount.toFixed(2)"));
+    }
+
+    #[test]
+    fn dm_09_2_an_amount_that_is_paid_for_each_is_a_number_of_things() {
+        let counts = |text: &str| {
+            let (from, to) = at(text, "amount");
+            is_number_of_things(text.as_bytes(), from, to)
+        };
+        assert!(counts("sum + item.price * item.amount"));
+        assert!(counts("cart.amount * product.unitPrice"));
+        assert!(!counts("order.amount * rate"));
+        assert!(!counts("total + order.amount"));
+    }
+}
