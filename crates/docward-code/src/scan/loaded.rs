@@ -668,7 +668,21 @@ impl Scan<'_, '_> {
                 LOADS.contains(&method) || CHAINED.contains(&method) || method.starts_with("find")
             })
         };
-        given.iter().all(|(_, value)| says(value) || !is_search(value))
+        // Once a transaction has done something, whatever changes later is a conflict for what it writes.
+        let is_later = |value: &Expr<'_>| {
+            let before = self.text.get(..value.at).unwrap_or_default();
+            let function = self.function_text(self.outer_function(scope));
+            let begun = ["startTransaction(", "withTransaction("];
+            let begun = begun.iter().filter_map(|word| before.rfind(word)).max();
+            let since = begun.map(|at| &before[at..]);
+            since.is_some_and(|since| {
+                function.contains(since)
+                    && [".session(session)", "{ session }", "{session}", "session });", "session})"]
+                        .iter()
+                        .any(|word| since.contains(word))
+            })
+        };
+        given.iter().all(|(_, value)| says(value) || is_later(value) || !is_search(value))
     }
 }
 

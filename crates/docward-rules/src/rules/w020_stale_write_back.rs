@@ -30,7 +30,7 @@ declare_rule! {
     /// other takes in), in a program that one person uses in a terminal, where it is saved with a session that a caller may give, and in functions that are there for tests. A schema with `optimisticConcurrency`, a list that is sorted or cut before the same
     /// `save` (Mongoose then asks for the version it read), and a `@Version` of a class above refuse the second of two. A field that a schema of Mongoose does not declare is not stored, and two
     /// that ask a cache of the process for a document change one object: neither is meant. In a transaction the second of two is refused: what is read and saved with its session is left
-    /// alone, what is read without it and saved with it is not. Documents of a loop over a list that was found, of
+    /// alone, what is read without it and saved with it is not, unless the transaction did something before. Documents of a loop over a list that was found, of
     /// `Promise.all`, and of Beanie that a document links to or a parameter is, count as read.
     ///
     /// ## Why it matters
@@ -368,6 +368,15 @@ mod tests {
         assert_eq!(count("id, null, { session }", "db.withTransaction"), 0);
         assert_eq!(count("id", "mongoose.connection.transaction"), 1, "read without it");
         assert_eq!(count("{ctx: id}", "mongoose.connection.transaction"), 1);
+        // What a transaction did before fixes the moment it sees.
+        let count = |first: &str| {
+            let text = format!(
+                "source a.js\nconst mongoose = require('mongoose');\nconst Wallet = mongoose.model('Wallet', s);\nasync function pay(id, n) {{ const session = await mongoose.startSession(); session.startTransaction(); {first} const w = await Wallet.findById(id); w.balance -= n; await w.save({{ session }}); }}"
+            );
+            check("W020", &text).len()
+        };
+        assert_eq!(count("await Wallet.deleteOne({_id: n}).session(session);"), 0);
+        assert_eq!(count("await Wallet.deleteOne({_id: n});"), 1);
     }
 
     #[test]
