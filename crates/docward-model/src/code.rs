@@ -83,8 +83,11 @@ pub struct Mentioned {
     /// Methods that are named, each with those of [`Code::methods`] it is named in; `None` stands for any other place.
     pub methods: BTreeMap<String, BTreeSet<Option<String>>>,
     /// Numbers that something is computed with, by the last part of their path in small letters, with what else the same
-    /// files speak of: owners of numbers as [`Mentioned::owners`] has them.
-    pub computed: BTreeMap<String, BTreeSet<String>>,
+    /// files speak of: owners of numbers as [`Mentioned::owners`] has them, and in how many files. The number of all files
+    /// stands under the empty name.
+    pub computed: BTreeMap<String, BTreeMap<String, u64>>,
+    /// Numbers that are rounded to two places, read as fractions or turned into hundredths.
+    pub fractions: BTreeSet<String>,
     /// Numbers that requests may give whole only, or that are shown in hundredths, named as in `computed`.
     pub whole: BTreeSet<String>,
     /// Whether a function that formats money divides it by a hundred.
@@ -109,8 +112,12 @@ impl Mentioned {
             self.methods.entry(name).or_default().extend(places);
         }
         for (number, owners) in other.computed {
-            self.computed.entry(number).or_default().extend(owners);
+            let had = self.computed.entry(number).or_default();
+            for (owner, files) in owners {
+                *had.entry(owner).or_default() += files;
+            }
         }
+        self.fractions.extend(other.fractions);
         for (class, (files, times)) in other.classes {
             let had = self.classes.entry(class).or_default();
             had.0.extend(files);
@@ -664,13 +671,21 @@ impl Code {
             && !self.fields.iter().any(|f| f.model == collection && first(&f.path) == wanted)
     }
 
-    /// Whether nothing in the project computes with a number, as far as all its files were looked through: no file does
-    /// that speaks of what the number belongs to.
-    pub fn is_never_computed(&self, model: &str, path: &str) -> bool {
-        let Some(mentions) = &self.mentions else { return false };
-        let Some(around) = mentions.computed.get(&Mentioned::number(path)) else { return true };
+    /// In how many files something is computed with a number, as far as all files of the project were looked through:
+    /// those that speak of what the number belongs to. `None` when they were not.
+    pub fn computed_in(&self, model: &str, path: &str) -> Option<u64> {
+        let mentions = self.mentions.as_ref()?;
+        let Some(around) = mentions.computed.get(&Mentioned::number(path)) else { return Some(0) };
         let owners = Mentioned::owners(model, path);
-        !owners.is_empty() && around.is_disjoint(&owners)
+        let all = || around.get("").copied();
+        let of = owners.iter().filter_map(|owner| around.get(owner).copied()).max();
+        if owners.is_empty() { all() } else { Some(of.unwrap_or(0)) }
+    }
+
+    /// Whether code that handles a number shows that it has fractions.
+    pub fn shows_fractions_of(&self, path: &str) -> bool {
+        let fractions = self.mentions.as_ref().map(|mentions| &mentions.fractions);
+        fractions.is_some_and(|fractions| fractions.contains(&Mentioned::number(path)))
     }
 
     /// Whether something in the project says that an amount is whole, or that all of them are.

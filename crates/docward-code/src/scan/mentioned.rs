@@ -55,21 +55,19 @@ const SERVING: [&str; 24] = [
     "sanic",
 ];
 
-/// What is written where amounts have fractions: how they are rounded, turned into the smallest unit or charged, and
-/// currencies that have one.
-const FRACTIONS: [&str; 44] = [
+/// What is written where amounts have fractions: how they are rounded, charged, or turned into a type that has them, and
+/// currencies whose smallest unit people pay with.
+const FRACTIONS: [&str; 33] = [
     "toFixed(2",
     ".2f",
+    "FractionDigits: 2",
     "parseFloat",
-    "* 100",
-    "*100",
-    "/ 100",
-    "/100",
     "0.01",
     ", 2)",
     "BigDecimal",
     "setScale",
     "Decimal(",
+    "decimal128",
     "cents",
     "kobo",
     "paise",
@@ -82,26 +80,17 @@ const FRACTIONS: [&str; 44] = [
     "braintree",
     "\u{20ac}",
     "\u{a3}",
-    "\u{20b9}",
     "USD",
     "EUR",
-    "INR",
     "GBP",
     "CAD",
     "AUD",
     "BRL",
-    "NGN",
-    "KES",
-    "PKR",
-    "LKR",
-    "ETB",
     "MXN",
     "ZAR",
     "CHF",
     "TRY",
     "PLN",
-    "percent",
-    "decimal128",
 ];
 
 /// How far from a number what it belongs to is spoken of where something is computed with it, in bytes.
@@ -246,6 +235,9 @@ impl Sought {
                         out.whole.insert(name.clone());
                     }
                     out.formats_hundredths |= units::is_formatted(text, from, to);
+                    if units::has_fractions(text, from, to) {
+                        out.fractions.insert(name.clone());
+                    }
                     if kind != FileKind::Settings && is_computed(text, from, to) {
                         match units::is_number_of_things(text, from, to) {
                             true => _ = out.whole.insert(name.clone()),
@@ -270,6 +262,7 @@ impl Sought {
         let called = within.to_ascii_lowercase();
         for (at, number) in computed {
             let near = out.computed.entry(number.to_owned()).or_default();
+            near.entry(String::new()).or_insert(1);
             // `order.items[0].price` says whose it is.
             let way = way_to(text, at);
             let said = |owner: &str| !way.is_empty() && way.contains(owner);
@@ -279,8 +272,8 @@ impl Sought {
                 false => there.abs_diff(at) <= NEAR_OWNER || called.contains(owner),
             });
             spoken.for_each(|(_, owner)| {
-                if !near.contains(*owner) {
-                    near.insert((*owner).to_owned());
+                if !near.contains_key(*owner) {
+                    near.insert((*owner).to_owned(), 1);
                 }
             });
         }
@@ -394,7 +387,8 @@ fn is_computed(text: &[u8], from: usize, to: usize) -> bool {
         Some(b'*') => rest.get(1) != Some(&b'/'),
         Some(b'+') => !is_text(rest[1..].trim_ascii_start().first()),
         // A path, a comment, an arrow and a name with a hyphen are no arithmetic.
-        Some(b'-' | b'/') => spaced,
+        Some(b'-') => spaced && !is_order(&rest[1..], &text[from..to]),
+        Some(b'/') => spaced,
         _ => false,
     };
     // Before it: `total += item.price`, `n * Number(item.price)`, `- (order.price`.
@@ -410,11 +404,22 @@ fn is_computed(text: &[u8], from: usize, to: usize) -> bool {
             [.., b'+' | b'-' | b'*' | b'/', b'='] => true,
             [.., b'*'] => !head.ends_with(b"/*") && !head.ends_with(b"**"),
             [text @ .., b'+'] => !is_text(text.trim_ascii_end().last()),
-            [.., b'-'] => gap > 0 && head.get(head.len().wrapping_sub(2)) == Some(&b' '),
+            [other @ .., b'-'] => {
+                gap > 0
+                    && other.last() == Some(&b' ')
+                    && !other.trim_ascii_end().ends_with(&text[from..to])
+            }
             [.., b'/'] => gap > 0 && head.get(head.len().wrapping_sub(2)) == Some(&b' '),
             _ => false,
         };
     behind || before || is_given_result(rest)
+}
+
+/// Whether the same of another one is taken away, as those do who sort: `a.price - b.price`.
+fn is_order(behind: &[u8], name: &[u8]) -> bool {
+    let way = behind.trim_ascii_start();
+    let end = way.iter().take_while(|b| b.is_ascii_alphanumeric() || b"_.?!".contains(b)).count();
+    way[..end].ends_with(name)
 }
 
 /// Whether what stands beside a sign is a text, which is put together rather than added up.
@@ -490,6 +495,7 @@ mod tests {
             "price => price",
             "price: product.price,",
             "label: product.price,",
+            "list.sort((a, b) => a.price - b.price)",
             "\"Room [price=\" + price + \", id=\" + id",
             "'$' + item.price",
             "total_amount: found?.price,",

@@ -92,6 +92,36 @@ fn is_in_hundredths(head: &[u8], behind: &[u8]) -> bool {
     (is_hundred && !is_product) || rest.starts_with(b").divide(100)")
 }
 
+/// Whether what is written around a name says that it has fractions: it is rounded to two places, read as a number with
+/// them, or turned into hundredths.
+pub(super) fn has_fractions(text: &[u8], from: usize, to: usize) -> bool {
+    /// Nobody writes more between a number and what it is rounded by.
+    const ROUNDED: usize = 60;
+    if is_remark(text, from) {
+        return false;
+    }
+    let before = &text[from.saturating_sub(NEAR)..from];
+    let line = memchr::memrchr(b'\n', before).map_or(before, |at| &before[at + 1..]);
+    let behind = &text[to..text.len().min(to + ROUNDED)];
+    let rest = behind.split(|b| *b == b'\n' || *b == b';').next().unwrap_or_default();
+    let root = before.iter().rposition(|b| !is_way(b)).map_or(0, |at| at + 1);
+    let head = &before[..root];
+    let reads = |head: &[u8]| head.ends_with(b"parseFloat(") || head.ends_with(b"float(");
+    let given = rest.trim_ascii_start();
+    let given = given.strip_prefix(b"'").or_else(|| given.strip_prefix(b"\"")).unwrap_or(given);
+    let value = given.strip_prefix(b":").or_else(|| given.strip_prefix(b"="));
+    let value = value.map(<[u8]>::trim_ascii_start).unwrap_or_default();
+    let is_read = reads(head) || reads(before) || value.starts_with(b"parseFloat(");
+    let is_rounded = contains(rest, b"toFixed(2)") || contains(rest, b":.2f") || {
+        let format = memchr::memmem::rfind(line, b"%.2f");
+        format.is_some_and(|at| line.len() - at < 2 * ROUNDED)
+    };
+    let hundred = given.strip_prefix(b")").unwrap_or(given).trim_ascii_start();
+    let hundred = hundred.strip_prefix(b"*").map(<[u8]>::trim_ascii_start).unwrap_or_default();
+    let is_turned = hundred.starts_with(b"100") && !hundred.get(3).is_some_and(u8::is_ascii_digit);
+    is_read || is_rounded || is_turned
+}
+
 /// Whether a function that formats money divides it by a hundred: `const formatMoney = (amount) => amount / 100`.
 pub(super) fn is_formatted(text: &[u8], from: usize, to: usize) -> bool {
     let before = &text[from.saturating_sub(NEAR)..from];
@@ -190,6 +220,34 @@ mod tests {
         ] {
             let (from, to) = at(text, "price");
             assert!(!is_whole(text.as_bytes(), from, to), "{text}");
+        }
+    }
+
+    #[test]
+    fn dm_09_2_fractions_are_seen_by_what_stands_around() {
+        let has = |text: &str| {
+            let (from, to) = at(text, "price");
+            has_fractions(text.as_bytes(), from, to)
+        };
+        for text in [
+            "`${item.price.toFixed(2)} EUR`",
+            "(item.price * n).toFixed(2)",
+            "parseFloat(req.body.price)",
+            "price: parseFloat(given),",
+            "float(row['price'])".replace("row['", "").as_str(),
+            "f\"{order.price:.2f}\"",
+            "fmt.Sprintf(\"%.2f\", order.price)",
+            "amount: Math.round(order.price * 100),",
+        ] {
+            assert!(has(text), "{text}");
+        }
+        for text in [
+            "order.price * 1000",
+            "price: Number(given),",
+            "// price.toFixed(2)",
+            "const { price } = item;\nshow(rate.toFixed(2))",
+        ] {
+            assert!(!has(text), "{text}");
         }
     }
 

@@ -107,6 +107,7 @@ pub fn is_about_few(append: &Append) -> bool {
                 | "activity"
                 | "transaction"
                 | "visit"
+                | "session"
         )
     });
     // `orderHistory` has an entry for each order.
@@ -144,7 +145,11 @@ const CASES: [&str; 15] = [
 ];
 
 /// Things that have an end, after which nothing more is written down of them.
-const SOON_DONE: [&str; 37] = [
+const SOON_DONE: [&str; 41] = [
+    "payout",
+    "payroll",
+    "trial",
+    "progress",
     "issue",
     "handover",
     "run",

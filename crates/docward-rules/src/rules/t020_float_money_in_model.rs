@@ -105,8 +105,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             || in_smallest_unit
             || are_whole
             || evidence.code.as_ref().is_some_and(|found| {
-                found.is_never_computed(&field.model, &field.path)
-                    || found.shows_no_fractions()
+                !is_computed_in_fractions(found, field)
                     || found.is_said_whole(&field.path)
                     || fields.iter().all(|(field, _)| found.is_never_used(field))
                     || fields.iter().all(|(field, _)| found.is_never_run(&field.place))
@@ -137,6 +136,17 @@ fn draft(evidence: &Evidence, fields: &[&DeclaredField], copies: usize) -> Draft
         "a double cannot hold most decimal fractions: sums drift by cents",
         "declare a decimal, or whole minor units in a long, and convert what is stored",
     )
+}
+
+/// Whether something is computed with an amount that has fractions: code that handles it shows them, or several files
+/// compute with it in a project that shows some. Where not all files were looked through, nobody can tell.
+fn is_computed_in_fractions(found: &Code, field: &DeclaredField) -> bool {
+    match found.computed_in(&field.model, &field.path) {
+        Some(0) => false,
+        Some(1) => found.shows_fractions_of(&field.path),
+        Some(_) => found.shows_fractions_of(&field.path) || !found.shows_no_fractions(),
+        None => true,
+    }
 }
 
 /// Whether most amounts of a project are said to be whole: the others are of the same kind.
