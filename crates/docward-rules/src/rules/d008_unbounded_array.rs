@@ -462,6 +462,8 @@ mod tests {
     fn dm_08_2_a_sample_says_in_how_many_documents_it_is_long() {
         let found = check_sampled("D008", &growing(60, 20, "{\"text\": \"hello\"}"), 9_000);
         assert_eq!(found[0].seen.showing, Some(11), "1,000 to 1,200 elements by 20");
+        // 20 × (1 + … + 60) elements in 60 of 9,000 documents.
+        assert!(found[0].todo.contains("about 5,490,000 documents of"), "{}", found[0].todo);
     }
 
     /// Findings where an array was seen on two dates.
