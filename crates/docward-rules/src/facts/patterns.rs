@@ -139,6 +139,7 @@ pub fn is_appended_without_cap(evidence: &Evidence, namespace: &Namespace, field
     let plain = code::plain_path(field.path.as_str());
     let pushed = evidence.workload.iter().flat_map(|workload| &workload.shapes).any(|stats| {
         stats.shape.namespace == *namespace
+            && stats.idle < stats.count + stats.running.operations
             && stats.shape.pushes.iter().any(|push| {
                 let place = super::workload::place(&push.path);
                 !push.capped && place.dotted() == field.path.dotted()
