@@ -13,7 +13,7 @@ use std::{
 
 use docward_bson::value::to_value;
 use docward_model::{Namespace, Value};
-use docward_uri::{is_unescaped, without_login};
+use docward_uri::{bracketed, is_unescaped, without_login};
 use docward_workload::own_name;
 use futures_util::{Stream, StreamExt as _, TryStreamExt as _, stream};
 use mongodb::{
@@ -221,7 +221,7 @@ impl<'r> Session<'r> {
             };
             (unnamed, trouble)
         })?;
-        let hosts: Vec<_> = options.hosts.iter().map(ToString::to_string).collect();
+        let hosts: Vec<_> = options.hosts.iter().map(|host| bracketed(&host.to_string())).collect();
         let name = format!("mongodb://{}", hosts.join(","));
         let logged_in = options.credential.is_some();
         let user = options.credential.as_ref().and_then(|c| c.username.clone());
