@@ -62,6 +62,12 @@ pub(crate) enum LiveTrouble {
     )]
     ArbiterDown { member: String },
     #[error(
+        "the server is an arbiter of a replica set: it votes and holds no documents, so nothing was read from \
+         it; connect to a member that does{}",
+        such_as(others)
+    )]
+    Arbiter { others: Vec<String> },
+    #[error(
         "the member {member} of the replica set went away while the deployment was read; documents came from \
          the others; look after it, and run again when it is back"
     )]
@@ -110,6 +116,10 @@ fn of_members(down: &[String]) -> String {
     } else {
         format!(" ({} cannot be reached)", down.join(", "))
     }
+}
+
+fn such_as(members: &[String]) -> String {
+    members.first().map(|member| format!(", such as {member}")).unwrap_or_default()
 }
 
 fn by_role(role: &Option<String>) -> String {
