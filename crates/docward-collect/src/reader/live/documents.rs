@@ -27,7 +27,9 @@ use super::{
     privileges::Resource,
     ranges::id_of,
     session::{Read, Way, number},
-    trouble::{LiveTrouble, code, is_forbidden, is_gone, is_passing, is_unreachable, words},
+    trouble::{
+        LiveTrouble, code, is_forbidden, is_gone, is_overtaken, is_passing, is_unreachable, words,
+    },
 };
 use crate::{
     engine::{FileId, Sent, Slot},
@@ -431,6 +433,8 @@ impl Reader<'_, '_, '_> {
         }
         let trouble = if is_gone(error) {
             LiveTrouble::Dropped { documents }
+        } else if is_overtaken(error) {
+            LiveTrouble::Overtaken { documents }
         } else {
             LiveTrouble::Cut { documents, why: words(error) }
         };

@@ -86,6 +86,12 @@ pub(crate) enum LiveTrouble {
     )]
     Cut { documents: u64, why: String },
     #[error(
+        "reading stopped after {documents} documents: new documents replaced those of the capped collection faster \
+         than they were read; what was read before is in the report; read it without --max-rate, or a sample \
+         of it with --sample"
+    )]
+    Overtaken { documents: u64 },
+    #[error(
         "was dropped while it was read; {documents} of its documents are in the report; leave it out \
          with --collection if it comes and goes"
     )]
@@ -180,6 +186,11 @@ pub(super) fn is_gone(error: &Error) -> bool {
         ErrorKind::Command(command) if command.code == 175 => command.message.contains("dropped"),
         _ => code(error) == Some(26),
     }
+}
+
+/// Whether a capped collection has replaced the documents that were to be read next.
+pub(super) fn is_overtaken(error: &Error) -> bool {
+    code(error) == Some(136)
 }
 
 /// Whether the same question may get an answer later or elsewhere: the network failed, or the
