@@ -1,12 +1,10 @@
 //! What a report on a running deployment says beside its findings: what could not be counted, read or asked.
 
-use std::time::Duration;
-
 use bson::{Document, doc};
 use docward_testkit::Launch;
 use serde_json::Value;
 
-use super::{docward, json, plain_documents, problems, report};
+use super::{docward, json, plain_documents, problems, report, wait_for_blocked_audit};
 
 fn of<'r>(report: &'r Value, rule: &str) -> Vec<&'r Value> {
     report["findings"].as_array().unwrap().iter().filter(|f| f["rule"] == rule).collect()
@@ -104,14 +102,23 @@ fn who_does_not_answer_is_not_asked_for_collections() {
 
 #[test]
 fn a_capped_collection_that_is_replaced_meanwhile_is_told_as_one() {
-    let servers = Launch::standalone().start();
+    let servers = Launch::standalone().fail_points().start();
     let create = doc! { "create": "t_log", "capped": true, "size": 1_048_576 };
     servers.command("db_shop", create);
     let lines = |from: i32| (from..from + 8000).map(|n| doc! { "_id": n, "line": "x".repeat(90) });
     servers.insert("db_shop.t_log", lines(0));
+    // The second batch is asked for, and goes on when all that it should hold is gone.
+    let _point = servers.fail_point(
+        0,
+        doc! { "times": 1 },
+        doc! {
+            "failCommands": ["getMore"], "blockConnection": true, "blockTimeMS": 5000,
+            "appName": "docward",
+        },
+    );
     let uri = servers.uri();
     let audit = std::thread::spawn(move || json(&[&uri, "--full", "--max-rate", "500"]));
-    std::thread::sleep(Duration::from_secs(2));
+    wait_for_blocked_audit(&servers);
     servers.insert("db_shop.t_log", lines(100_000));
     servers.insert("db_shop.t_log", lines(200_000));
     let told = problems(&audit.join().unwrap());
