@@ -21,7 +21,8 @@ declare_rule! {
     /// declared in the configuration (`core`), else inferred: ordinary collections with documents,
     /// other than logs, caches, sessions, a program's settings and the like. A declared core collection is an error, an
     /// inferred one a warning. Time series collections cannot have a validator and capped ones are
-    /// logs as a rule: both are left alone, like views and the server's own.
+    /// logs as a rule: both are left alone, like views and the server's own. A schema that documents can do without,
+    /// since they pass by another branch of the validator (`$or`), is told as such, with less weight.
     ///
     /// ## Why it matters
     /// Without a validator every client may store any type under any name. One faulty release is
