@@ -22,7 +22,7 @@ pub struct Fault {
 }
 
 /// What can be wrong with BSON.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FaultKind {
     /// A length that does not fit what surrounds it.
     Length,

@@ -20,6 +20,7 @@ use std::{
     time::Instant,
 };
 
+use docward_bson::walk::FaultKind;
 use docward_model::Checked;
 use docward_profile::{Damage, Profiled, Profiler, array_documents, last_id};
 
@@ -72,11 +73,14 @@ pub(crate) struct Damages {
     pub(crate) first: Vec<Damage>,
     /// All.
     pub(crate) count: u64,
+    /// What is the matter with them, each once.
+    pub(crate) kinds: BTreeSet<FaultKind>,
 }
 
 impl Damages {
     pub(crate) fn add(&mut self, damages: Vec<Damage>, count: u64) {
         self.count += count;
+        self.kinds.extend(damages.iter().map(|damage| damage.kind));
         self.first.extend(damages);
         self.first.sort_by_key(|damage| damage.offset);
         self.first.truncate(DAMAGES);
@@ -627,9 +631,11 @@ impl<'scope, 'env> Engine<'scope, 'env> {
                 let read = self.outcome.read.entry(self.pulled_file).or_default();
                 read.0 += pulled.documents;
                 read.1 += pulled.bytes;
-                let Damages { first, count } = pulled.damages;
+                let Damages { first, count, kinds } = pulled.damages;
                 if count > 0 {
-                    self.outcome.damaged.entry(self.pulled_file).or_default().add(first, count);
+                    let damages = self.outcome.damaged.entry(self.pulled_file).or_default();
+                    damages.add(first, count);
+                    damages.kinds.extend(kinds);
                 }
             }
             Reply::Part(worker, slot, part) => {

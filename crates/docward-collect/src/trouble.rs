@@ -127,12 +127,8 @@ pub(crate) enum Trouble {
         extent(kind)
     )]
     Damaged { at: u64, kind: walk::FaultKind },
-    #[error(
-        "damaged document: {kind}; {}; the documents after it were read; check the collection with \
-         `db.runCommand({{validate: …}})`",
-        extent(kind)
-    )]
-    DamagedLive { at: u64, kind: walk::FaultKind },
+    #[error("{}; check the collection with `db.runCommand({{validate: …}})`", damages(*documents, kinds))]
+    DamagedLive { documents: u64, kinds: Vec<walk::FaultKind> },
     #[error("{}; {}", .0.without_values(), left_out(.0))]
     Json(Box<json::Error>),
     #[error(
@@ -214,6 +210,23 @@ fn extent(kind: &walk::FaultKind) -> &'static str {
     }
 }
 
+/// Damaged documents of a collection, and how much of them was read.
+fn damages(documents: u64, kinds: &[walk::FaultKind]) -> String {
+    let words: Vec<_> = kinds.iter().map(ToString::to_string).collect();
+    let is_read = kinds.iter().all(|kind| *kind == walk::FaultKind::Utf8);
+    let extent = match (is_read, documents) {
+        (true, 1) => "the document was read all the same",
+        (true, _) => "the documents were read all the same",
+        (false, 1) => "what the document holds before that was read, the rest of it was not",
+        (false, _) => "what such documents hold before that was read, the rest of them was not",
+    };
+    let documents = match documents {
+        1 => "damaged document".to_owned(),
+        documents => text::plural(documents, "damaged document"),
+    };
+    format!("{documents}: {}; {extent}; all others were read", words.join(", "))
+}
+
 /// What an error in JSON took out of the report.
 fn left_out(error: &json::Error) -> &'static str {
     match error {
@@ -248,7 +261,6 @@ impl Trouble {
             | Self::CutShort { at, .. }
             | Self::StrayTail { at, .. }
             | Self::Damaged { at, .. }
-            | Self::DamagedLive { at, .. }
             | Self::TooLarge { at, .. }
             | Self::Archive { at, .. }
             | Self::ArchiveCut { at }
@@ -344,6 +356,19 @@ impl Troubles {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn damage_in_a_collection_is_told_with_a_count() {
+        let told = |documents: u64, kinds: &[walk::FaultKind]| {
+            Trouble::DamagedLive { documents, kinds: kinds.to_vec() }.to_string()
+        };
+        let text = told(60, &[walk::FaultKind::Utf8]);
+        let wanted =
+            "60 damaged documents: text that is not UTF-8; the documents were read all the same;";
+        assert!(text.starts_with(wanted), "{text}");
+        let text = told(2, &[walk::FaultKind::Tag(0x77), walk::FaultKind::Utf8]);
+        assert!(text.contains("0x77, text that is not UTF-8; what such documents hold"), "{text}");
+    }
 
     #[test]
     fn tells_twenty_per_file_by_place_whatever_the_order() {

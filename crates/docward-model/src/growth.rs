@@ -37,6 +37,10 @@ pub struct Observed {
     /// The largest value on the earlier date.
     #[serde(default)]
     pub largest_then: u64,
+    /// By how many different amounts values have grown to the largest one of the later date: what grows to one
+    /// length by many is cut there.
+    #[serde(default)]
+    pub ways_to_largest: u64,
     /// The earlier date, Unix time in milliseconds.
     pub from_ms: i64,
     /// The later date.

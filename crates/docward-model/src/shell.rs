@@ -35,17 +35,20 @@ pub fn turns(c: char) -> bool {
     )
 }
 
+/// As a key, quoted or not, it would be no field but what the object inherits from.
+const PROTOTYPE: &str = "__proto__";
+
 /// A key of an object literal: bare when it can be.
 pub fn key(name: &str) -> String {
     let bare = !name.is_empty()
         && !name.starts_with(|c: char| c.is_ascii_digit())
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '$');
-    match name {
-        // Written plainly it would be no field but what the object inherits from.
-        "__proto__" => "[\"__proto__\"]".to_owned(),
-        _ if bare => name.to_owned(),
-        _ => quote(name),
-    }
+    if bare && name != PROTOTYPE { name.to_owned() } else { quoted_key(name) }
+}
+
+/// A key of an object literal in quotes.
+pub fn quoted_key(name: &str) -> String {
+    if name == PROTOTYPE { format!("[{}]", quote(name)) } else { quote(name) }
 }
 
 #[cfg(test)]
@@ -62,6 +65,8 @@ mod tests {
         }
         assert_eq!(key("a\"b\\"), r#""a\"b\\""#);
         assert_eq!(key("__proto__"), r#"["__proto__"]"#);
+        assert_eq!(quoted_key("__proto__"), r#"["__proto__"]"#);
+        assert_eq!(quoted_key("_total"), r#""_total""#);
         assert_eq!(quote("t_\u{202e}redro\u{7}"), r#""t_\u202eredro\u0007""#);
     }
 }

@@ -262,6 +262,9 @@ pub struct QueryStats {
     pub most_examined: u64,
     /// Documents returned, matched for a change, or removed.
     pub returned: u64,
+    /// Writes among them that changed nothing, as far as the server says.
+    #[serde(default)]
+    pub idle: u64,
     /// Bytes of the answers.
     pub response_bytes: u64,
     /// How many scanned the whole collection.

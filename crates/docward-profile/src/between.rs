@@ -1,6 +1,6 @@
 //! Growth between two dates, on the documents that were seen on both (ALG-6).
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use docward_model::{
     ConnectionsSince, Evidence, FieldPath, Observed, Profile, Server, TrackedDocument,
@@ -92,9 +92,17 @@ fn observed(pairs: &[Pair], from_ms: i64, to_ms: i64) -> Option<Observed> {
         per_day,
         leaders: leaders(growing),
         largest_then: pairs.iter().map(|&(then, _)| then).max().unwrap_or(0),
+        ways_to_largest: ways_to_largest(pairs),
         from_ms,
         to_ms,
     })
+}
+
+/// By how many different amounts values have grown to the largest.
+fn ways_to_largest(pairs: &[Pair]) -> u64 {
+    let largest = pairs.iter().map(|&(_, now)| now).max().unwrap_or(0);
+    let grown = pairs.iter().filter(|&&(then, now)| now == largest && then < now);
+    grown.map(|&(then, _)| then).collect::<BTreeSet<u64>>().len() as u64
 }
 
 /// Those that no other surpasses in both present value and pace; when they are many, the largest, the
@@ -165,6 +173,14 @@ mod tests {
         let array = of_events(&now);
         assert_eq!(array.days_until(910.0), Some(9.0), "the longest");
         assert_eq!(array.days_until(2050.0), Some(40.0), "the fastest");
+    }
+
+    #[test]
+    fn pt_slice_1_different_gains_that_end_at_one_length_are_counted() {
+        let earlier = evidence(&[(1, 70), (2, 99), (3, 99), (4, 10), (5, 85)]);
+        let mut now = evidence(&[(1, 100), (2, 100), (3, 100), (4, 40), (5, 100), (6, 100)]);
+        observe_growth(&mut now, DAY, &earlier, 0);
+        assert_eq!(of_events(&now).ways_to_largest, 3, "by 30, 1 and 15");
     }
 
     #[test]

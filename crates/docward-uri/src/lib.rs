@@ -28,5 +28,5 @@ pub use rewrite::{Change, Rewritten};
 pub use secret::{Secret, is_unescaped, redact, user_part};
 pub use string::{At, ConnectionString, Host, HostKind, Note, Part, Span, UriOption};
 pub use template::{HOLE, Piece, parse_template};
-pub use told::{servers_told, without_login};
+pub use told::{bracketed, servers_told, without_login};
 pub use typed::Typed;

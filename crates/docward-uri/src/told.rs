@@ -21,10 +21,20 @@ pub fn servers_told(message: &str) -> String {
                 }
             }
         };
-        format!("{address}: {state}")
+        format!("{}: {state}", bracketed(address))
     });
     let servers: Vec<String> = servers.collect();
     if servers.is_empty() { message.to_owned() } else { servers.join("; ") }
+}
+
+/// `host:port` with the brackets that an IPv6 address has in a connection string.
+pub fn bracketed(address: &str) -> String {
+    match address.rsplit_once(':') {
+        Some((host, port)) if host.contains(':') && !host.starts_with('[') => {
+            format!("[{host}]:{port}")
+        }
+        _ => address.to_owned(),
+    }
 }
 
 /// An error without what only programmers read: `connection refused` for `I/O error: Connection refused
@@ -64,6 +74,20 @@ pub fn without_login(text: &str, uri: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn addresses_of_ipv6_have_brackets() {
+        for (plain, wanted) in [
+            ("::1:29101", "[::1]:29101"),
+            ("[::1]:29101", "[::1]:29101"),
+            ("127.0.0.1:29101", "127.0.0.1:29101"),
+            ("/tmp/mongodb.sock", "/tmp/mongodb.sock"),
+        ] {
+            assert_eq!(bracketed(plain), wanted);
+        }
+        let told = servers_told("Topology: [ { Address: ::1:29101, Type: Unknown } ]");
+        assert_eq!(told, "[::1]:29101: no answer");
+    }
 
     #[test]
     fn servers_are_told_without_decoration() {

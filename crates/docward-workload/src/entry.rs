@@ -15,6 +15,9 @@ pub enum Entry {
     /// A connection ended.
     #[expect(missing_docs, reason = "the names say it")]
     Ended { at: i64, connection: i64 },
+    /// A client said on its connection which application it is.
+    #[expect(missing_docs, reason = "the names say it")]
+    Client { connection: i64, application: String },
     /// The server said its version.
     Version(u32, u32),
     /// The server started: what it said before about itself is over.
@@ -92,6 +95,8 @@ pub struct Ran {
     pub documents_examined: u64,
     /// Documents returned, matched for a change, or removed.
     pub returned: u64,
+    /// Whether it is a write that changed nothing and added no document, as the server says.
+    pub idle: bool,
     /// Bytes of the answer.
     pub response_bytes: u64,
     /// `COLLSCAN`, `IXSCAN { a: 1 }`, …
@@ -129,6 +134,7 @@ impl Ran {
             keys_examined: 0,
             documents_examined: 0,
             returned: 0,
+            idle: false,
             response_bytes: 0,
             plan: None,
             sorted: false,
@@ -142,6 +148,7 @@ mod id {
     pub(super) const SLOW: i64 = 51803;
     pub(super) const ACCEPTED: i64 = 22943;
     pub(super) const ENDED: i64 = 22944;
+    pub(super) const CLIENT: i64 = 51800;
     pub(super) const BUILD_INFO: i64 = 23403;
     pub(super) const ACCESS_CONTROL_OFF: i64 = 22120;
     pub(super) const STARTING: i64 = 4_615_611;
@@ -168,6 +175,7 @@ pub fn log_entry(line: &Value) -> Option<Entry> {
             open: number("connectionCount").unwrap_or(0).max(0) as u64,
         },
         id::ENDED => Entry::Ended { at, connection: number("connectionId")? },
+        id::CLIENT => client(attr).unwrap_or(Entry::Other),
         id::BUILD_INFO => {
             let version = attr.get("buildInfo")?.get("version")?.as_text()?;
             let mut parts = version.split('.').map(|part| part.parse::<u32>().ok());
@@ -184,6 +192,13 @@ pub fn log_entry(line: &Value) -> Option<Entry> {
             .map_or(Entry::Other, |on| Entry::AccessControl(AccessControl { at, on })),
         _ => too_large(at, attr).unwrap_or(Entry::Other),
     })
+}
+
+/// Which application is on a connection, as it says itself; `None` when it gives no name.
+fn client(attr: &Value) -> Option<Entry> {
+    let connection = attr.get("client")?.as_text()?.strip_prefix("conn")?.parse().ok()?;
+    let application = attr.get("doc")?.get("application")?.get("name")?.as_text()?.to_owned();
+    Some(Entry::Client { connection, application })
 }
 
 /// Whether the options of a start ask everybody to log in; `None` when they do not speak of it, as
@@ -269,6 +284,7 @@ pub(crate) fn ran(at: i64, attr: &Value, context: Option<&str>) -> Ran {
         returned: number("nreturned")
             + number("nMatched").max(number("nModified"))
             + number("ndeleted"),
+        idle: attr.get("nModified").is_some() && number("nModified") == 0 && !is_upsert(attr),
         response_bytes: number("reslen") + number("responseLength"),
         plan: text("planSummary"),
         sorted: attr.get("hasSortStage").is_some_and(Value::is_truthy),
@@ -289,6 +305,16 @@ pub(crate) fn ran(at: i64, attr: &Value, context: Option<&str>) -> Ran {
         host: text("remote").or_else(|| text("client")).map(|host| without_port(&host)),
         running: false,
         truncated_write: command.and_then(|command| truncated_write(attr, command)),
+    }
+}
+
+/// Whether a write may have added a document. Older servers do not say how many it added.
+fn is_upsert(attr: &Value) -> bool {
+    match attr.get("nUpserted").and_then(Value::as_int) {
+        Some(added) => added > 0,
+        None => [Some(attr), attr.get("command")]
+            .into_iter()
+            .any(|place| place.and_then(|place| place.get("upsert")).is_some_and(Value::is_truthy)),
     }
 }
 
@@ -413,6 +439,11 @@ mod tests {
             entry(accepted),
             Some(Entry::Accepted { at: 1_710_498_600_000, connection: 7, open: 3 })
         );
+        let client = r#"{"t":{"$date":"2024-03-15T10:30:00Z"},"s":"I","c":"NETWORK","id":51800,"ctx":"conn7","msg":"client metadata","attr":{"remote":"10.0.0.1:5000","client":"conn7","doc":{"driver":{"name":"PyMongo"},"application":{"name":"api"}}}}"#;
+        let application = "api".to_owned();
+        assert_eq!(entry(client), Some(Entry::Client { connection: 7, application }));
+        let unnamed = client.replace("application", "platform");
+        assert_eq!(entry(&unnamed), Some(Entry::Other));
         let version = r#"{"t":{"$date":"2024-03-15T10:30:00Z"},"s":"I","c":"CONTROL","id":23403,"ctx":"initandlisten","msg":"Build Info","attr":{"buildInfo":{"version":"6.0.9"}}}"#;
         assert_eq!(entry(version), Some(Entry::Version(6, 0)));
         assert_eq!(entry(r#"{"a": 1}"#), None);

@@ -65,6 +65,7 @@ struct Sums {
     documents_examined: u64,
     most_examined: u64,
     returned: u64,
+    idle: u64,
     response_bytes: u64,
     collection_scans: u64,
     documents_scanned: u64,
@@ -82,6 +83,8 @@ struct Connections {
     history: ConnectionHistory,
     began: BTreeMap<i64, i64>,
     lifetimes: Vec<u64>,
+    /// Docward's own.
+    own: BTreeSet<i64>,
     minute: (i64, u64),
     /// When the first and the last of this source were accepted.
     span: Option<(i64, i64)>,
@@ -144,9 +147,15 @@ impl Recorder {
                 self.saw(at);
                 self.connections.ended(at, connection);
             }
-            Entry::TooLarge { at, namespace, error } => self.complained(at, namespace, error),
-            Entry::Version(..) | Entry::Started { .. } | Entry::AccessControl(_) | Entry::Other => {
+            Entry::Client { connection, application } if is_own(&application) => {
+                self.connections.leave_out(connection);
             }
+            Entry::TooLarge { at, namespace, error } => self.complained(at, namespace, error),
+            Entry::Client { .. }
+            | Entry::Version(..)
+            | Entry::Started { .. }
+            | Entry::AccessControl(_)
+            | Entry::Other => {}
         }
     }
 
@@ -345,6 +354,7 @@ impl Recorder {
                     documents_examined: sums.documents_examined,
                     most_examined: sums.most_examined,
                     returned: sums.returned,
+                    idle: sums.idle,
                     response_bytes: sums.response_bytes,
                     documents_scanned: sums.documents_scanned,
                     most_scanned: sums.most_scanned,
@@ -423,6 +433,7 @@ impl Sums {
             return;
         }
         self.count += 1;
+        self.idle += u64::from(ran.idle);
         self.collection_scans += u64::from(is_scan(ran));
         if ran.sorted {
             let examined = ran.documents_examined.max(ran.keys_examined);
@@ -470,14 +481,21 @@ fn index_keys(plan: &str) -> impl Iterator<Item = &str> {
     plan.split("IXSCAN ").skip(1).filter_map(|rest| Some(&rest[..=rest.find('}')?]))
 }
 
+fn minute_of(at: i64) -> i64 {
+    at.div_euclid(60_000)
+}
+
 impl Connections {
     fn accepted(&mut self, at: i64, connection: i64, open: u64) {
         self.history.accepted += 1;
         self.history.most_open = self.history.most_open.max(open);
-        let minute = at.div_euclid(60_000);
-        self.minute =
-            if self.minute.0 == minute { (minute, self.minute.1 + 1) } else { (minute, 1) };
-        self.history.most_per_minute = self.history.most_per_minute.max(self.minute.1);
+        self.own.remove(&connection);
+        let minute = minute_of(at);
+        if self.minute.0 != minute {
+            self.end_minute();
+            self.minute.0 = minute;
+        }
+        self.minute.1 += 1;
         let (first, last) = self.span.unwrap_or((at, at));
         self.span = Some((first.min(at), last.max(at)));
         if self.began.len() < CONNECTIONS {
@@ -485,7 +503,23 @@ impl Connections {
         }
     }
 
+    /// Forgets a connection that is Docward's own. It says so as soon as it is made.
+    fn leave_out(&mut self, connection: i64) {
+        if self.own.len() >= CONNECTIONS || !self.own.insert(connection) {
+            return;
+        }
+        if let Some(began) = self.began.remove(&connection) {
+            self.history.accepted -= 1;
+            if minute_of(began) == self.minute.0 {
+                self.minute.1 = self.minute.1.saturating_sub(1);
+            }
+        }
+    }
+
     fn ended(&mut self, at: i64, connection: i64) {
+        if self.own.remove(&connection) {
+            return;
+        }
         self.history.ended += 1;
         if let Some(began) = self.began.remove(&connection)
             && self.lifetimes.len() < CONNECTIONS
@@ -494,13 +528,20 @@ impl Connections {
         }
     }
 
+    /// Counts the minute that is over.
+    fn end_minute(&mut self) {
+        self.history.most_per_minute = self.history.most_per_minute.max(self.minute.1);
+        self.minute = (0, 0);
+    }
+
     /// What comes next is of another server, or of another time.
     fn end_source(&mut self) {
         if let Some((first, last)) = self.span.take() {
             self.history.millis += (last - first).unsigned_abs();
         }
         self.began.clear();
-        self.minute = (0, 0);
+        self.own.clear();
+        self.end_minute();
     }
 
     fn finish(mut self) -> ConnectionHistory {

@@ -18,7 +18,8 @@ use docward_collect::{
 use docward_config::FailOn;
 use docward_model::{
     ChecklistItem, ClientUri, Collection, Evidence, Filter, Namespace, NamespacePattern, Need,
-    Problem, Purpose, Report, RuleMeta, Settings, Severity, Source, SuppressionUse, key_text,
+    Problem, Purpose, Report, RuleMeta, Settings, Severity, Source, SourceKind, SuppressionUse,
+    key_text,
 };
 use docward_profile::observe_growth;
 use docward_report::{Expand, Format, Rendering, TerminalOptions, View};
@@ -172,12 +173,9 @@ pub(crate) fn audit(args: &AuditArgs, shown: Shown) -> anyhow::Result<u8> {
             evidence.notes.push(format!("--earlier {}: {why}", earlier_name(args)));
         }
     }
-    // Sources by the names that were given to them: a connection string may hold a password.
-    let names: Vec<&str> = sources.iter().map(|source| source.name.as_str()).collect();
-    let names = names.join(" ");
     // Whoever stopped it knows why there is nothing.
     if !interrupted {
-        problems.extend(nothing_to_judge(args, &names, &evidence, &config.settings, &problems));
+        problems.extend(nothing_to_judge(args, &sources, &evidence, &config.settings, &problems));
     }
     config::tell(&diagnostics, &mut problems, args.judging.quiet);
 
@@ -419,7 +417,7 @@ pub(crate) fn note_other_keys(evidence: &Evidence, settings: &Settings) {
 /// What would otherwise look like a pass: nothing matched, or a declared key that no collection has.
 fn nothing_to_judge(
     args: &AuditArgs,
-    names: &str,
+    sources: &[Source],
     evidence: &Evidence,
     settings: &Settings,
     problems: &[Problem],
@@ -427,14 +425,18 @@ fn nothing_to_judge(
     let filtered = args.reading.db.is_some() || args.reading.collection.is_some();
     // Without sources, logs, connection strings or network rules are all that was asked about.
     if evidence.collections.is_empty() && evidence.workload.is_none() && !args.sources.is_empty() {
-        let message = if filtered {
+        // Who did not answer was not asked for collections.
+        let is_asked = |source: &Source| source.kind != SourceKind::Live || source.server.is_some();
+        let message = if filtered && (problems.is_empty() || sources.iter().any(is_asked)) {
             "no collection matches --db and --collection: nothing was judged"
         } else if problems.is_empty() {
             "no collection was found: nothing was judged"
         } else {
             return Vec::new();
         };
-        return vec![Problem { source: names.to_owned(), message: message.to_owned() }];
+        // By the names that were given to them: a connection string may hold a password.
+        let names: Vec<&str> = sources.iter().map(|source| source.name.as_str()).collect();
+        return vec![Problem { source: names.join(" "), message: message.to_owned() }];
     }
     let missing = settings.shard_keys.iter().filter(|key| {
         !filtered && !evidence.collections.iter().any(|c| c.namespace == key.namespace)

@@ -14,6 +14,7 @@ use serde_json::Value;
 mod losses;
 mod samples;
 mod sets;
+mod told;
 
 fn docward(arguments: &[&str]) -> Output {
     Command::new(assert_cmd::cargo::cargo_bin("docward")).args(arguments).output().unwrap()

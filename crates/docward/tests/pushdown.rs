@@ -111,3 +111,23 @@ fn what_cannot_be_counted_is_told() {
     // What was read is judged all the same.
     assert!(finding(&report, "D001").is_some(), "{report:#}");
 }
+
+#[test]
+fn dm_08_1_the_servers_count_is_told_whatever_the_sample_shows() {
+    let servers = Launch::standalone().start();
+    let items = (0..2000).map(|at| doc! { "_id": at, "tags": vec!["t"; 600 + at as usize % 450] });
+    servers.insert("db_shop.t_item", items);
+    let uri = servers.uri();
+    let told = |how: &[&str]| {
+        let report = audit(&[&[uri.as_str(), "--select", "D009"], how].concat());
+        let found = report["findings"].as_array().unwrap();
+        assert_eq!(found.len(), 1, "{found:#?}");
+        (found[0]["what"].clone(), found[0]["data"]["over"].clone())
+    };
+    let whole = told(&["--full"]);
+    assert_eq!(whole.1, 200);
+    for sample in ["1000", "80"] {
+        assert_eq!(told(&["--pushdown", "--sample", sample]), whole, "{sample}");
+    }
+    assert_ne!(told(&["--sample", "1000"]), whole, "a sample alone cannot know");
+}

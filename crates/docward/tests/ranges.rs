@@ -257,6 +257,34 @@ fn a_reading_is_gone_on_with_on_its_own_deployment_only() {
 }
 
 #[test]
+fn a_collection_that_was_made_anew_is_read_from_the_start() {
+    let servers = shop();
+    servers.insert("db_shop.t_area", (0..50).map(|at| doc! { "_id": at, "areaName": "north" }));
+    let uri = servers.uri();
+    let directory = tempfile::tempdir().unwrap();
+    let part = directory.path().join("part.json").to_str().unwrap().to_owned();
+    let limits = ["--max-time", "2", "--max-rate", "5000"];
+    let cut = json(&[&[uri.as_str(), "--save-evidence", &part], &limits[..]].concat());
+    assert!((1000..DOCUMENTS as u64).contains(&documents(&cut)), "{}", documents(&cut));
+    // One was read in part, the other to its end.
+    for (name, new) in [("t_order", 500), ("t_area", 7)] {
+        servers.command("db_shop", doc! { "drop": name });
+        let anew = (0..new).map(|at| doc! { "_id": format!("new {at}"), "total": at });
+        servers.insert(&format!("db_shop.{name}"), anew);
+    }
+    let resumed = json(&[&uri, "--resume", &part]);
+    no_problems(&resumed);
+    assert_eq!(documents(&resumed), 500 + 7 + 50);
+    let notes = resumed["notes"].to_string();
+    for name in ["t_order", "t_area"] {
+        let told = format!("db_shop.{name}: dropped and made anew since it was read");
+        assert!(notes.contains(&told), "{notes}");
+    }
+    assert!(!notes.contains("t_zone"), "{notes}");
+    assert_eq!(resumed["findings"], json(&[&uri])["findings"]);
+}
+
+#[test]
 fn a_server_that_went_away_is_no_reason_to_start_anew() {
     let mut servers = shop();
     let uri = servers.uri();

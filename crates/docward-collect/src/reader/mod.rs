@@ -165,19 +165,19 @@ impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
             }
         }
         for (file, damages) in outcome.damaged {
+            // What was read again has another file.
+            let Some(&source) = self.source_of.get(&file) else { continue };
+            // In a collection nobody finds a document by its place.
+            if self.sources[source].kind == SourceKind::Live {
+                let kinds = damages.kinds.into_iter().collect();
+                let trouble = Trouble::DamagedLive { documents: damages.count, kinds };
+                self.troubles.add(file, &trouble);
+                continue;
+            }
             let named = damages.first.len() as u64;
             for damage in damages.first {
                 let (at, kind) = (damage.offset, damage.kind);
-                let is_live = self
-                    .source_of
-                    .get(&file)
-                    .is_some_and(|&source| self.sources[source].kind == SourceKind::Live);
-                let trouble = if is_live {
-                    Trouble::DamagedLive { at, kind }
-                } else {
-                    Trouble::Damaged { at, kind }
-                };
-                self.troubles.add(file, &trouble);
+                self.troubles.add(file, &Trouble::Damaged { at, kind });
             }
             self.troubles.add_unnamed(file, damages.count.saturating_sub(named));
         }

@@ -209,6 +209,7 @@ mod tests {
             per_day,
             leaders,
             largest_then,
+            ways_to_largest: 1,
             from_ms,
             to_ms,
         }

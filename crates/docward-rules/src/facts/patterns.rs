@@ -119,11 +119,18 @@ pub fn bound(
     .then_some(Bound::FixedLength(lengths.max))
 }
 
+/// So many different gains that end at one length show a cap.
+const WAYS: u64 = 3;
+
 /// Whether no array of a field was that long on an earlier date and some have grown since: where they end
-/// now is no cap. Those that a cap ends were that long before, while others fill up.
+/// now is no cap. Those that a cap ends were that long before, while others fill up, or came there by
+/// different gains.
 pub fn is_new_length(field: &Field, length: u64) -> bool {
     let observed = field.array.as_ref().and_then(|array| array.observed.as_ref());
-    observed.is_some_and(|seen| seen.grown > 0 && seen.largest_then < length)
+    observed.is_some_and(|seen| {
+        let is_cut = seen.leaders[0].0 == length && seen.ways_to_largest >= WAYS;
+        seen.grown > 0 && seen.largest_then < length && !is_cut
+    })
 }
 
 /// Whether something adds to an array without cutting it: an update in the workload, or a statement in
@@ -132,6 +139,7 @@ pub fn is_appended_without_cap(evidence: &Evidence, namespace: &Namespace, field
     let plain = code::plain_path(field.path.as_str());
     let pushed = evidence.workload.iter().flat_map(|workload| &workload.shapes).any(|stats| {
         stats.shape.namespace == *namespace
+            && stats.idle < stats.count + stats.running.operations
             && stats.shape.pushes.iter().any(|push| {
                 let place = super::workload::place(&push.path);
                 !push.capped && place.dotted() == field.path.dotted()

@@ -23,6 +23,32 @@ pub fn schemas(validator: &Value) -> Vec<&Value> {
     out
 }
 
+/// Which documents have to meet a `$jsonSchema` of a validator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Held {
+    /// None: there is none.
+    Nobody,
+    /// Those that pass in no other way, as by another branch of `$or`.
+    Some,
+    /// All, each at least one of several.
+    All,
+}
+
+/// Which documents have to meet a `$jsonSchema` of a validator, wherever it stands.
+pub fn held(validator: &Value) -> Held {
+    let parts = validator.entries().iter().map(|(key, value)| {
+        let branches = || value.items().iter().map(held);
+        match key.as_str() {
+            "$jsonSchema" => Held::All,
+            "$and" => branches().max().unwrap_or(Held::Nobody),
+            "$or" if branches().all(|branch| branch == Held::All) => Held::All,
+            "$or" | "$nor" if branches().any(|branch| branch != Held::Nobody) => Held::Some,
+            _ => Held::Nobody,
+        }
+    });
+    parts.max().unwrap_or(Held::Nobody)
+}
+
 /// The types a schema node admits; `None` when it does not say.
 pub fn admitted_types(node: &Value) -> Option<BTreeSet<BsonType>> {
     let (key, value) = node.entries().iter().find(|(k, _)| k == "bsonType" || k == "type")?;

@@ -2,7 +2,7 @@
 
 use docward_model::{Namespace, Value};
 
-pub use docward_model::shell::{key, quote};
+pub use docward_model::shell::{key, quote, quoted_key};
 
 /// `db.getSiblingDB("db_shop")`.
 pub fn database(name: &str) -> String {

@@ -227,6 +227,34 @@ mod tests {
     }
 
     #[test]
+    fn cm_3_4_routers_go_by_other_names_too() {
+        let of = |uri: &str| {
+            let router = |n: u32, also: &str| {
+                format!(r#"{{"host": "m{n}:27017", "also": "{also}", "ping": 1700000000}}"#)
+            };
+            let routers =
+                [router(0, "m0.x"), router(1, "m1.x"), router(2, "m2.x:27017")].join(", ");
+            check(
+                "C003",
+                &format!(
+                    r#"server {{"authorization": true, "clock": 1700000010, "routers": [{routers}]}}
+                uri mongodb://{uri}/"#
+                ),
+            )
+        };
+        for all in ["m0,m1.x,m2:27017", "m0.x,m1.x,m2.x", "M0.x:27017,m1,m2.x"] {
+            assert!(of(all).is_empty(), "{all}: {:?}", of(all));
+        }
+        // Another port is another router.
+        assert_eq!(of("m0.x,m1.x,m2.x:27018").len(), 1);
+        let stale = of("m0.x,m1.x,gone.x");
+        assert_eq!(stale.len(), 1);
+        let what = &stale[0].what;
+        assert!(what.contains("1 of 3 live routers: `m2:27017`"), "{what}");
+        assert!(what.ends_with("`gone.x:27017`"), "{what}");
+    }
+
+    #[test]
     fn cm_3_4_what_is_no_list_of_routers_is_left_alone() {
         for uri in [
             "uri mongodb+srv://cluster.example.net/",

@@ -176,6 +176,8 @@ mod tests {
         assert_eq!(found[0].at.path().map(|p| p.as_str()), Some("posts"));
         assert!(found[0].todo.contains("`t_post` with `userId`"), "{}", found[0].todo);
         assert!(found[0].todo.contains("1,500 documents"), "{}", found[0].todo);
+        let sampled = testing::check_sampled("D003", &filled(USER), 5000);
+        assert!(sampled[0].todo.contains("about 1,500,000 documents"), "{}", sampled[0].todo);
         assert_eq!(found[0].clauses, ["DM-05.3", "AP-S2.2"]);
     }
 

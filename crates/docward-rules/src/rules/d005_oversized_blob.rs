@@ -106,7 +106,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::{check, check_with};
+    use crate::testing::{check, check_sampled, check_with};
 
     #[test]
     fn dm_05_6_three_megabyte_jpegs_are_one_finding_with_both_places() {
@@ -119,6 +119,16 @@ mod tests {
         assert!(found[0].todo.contains("object store") && found[0].todo.contains("GridFS"));
         assert!(found[0].todo.contains("`photoUrl`"), "{}", found[0].todo);
         assert_eq!(check("D004", &body), []);
+    }
+
+    #[test]
+    fn dm_05_6_what_leaves_the_collection_is_told_of_all_of_it() {
+        let body =
+            format!("x2 {{\"_id\": $i, \"photo\": BinData(0, \"/9j/{}\")}}", "A".repeat(419_428));
+        let whole = check("D005", &body)[0].todo.clone();
+        assert!(whole.contains("which takes 614 KB out of"), "{whole}");
+        let sampled = check_sampled("D005", &body, 2000)[0].todo.clone();
+        assert!(sampled.contains("which takes about 600 MB out of"), "{sampled}");
     }
 
     #[test]

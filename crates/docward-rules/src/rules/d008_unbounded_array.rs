@@ -462,6 +462,8 @@ mod tests {
     fn dm_08_2_a_sample_says_in_how_many_documents_it_is_long() {
         let found = check_sampled("D008", &growing(60, 20, "{\"text\": \"hello\"}"), 9_000);
         assert_eq!(found[0].seen.showing, Some(11), "1,000 to 1,200 elements by 20");
+        // 20 × (1 + … + 60) elements in 60 of 9,000 documents.
+        assert!(found[0].todo.contains("about 5,490,000 documents of"), "{}", found[0].todo);
     }
 
     /// Findings where an array was seen on two dates.
@@ -492,6 +494,7 @@ mod tests {
             per_day: 5.4,
             leaders: [(205, 5.4); 4],
             largest_then: 5,
+            ways_to_largest: 1,
             from_ms: 20_000 * day,
             to_ms: 20_037 * day,
         };
@@ -506,11 +509,11 @@ mod tests {
     }
 
     /// PT-slice.1: while some lists fill up to a cap that others have reached, both rules see the cap; when
-    /// none was that long before, neither does.
+    /// none was that long before, neither does, unless different gains end there.
     #[test]
     fn alg_6_a_cap_was_reached_on_the_earlier_date_too() {
         let body = "x40 {\"_id\": $i, \"logins\": $array(100, {\"ip\": \"a\"})}\nx60 {\"_id\": $i, \"logins\": $array($i, {\"ip\": \"a\"})}";
-        let told = |rule: &str, largest_then: u64| {
+        let told_of = |rule: &str, largest_then: u64, ways_to_largest: u64| {
             let day = 86_400_000;
             let observed = Observed {
                 documents: 100,
@@ -519,13 +522,17 @@ mod tests {
                 per_day: 2.0,
                 leaders: [(100, 2.0); 4],
                 largest_then,
+                ways_to_largest,
                 from_ms: 20_000 * day,
                 to_ms: 20_030 * day,
             };
             check_observed(rule, body, "logins", Some(observed)).len()
         };
+        let told = |rule: &str, largest_then: u64| told_of(rule, largest_then, 1);
         assert_eq!((told("D008", 100), told("R020", 100)), (0, 1), "a cap");
         assert_eq!((told("D008", 40), told("R020", 40)), (1, 0), "a length by chance");
+        // Filled up to it between the dates, each by an amount of its own.
+        assert_eq!((told_of("D008", 99, 30), told_of("R020", 99, 30)), (0, 1), "cut there");
     }
 
     #[test]

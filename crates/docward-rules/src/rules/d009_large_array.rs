@@ -88,6 +88,9 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             Some((lengths, seen)) => (lengths, Some(seen)),
             None => (&array.lengths, None),
         };
+        // What the documents read keep to bounds nothing when others are longer.
+        let bound =
+            bound.filter(|bound| lengths.max <= array.lengths.max || is_kept(bound, lengths.max));
         // Pages of exactly the limit are accepted as a bound, also when only the data shows it (GC-04).
         let at_limit = matches!(bound, Some(Bound::Capped(n)) if n == limit);
         let by_design = at_limit || bound.as_ref().is_some_and(Bound::is_by_design);
@@ -165,6 +168,20 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             .data("bounded", by_design)
             .level(if by_design { Level::Information } else { Level::Recommended }),
         );
+    }
+}
+
+/// Whether an array of this length keeps to a bound.
+fn is_kept(bound: &Bound, length: u64) -> bool {
+    match bound {
+        Bound::Geometry | Bound::Vector(_) => true,
+        Bound::Declared(most)
+        | Bound::Validator(most)
+        | Bound::Bucket(most)
+        | Bound::OverflowPage(most)
+        | Bound::Preview(most)
+        | Bound::Capped(most)
+        | Bound::FixedLength(most) => length <= *most,
     }
 }
 
@@ -254,7 +271,7 @@ fn index_on<'a>(collection: &'a Collection, field: &Field) -> Option<&'a str> {
 mod tests {
     use docward_model::{Counted, CountedField, DataValue, Distribution, Severity, TypeCounts};
 
-    use crate::testing::{check, check_counted, check_with};
+    use crate::testing::{check, check_counted, check_sampled, check_with};
 
     #[test]
     fn dm_08_1_999_passes_1000_warns() {
@@ -384,8 +401,26 @@ mod tests {
             0,
             "vectors"
         );
-        // What was read speaks for itself.
+        // What the documents read show, too, is told once, with the server's figures.
         let read = "x2 {\"_id\": $i, \"tags\": $array(1000, {\"row\": $j})}";
-        assert_eq!(check_counted("D009", read, counted(1000, 0)).len(), 1);
+        let found = check_counted("D009", read, counted(4000, 0));
+        assert_eq!(found.len(), 1);
+        let what = "1 of 500,000 arrays in `tags` has 1,000 elements or more: p99 1, longest 4,000";
+        assert_eq!(found[0].what, what);
+        assert_eq!(found[0].seen.total, 500_000);
+        assert!(found[0].todo.contains("(500,000 elements)"), "{}", found[0].todo);
+        // A length that all documents read stop at is no cap when the server counted longer ones.
+        let pile = "x30 {\"_id\": $i, \"tags\": $array(1000, {\"n\": $j})}";
+        assert_eq!(check_counted("D009", pile, counted(1000, 0))[0].severity, Severity::Info);
+        assert_eq!(check_counted("D009", pile, counted(4000, 0))[0].severity, Severity::Warn);
+    }
+
+    #[test]
+    fn dm_08_1_what_is_to_be_moved_is_told_of_the_whole_collection() {
+        let body = "x10 {\"_id\": $i, \"cells\": $array($i+1000, {\"row\": $j})}";
+        let whole = check("D009", body)[0].todo.clone();
+        assert!(whole.contains("the whole list (10,045 elements)"), "{whole}");
+        let sampled = check_sampled("D009", body, 10_000)[0].todo.clone();
+        assert!(sampled.contains("the whole list (about 10,045,000 elements)"), "{sampled}");
     }
 }

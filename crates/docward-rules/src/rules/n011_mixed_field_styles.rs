@@ -297,7 +297,7 @@ fn rename_command(
             let stem = from.strip_suffix(n.name()).unwrap_or("").to_owned();
             format!(
                 "{}: {}",
-                shell::quote(&from),
+                shell::quoted_key(&from),
                 shell::quote(&format!("{stem}{}", in_style(n.name(), target)))
             )
         })

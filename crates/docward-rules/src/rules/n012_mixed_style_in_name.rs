@@ -74,7 +74,11 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         .filter(|n| n.field.parent.is_none())
         .take(20)
         .map(|n| {
-            format!("{}: {}", shell::quote(n.name()), shell::quote(&in_style(n.name(), target)))
+            format!(
+                "{}: {}",
+                shell::quoted_key(n.name()),
+                shell::quote(&in_style(n.name(), target))
+            )
         })
         .collect();
     let marks = marks(&names);

@@ -98,7 +98,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         .take(20)
         .map(|n| {
             let to = n.name().trim_start_matches('_');
-            format!("{}: {}", shell::quote(n.name()), shell::quote(to))
+            format!("{}: {}", shell::quoted_key(n.name()), shell::quote(to))
         })
         .collect();
     let mut draft = Draft::new(
@@ -145,6 +145,18 @@ mod tests {
         assert!(found[0].todo.contains("`_total` to `total`"));
         let listed = DataValue::from(vec!["__v", "_id"]);
         assert_eq!(found[0].data.get("exempt_present"), Some(&listed));
+    }
+
+    #[test]
+    fn dm_04_5_a_field_called_like_the_prototype_is_really_renamed() {
+        let found = check("N015", r#"{"_id": 1, "__proto__": 1, "_total": 1}"#);
+        let command = &found[0].fix.as_ref().expect("a command").command;
+        let renames = r#"{$rename: {["__proto__"]: "proto__", "_total": "total"}}"#;
+        assert!(command.ends_with(&format!("{renames})")), "{command}");
+        let both = "x30 {\"_id\": $i, \"proto\": 1}\nx3 {\"_id\": \"u$i\", \"__proto__\": 1}";
+        let found = check("N016", both);
+        let command = &found[0].fix.as_ref().expect("a command").command;
+        assert!(command.contains(r#"{$rename: {["__proto__"]: "proto"}}"#), "{command}");
     }
 
     #[test]

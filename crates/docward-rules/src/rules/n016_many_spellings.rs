@@ -113,7 +113,7 @@ fn report(
         fields.iter().filter(|f| f.name != target).map(|f| f.name.as_str()).collect();
     let disjoint = group.overlap == Overlap::Exactly(0);
     let stem = parent.as_ref().map(|p| format!("{}.", p.dotted())).unwrap_or_default();
-    let quoted = |name: &str| shell::quote(&format!("{stem}{name}"));
+    let quoted = |name: &str| shell::quoted_key(&format!("{stem}{name}"));
     let nothing_to_move = rename == 0 && !up_to;
     let mut todo = if nothing_to_move {
         format!(
@@ -194,10 +194,11 @@ fn report(
                     );
                 }
                 format!(
-                    "{}.updateMany({{{other}: {{$exists: true}}, {target}: {{$exists: false}}}}, {{$rename: {{{other}: {target}}}}})",
+                    "{}.updateMany({{{other}: {{$exists: true}}, {target}: {{$exists: false}}}}, {{$rename: {{{other}: {to}}}}})",
                     shell::collection(&collection.namespace),
                     other = quoted(other),
                     target = quoted(&target),
+                    to = shell::quote(&format!("{stem}{target}")),
                 )
             })
             .collect();

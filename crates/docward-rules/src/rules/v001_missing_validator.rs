@@ -6,7 +6,10 @@ use docward_model::{
 
 use crate::{
     Cx, declare_rule,
-    facts::{schema, server, shell, text},
+    facts::{
+        schema::{self, Held},
+        server, shell, text,
+    },
     threshold,
 };
 
@@ -18,7 +21,8 @@ declare_rule! {
     /// declared in the configuration (`core`), else inferred: ordinary collections with documents,
     /// other than logs, caches, sessions, a program's settings and the like. A declared core collection is an error, an
     /// inferred one a warning. Time series collections cannot have a validator and capped ones are
-    /// logs as a rule: both are left alone, like views and the server's own.
+    /// logs as a rule: both are left alone, like views and the server's own. A schema that documents can do without,
+    /// since they pass by another branch of the validator (`$or`), is told as such, with less weight.
     ///
     /// ## Why it matters
     /// Without a validator every client may store any type under any name. One faulty release is
@@ -74,8 +78,9 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let declared = matches!(cx.settings().core, CoreSource::Declared(_));
     let core = if declared { "core collection" } else { "collection (inferred core)" };
     if let Some(validator) = &options.validator {
-        if schema::schemas(validator).is_empty() {
-            report_expression(collection, declared, core, cx);
+        match schema::held(validator) {
+            Held::All => {}
+            held => report_expression(collection, held, declared, core, cx),
         }
         return;
     }
@@ -167,16 +172,32 @@ fn seen(collection: &Collection) -> Seen {
     whole.map_or_else(|| Seen::all(1, Unit::Collections), |profile| profile.seen())
 }
 
-/// There is a validator, but made of query operators: it checks something, yet not the whole shape.
-fn report_expression(collection: &Collection, declared: bool, core: &str, cx: &mut Cx<'_>) {
-    let seen = seen(collection);
+/// There is a validator, but made of query operators: it checks something, yet not the whole shape of each
+/// document.
+fn report_expression(
+    collection: &Collection,
+    held: Held,
+    declared: bool,
+    core: &str,
+    cx: &mut Cx<'_>,
+) {
+    let (what, todo) = match held {
+        Held::Some => (
+            "has a `$jsonSchema` that documents can do without: they pass by another branch of its validator",
+            "when the last document meets the schema, leave the other branches out; until then give them a `$jsonSchema` of their own",
+        ),
+        _ => (
+            "is validated by query operators, without a `$jsonSchema`",
+            "keep the conditions and add a `$jsonSchema` beside them in the same validator",
+        ),
+    };
     cx.report(
         Draft::new(
             Subject::Collection(collection.namespace.clone()),
-            format!("{core} is validated by query operators, without a `$jsonSchema`"),
+            format!("{core} {what}"),
             "query operators check single conditions; a schema says which fields there are and of what type",
-            "keep the conditions and add a `$jsonSchema` beside them in the same validator",
-            seen,
+            todo,
+            seen(collection),
         )
         .data("declared_core", declared)
         .severity(if declared { Severity::Warn } else { Severity::Info }),
@@ -260,5 +281,29 @@ x1500 {"_id": $i, "userName": "li", "age": NumberLong(31), "score": 2, "nick": n
         );
         assert_eq!(check("V001", &body)[0].severity, Severity::Info);
         assert_eq!(check_with("V001", "core=db_shop.*", &body)[0].severity, Severity::Warn);
+    }
+    #[test]
+    fn ap_s4_5_a_schema_in_a_branch_is_told_as_one() {
+        let of = |validator: &str| {
+            let body = format!("@ db_shop.t_users\noptions {{\"validator\": {validator}}}\n{USER}");
+            check("V001", &body)
+        };
+        let schema = r#"{"$jsonSchema": {"required": ["userName"]}}"#;
+        for held in [
+            format!(r#"{{"$or": [{schema}, {schema}]}}"#),
+            format!(r#"{{"$and": [{{"age": {{"$gt": 1}}}}, {{"$or": [{schema}, {schema}]}}]}}"#),
+        ] {
+            assert_eq!(of(&held), [], "{held}");
+        }
+        for open in [
+            format!(r#"{{"$or": [{schema}, {{"legacy": true}}]}}"#),
+            format!(r#"{{"$nor": [{schema}]}}"#),
+        ] {
+            let found = of(&open);
+            assert_eq!(found[0].severity, Severity::Info, "{open}");
+            assert!(found[0].what.contains("documents can do without"), "{}", found[0].what);
+        }
+        let plain = of(r#"{"$or": [{"age": {"$gt": 1}}, {"legacy": true}]}"#);
+        assert!(plain[0].what.ends_with("without a `$jsonSchema`"), "{}", plain[0].what);
     }
 }

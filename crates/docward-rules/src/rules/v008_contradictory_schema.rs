@@ -109,8 +109,8 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::check;
-    use docward_model::Severity;
+    use crate::testing::{check, check_changed};
+    use docward_model::{CollectionStats, DataValue, Severity};
 
     fn of(schema: &str) -> Vec<(Severity, String)> {
         let found =
@@ -196,6 +196,24 @@ mod tests {
         ] {
             assert!(of(good).is_empty(), "{good}");
         }
+    }
+
+    #[test]
+    fn dm_11_3_what_nothing_can_pass_has_the_count_of_the_server() {
+        let of = |schema: &str| {
+            let body = format!("options {{\"validator\": {{\"$jsonSchema\": {schema}}}}}");
+            check_changed("V008", &body, |collection| {
+                let stats = CollectionStats { invalid: Some(1000), ..CollectionStats::default() };
+                collection.stats = Some(stats);
+            })
+        };
+        let closed = &of(r#"{"additionalProperties": false, "properties": {"a": {}}}"#)[0];
+        let told = "; 1,000 stored documents break the validator, as the server counts";
+        assert!(closed.what.ends_with(told), "{}", closed.what);
+        assert_eq!(closed.data.get("invalid"), Some(&DataValue::Int(1000)));
+        // What passes otherwise is left to V006.
+        let idle = &of(r#"{"properties": {"a": {"bsonType": "int", "minLength": 1}}}"#)[0];
+        assert_eq!(idle.data.get("invalid"), None);
     }
 
     #[test]

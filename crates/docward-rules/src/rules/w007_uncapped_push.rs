@@ -21,7 +21,7 @@ declare_rule! {
     /// Reports updates that add to an array with `$push`, `$addToSet` or `$concatArrays` in a pipeline, and
     /// nothing that bounds it: no `$slice`, no counter in the filter (`count: {$lt: 60}` with `$inc` of it),
     /// no question for its length (`$size`) or a free place, no cap in the validator or declared in
-    /// `docward.toml` that the arrays keep to. It is an error when the documents show that the array grows
+    /// `docward.toml` that the arrays keep to. Updates that changed nothing, as the server says, do not count. It is an error when the documents show that the array grows
     /// or is long already; without documents, or when the lengths show a cap, it is a warning.
     ///
     /// ## Why it matters
@@ -73,7 +73,8 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let mut pushes = std::collections::BTreeMap::new();
     for stats in workload::business_shapes(evidence) {
         for push in stats.shape.pushes.iter().filter(|p| !p.capped) {
-            *pushes.entry((&stats.shape.namespace, push.path.as_str())).or_insert(0) += stats.count;
+            *pushes.entry((&stats.shape.namespace, push.path.as_str())).or_insert(0) +=
+                stats.count.saturating_sub(stats.idle);
         }
     }
     for ((namespace, path), count) in pushes {
@@ -219,6 +220,22 @@ mod tests {
     fn dm_08_2_pushes_in_the_log_of_a_router_count() {
         let body = r#"ran x20 {"command": {"update": "t_order_item", "updates": [{"q": {"_id": 7}, "u": {"$push": {"log": 1}}}]}, "nShards": 1}"#;
         assert_eq!(check("W007", body).len(), 1);
+    }
+
+    #[test]
+    fn dm_08_2_updates_that_changed_nothing_do_not_count() {
+        let ran = |figures: &str| {
+            let push = r#""command": {"q": {"_id": 7}, "u": {"$push": {"log": 1}}, "upsert": "#;
+            let found = check("W007", &format!("ran x20 {{{push} {figures}}}"));
+            found.first().map(|found| found.what.split(' ').next().map(str::to_owned))
+        };
+        let told = Some(Some("20".to_owned()));
+        assert_eq!(ran(r#"false}, "nMatched": 0, "nModified": 0, "nUpserted": 0"#), None);
+        assert_eq!(ran(r#"false}, "nMatched": 0, "nModified": 0"#), None, "an older server");
+        assert_eq!(ran(r#"true}, "nMatched": 0, "nModified": 0, "nUpserted": 1"#), told);
+        assert_eq!(ran(r#"true}, "nMatched": 0, "nModified": 0"#), told, "it may have added one");
+        assert_eq!(ran(r#"false}, "nMatched": 1, "nModified": 1"#), told);
+        assert_eq!(ran("false}"), told, "nobody says");
     }
 
     #[test]

@@ -13,7 +13,8 @@ declare_rule! {
     /// Looks at the connections a server accepted and ended. Reports short connections: at least 100 ended,
     /// half of them after less than five seconds, at least 60 a minute were accepted on average, and within
     /// a minute at least half as many as were open at most. A probe that connects every few seconds beside
-    /// a pool is none. Reports 1000 or more within one minute whatever their life.
+    /// a pool is none. Reports 1000 or more within one minute whatever their life. Connections of Docward itself do
+    /// not count.
     ///
     /// Without a log it takes the counters of a running server: connections made since its start, or since
     /// the earlier date of `--earlier`, and those that are open now. The others have ended: at least 100 and
@@ -288,6 +289,27 @@ mod tests {
         assert!(found[0].what.contains("lived less than 300 ms"), "{}", found[0].what);
         assert!(check("W009", &log(200, 60_000, 1000)).is_empty());
         assert!(check("W009", &log(50, 300, 1000)).is_empty());
+    }
+
+    #[test]
+    fn cn_02_1_docwards_own_connections_do_not_count() {
+        let said = |application: &str| -> String {
+            let client = |n: &str| {
+                format!(
+                    r#"log {{"t": {{"$date": "2024-03-15T10:00:00Z"}}, "id": 51800, "msg": "client metadata", "attr": {{"client": "conn{n}", "doc": {{"application": {{"name": "{application}"}}}}}}}}"#
+                )
+            };
+            let lines = log(1500, 300, 1);
+            lines.lines().enumerate().fold(String::new(), |said, (at, line)| {
+                let own = at.is_multiple_of(2).then(|| client(&(at / 2).to_string()));
+                format!("{said}{line}\n{}\n", own.unwrap_or_default())
+            })
+        };
+        assert_eq!(check("W009", &said("api")).len(), 1);
+        assert_eq!(check("W009", &said("docward")), []);
+        assert_eq!(check("W009", &(said("docward shop") + &log(40, 300, 1000))), []);
+        let beside = check("W009", &(said("docward") + &log(200, 300, 1000)));
+        assert!(beside[0].what.starts_with("200 connections accepted"), "{}", beside[0].what);
     }
 
     #[test]

@@ -249,3 +249,16 @@ fn the_role_for_a_time_series_grants_all_that_is_asked() {
     assert_eq!(problems(&report), Vec::<String>::new());
     assert_eq!(report["sources"][0]["sampled"], false);
 }
+
+/// Whoever watches a cluster and lists no collections learns at once what time series ask for, too.
+#[test]
+fn the_role_for_a_watcher_knows_of_time_series_it_has_not_seen() {
+    let servers = with_a_time_series();
+    let uri = servers.uri_as(Some(&servers.create_user("watcher", vec!["clusterMonitor"])));
+    let before = problems(&json(&[&uri]));
+    assert!(!before.join(" ").contains("system.buckets"), "not seen yet: {before:#?}");
+    grant_proposed(&servers, "watcher", &before);
+    let report = json(&[&uri]);
+    assert_eq!(problems(&report), Vec::<String>::new());
+    assert_eq!(report["sources"][0]["sampled"], false);
+}

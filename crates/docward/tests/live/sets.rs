@@ -243,3 +243,71 @@ fn dm_10_2_the_order_of_a_secondary_is_no_disorder_of_ids() {
     };
     assert_eq!((rules("T008"), rules("T009")), (0, 1), "{:#}", report["findings"]);
 }
+
+/// A member that stopped copying is read as it is by default, and the report says so.
+#[test]
+fn a_member_that_is_behind_is_told_when_it_is_read_from() {
+    let servers = Launch::replica_set(2).fail_points().start();
+    servers.insert("db_plain.t_invoice", plain_documents(50));
+    let late = 1 - servers.primary();
+    let member = servers.connect(&servers.uri_of(late));
+    let set = |mode: &str| {
+        let point = doc! { "configureFailPoint": "rsSyncApplyStop", "mode": mode };
+        servers.wait(member.database("admin").run_command(point).into_future()).unwrap();
+    };
+    set("alwaysOn");
+    // Twelve seconds of writes that only one member has.
+    for n in 0..13 {
+        let document = doc! { "_id": format!("late {n}") };
+        let insert =
+            doc! { "insert": "t_invoice", "documents": [document], "writeConcern": { "w": 1 } };
+        servers.command("db_plain", insert);
+        std::thread::sleep(Duration::from_secs(1));
+    }
+    let name = format!("127.0.0.1:{} (", servers.port(late));
+    let told = |uri: &str| {
+        let report = json(&[uri, "--full", "--db", "db_plain"]);
+        (report["notes"].to_string(), report["sources"][0]["documents"].clone())
+    };
+    let (notes, documents) = told(&servers.uri());
+    assert!(notes.contains("may have been read from a member that is behind"), "{notes}");
+    assert!(notes.contains(&name) && notes.contains("readPreference=primary"), "{notes}");
+    assert_eq!(documents, 50);
+    let (notes, documents) = told(&format!("{}&readPreference=primary", servers.uri()));
+    assert!(!notes.contains("behind the primary"), "{notes}");
+    assert_eq!(documents, 63);
+    let (notes, _) = told(&servers.uri_of(late));
+    assert!(notes.contains("what is told here was read from") && notes.contains(&name), "{notes}");
+    let (notes, _) = told(&servers.uri_of(1 - late));
+    assert!(!notes.contains("behind the primary"), "{notes}");
+    set("off");
+}
+
+#[test]
+fn an_arbiter_is_told_as_one_to_who_connects_to_it() {
+    let servers = Launch::replica_set(1).start();
+    servers.insert("db_plain.t_invoice", plain_documents(50));
+    let arbiter = Launch::standalone().argument("--replSet").argument("rs0").start();
+    let default = doc! { "setDefaultRWConcern": 1, "defaultWriteConcern": { "w": 1 } };
+    servers.command("admin", default);
+    let reply = servers.command("admin", doc! { "replSetGetConfig": 1 });
+    let mut config: Document = reply.get_document("config").unwrap().clone();
+    let version = config.get_i32("version").unwrap();
+    config.insert("version", version + 1);
+    let host = format!("127.0.0.1:{}", arbiter.port(0));
+    let member = doc! { "_id": 9, "host": host, "arbiterOnly": true, "priority": 0 };
+    config.get_array_mut("members").unwrap().push(member.into());
+    servers.command("admin", doc! { "replSetReconfig": config });
+    let start = Instant::now();
+    let told = loop {
+        // It has to hear of the set first.
+        let told = problems(&json(&[&arbiter.uri_of(0), "--db", "db_plain"]));
+        if told.iter().any(|problem| problem.contains("arbiter")) {
+            break told;
+        }
+        assert!(start.elapsed() < Duration::from_secs(60), "{told:#?}");
+    };
+    assert_eq!(told.len(), 1, "{told:#?}");
+    assert!(told[0].contains("it votes and holds no documents"), "{told:#?}");
+    assert!(told[0].contains(&format!("such as 127.0.0.1:{}", servers.port(0))), "{told:#?}");
+}

@@ -27,7 +27,9 @@ use super::{
     privileges::Resource,
     ranges::id_of,
     session::{Read, Way, number},
-    trouble::{LiveTrouble, code, is_forbidden, is_gone, is_passing, is_unreachable, words},
+    trouble::{
+        LiveTrouble, code, is_forbidden, is_gone, is_overtaken, is_passing, is_unreachable, words,
+    },
 };
 use crate::{
     engine::{FileId, Sent, Slot},
@@ -431,6 +433,8 @@ impl Reader<'_, '_, '_> {
         }
         let trouble = if is_gone(error) {
             LiveTrouble::Dropped { documents }
+        } else if is_overtaken(error) {
+            LiveTrouble::Overtaken { documents }
         } else {
             LiveTrouble::Cut { documents, why: words(error) }
         };
@@ -536,8 +540,8 @@ impl Sent for Batch {
 pub(super) fn batch_size(listed: &Listed, max_rate: Option<u64>, readers: u64) -> u32 {
     let average = listed.stats.map_or(0, |stats| stats.average_bytes).max(64);
     // At a limited rate batches are small, so that documents come evenly.
-    let most = max_rate.map_or(50_000, |rate| rate.clamp(16, 50_000));
-    (BATCH_BYTES / readers / average).clamp(16, most) as u32
+    let most = max_rate.map_or(50_000, |rate| rate.clamp(1, 50_000));
+    (BATCH_BYTES / readers / average).max(16).min(most) as u32
 }
 
 /// Lets the driver fetch documents, a little ahead of who receives them. Ends when nobody does.

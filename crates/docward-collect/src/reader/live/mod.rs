@@ -166,7 +166,7 @@ impl<'r> Reader<'r, '_, '_> {
         } else {
             deployment.missing
         };
-        report_missing(&mut self.troubles, &name, missing);
+        report_missing(&mut self.troubles, &name, missing, deployment.version);
     }
 
     /// Tells that the rest was not read.
@@ -187,8 +187,13 @@ impl<'r> Reader<'r, '_, '_> {
     }
 }
 
-fn report_missing(troubles: &mut Troubles, name: &str, missing: Missing) {
-    for trouble in missing.into_troubles() {
+fn report_missing(
+    troubles: &mut Troubles,
+    name: &str,
+    missing: Missing,
+    version: Option<(u32, u32)>,
+) {
+    for trouble in missing.into_troubles(version) {
         troubles.add_for(name, &Trouble::Live(trouble));
     }
 }

@@ -15,6 +15,8 @@ pub(crate) enum Resource {
     Cluster,
     Database(String),
     Collection(Namespace),
+    /// What the time series of a database are stored in.
+    Buckets(String),
 }
 
 impl Resource {
@@ -25,6 +27,7 @@ impl Resource {
             Self::Collection(ns) => {
                 format!("{{db: {:?}, collection: {:?}}}", ns.database, ns.collection)
             }
+            Self::Buckets(name) => format!("{{db: {name:?}, system_buckets: \"\"}}"),
         }
     }
 }
@@ -35,15 +38,30 @@ pub(crate) struct Missing {
     actions: BTreeMap<Resource, BTreeSet<&'static str>>,
 }
 
+/// Time series, and a resource for what they are stored in, came with this version.
+const SERIES: (u32, u32) = (5, 0);
+
+/// What is asked of a collection as soon as its name is known.
+const OF_EACH: &[&str] = &["collStats", "find", "indexStats", "listIndexes"];
+
 /// What is asked as soon as something is allowed: a role without it would be refused a second time.
-fn asked_next(resource: &Resource, action: &str) -> Option<(Resource, &'static [&'static str])> {
+fn asked_next(
+    resource: &Resource,
+    action: &str,
+    version: Option<(u32, u32)>,
+) -> Vec<(Resource, &'static [&'static str])> {
     match (resource, action) {
         // Which roles users have, and of which databases, is not known before.
-        (Resource::Cluster, "viewUser") => Some((Resource::Database(String::new()), &["viewRole"])),
-        (Resource::Database(_), "listCollections") => {
-            Some((resource.clone(), &["collStats", "find", "indexStats", "listIndexes"]))
+        (Resource::Cluster, "viewUser") => {
+            vec![(Resource::Database(String::new()), &["viewRole"])]
         }
-        _ => None,
+        (Resource::Database(name), "listCollections") => {
+            // A privilege on all collections of a database does not hold for the buckets of its time series.
+            let buckets = (version >= Some(SERIES)).then(|| Resource::Buckets(name.clone()));
+            let resources = std::iter::once(resource.clone()).chain(buckets);
+            resources.map(|resource| (resource, OF_EACH)).collect()
+        }
+        _ => Vec::new(),
     }
 }
 
@@ -66,7 +84,7 @@ impl Missing {
 
     /// One trouble for what concerns the cluster, one for databases, and one for collections that lack the same. The last one has the role that allows all of it: a
     /// second one of the same name could not be created.
-    pub(crate) fn into_troubles(self) -> Vec<LiveTrouble> {
+    pub(crate) fn into_troubles(self, version: Option<(u32, u32)>) -> Vec<LiveTrouble> {
         let mut refusals = Vec::new();
         let mut whole = Vec::new();
         let mut databases: BTreeMap<Vec<&'static str>, Vec<String>> = BTreeMap::new();
@@ -76,7 +94,7 @@ impl Missing {
         for (resource, actions) in self.actions {
             let actions: Vec<_> = actions.into_iter().collect();
             match resource {
-                Resource::Cluster => whole.push((resource, actions)),
+                Resource::Cluster | Resource::Buckets(_) => whole.push((resource, actions)),
                 Resource::Database(name) => databases.entry(actions).or_default().push(name),
                 Resource::Collection(namespace) => collections
                     .entry((
@@ -143,7 +161,7 @@ impl Missing {
                 resources.into_iter().map(|resource| (resource, actions.clone())).collect();
             refusals.push(Refusal::new(list(&namespaces), effect, privileges));
         }
-        let role = role(&refusals);
+        let role = role(&refusals, version);
         let mut troubles: Vec<_> = refusals.into_iter().map(Refusal::into_trouble).collect();
         if let Some(LiveTrouble::Forbidden { role: last, .. }) = troubles.last_mut() {
             *last = Some(role);
@@ -188,11 +206,12 @@ impl Refusal {
 }
 
 /// The role that allows everything that was refused.
-fn role(refusals: &[Refusal]) -> String {
+fn role(refusals: &[Refusal], version: Option<(u32, u32)>) -> String {
     let mut all: BTreeMap<Resource, BTreeSet<&'static str>> = BTreeMap::new();
     for (resource, actions) in refusals.iter().flat_map(|refusal| &refusal.privileges) {
         all.entry(resource.clone()).or_default().extend(actions);
-        for (next, actions) in actions.iter().filter_map(|action| asked_next(resource, action)) {
+        let next = |action: &&str| asked_next(resource, action, version);
+        for (next, actions) in actions.iter().flat_map(next) {
             all.entry(next).or_default().extend(actions);
         }
     }
@@ -223,7 +242,8 @@ mod tests {
             let namespace = Namespace::new("db_shop", name);
             missing.add(Resource::Collection(namespace), "find");
         }
-        let messages: Vec<_> = missing.into_troubles().iter().map(ToString::to_string).collect();
+        let messages: Vec<_> =
+            missing.into_troubles(None).iter().map(ToString::to_string).collect();
         assert_eq!(messages.len(), 2);
         assert!(messages[0].starts_with(
             "not allowed: getCmdLineOpts, serverStatus, viewUser on the deployment; these facts"
@@ -238,12 +258,27 @@ mod tests {
     fn the_role_allows_what_is_asked_next() {
         let mut missing = Missing::default();
         missing.add(Resource::Database("db_shop".to_owned()), "listCollections");
-        let messages: Vec<_> = missing.into_troubles().iter().map(ToString::to_string).collect();
+        let messages: Vec<_> =
+            missing.into_troubles(None).iter().map(ToString::to_string).collect();
         assert_eq!(messages.len(), 1);
         assert!(messages[0].starts_with("not allowed: listCollections on db_shop;"));
         assert!(messages[0].contains(
             r#"{resource: {db: "db_shop", collection: ""}, actions: ["collStats", "find", "indexStats", "listCollections", "listIndexes"]}"#
         ), "{}", messages[0]);
+    }
+
+    #[test]
+    fn the_role_allows_to_read_time_series_where_there_may_be_any() {
+        let role = |version: Option<(u32, u32)>| {
+            let mut missing = Missing::default();
+            missing.add(Resource::Database("db_home".to_owned()), "listCollections");
+            missing.into_troubles(version)[0].to_string()
+        };
+        let buckets = r#"{resource: {db: "db_home", system_buckets: ""}, actions: ["collStats", "find", "indexStats", "listIndexes"]}"#;
+        assert!(role(Some((5, 0))).contains(buckets), "{}", role(Some((5, 0))));
+        for older in [None, Some((4, 4))] {
+            assert!(!role(older).contains("system_buckets"), "{older:?}");
+        }
     }
 
     #[test]
@@ -254,7 +289,8 @@ mod tests {
             missing.add(Resource::Collection(Namespace::new(format!("db_{n}"), "t")), "collStats");
             missing.add(Resource::Collection(Namespace::new(format!("db_{n}"), PROFILE)), "find");
         }
-        let messages: Vec<_> = missing.into_troubles().iter().map(ToString::to_string).collect();
+        let messages: Vec<_> =
+            missing.into_troubles(None).iter().map(ToString::to_string).collect();
         assert_eq!(messages.len(), 3, "{messages:#?}");
         assert!(messages[0].starts_with("not allowed: listCollections on db_0, db_1, db_2, db_3, db_4 and 4 more; their collections"));
         let role = &messages[2];
@@ -271,7 +307,8 @@ mod tests {
             let namespace = Namespace::new("db_shop", format!("t_{n}"));
             missing.add(Resource::Collection(namespace), "find");
         }
-        let messages: Vec<_> = missing.into_troubles().iter().map(ToString::to_string).collect();
+        let messages: Vec<_> =
+            missing.into_troubles(None).iter().map(ToString::to_string).collect();
         assert_eq!(messages.len(), 1);
         assert!(messages[0].contains("db_shop.t_4 and 4 more"));
         assert!(

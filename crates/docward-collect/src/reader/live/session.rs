@@ -13,7 +13,7 @@ use std::{
 
 use docward_bson::value::to_value;
 use docward_model::{Namespace, Value};
-use docward_uri::{is_unescaped, without_login};
+use docward_uri::{bracketed, is_unescaped, without_login};
 use docward_workload::own_name;
 use futures_util::{Stream, StreamExt as _, TryStreamExt as _, stream};
 use mongodb::{
@@ -221,7 +221,7 @@ impl<'r> Session<'r> {
             };
             (unnamed, trouble)
         })?;
-        let hosts: Vec<_> = options.hosts.iter().map(ToString::to_string).collect();
+        let hosts: Vec<_> = options.hosts.iter().map(|host| bracketed(&host.to_string())).collect();
         let name = format!("mongodb://{}", hosts.join(","));
         let logged_in = options.credential.is_some();
         let user = options.credential.as_ref().and_then(|c| c.username.clone());
@@ -265,13 +265,18 @@ impl<'r> Session<'r> {
             silences: Arc::default(),
         };
         match session.ask("admin", Read::Hello, Document::new()) {
-            Ok(_) if !session.logged_in && session.asks_for_login() => {
+            Ok(hello) if !is_arbiter(&hello) && !session.logged_in && session.asks_for_login() => {
                 let trouble = if session.lets_create_the_first_user() {
                     LiveTrouble::NoUsers
                 } else {
                     LiveTrouble::NoLogin
                 };
                 Err((session.name, trouble))
+            }
+            Ok(hello) if is_arbiter(&hello) => {
+                let others = hello.get_array("hosts").into_iter().flatten();
+                let others = others.filter_map(Bson::as_str).map(str::to_owned).collect();
+                Err((session.name, LiveTrouble::Arbiter { others }))
             }
             Ok(_) => Ok(session),
             Err(error) => {
@@ -671,6 +676,11 @@ pub(super) fn runtime() -> std::io::Result<Runtime> {
         .thread_name("docward-driver")
         .enable_all()
         .build()
+}
+
+/// Whether a server only votes. It has no users either, and would ask for a login in vain.
+fn is_arbiter(hello: &Document) -> bool {
+    hello.get_bool("arbiterOnly").is_ok_and(|only| only)
 }
 
 fn failed(what: &str, why: String) -> LiveTrouble {

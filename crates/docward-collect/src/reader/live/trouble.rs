@@ -62,6 +62,12 @@ pub(crate) enum LiveTrouble {
     )]
     ArbiterDown { member: String },
     #[error(
+        "the server is an arbiter of a replica set: it votes and holds no documents, so nothing was read from \
+         it; connect to a member that does{}",
+        such_as(others)
+    )]
+    Arbiter { others: Vec<String> },
+    #[error(
         "the member {member} of the replica set went away while the deployment was read; documents came from \
          the others; look after it, and run again when it is back"
     )]
@@ -79,6 +85,12 @@ pub(crate) enum LiveTrouble {
          report; run again when the server is back"
     )]
     Cut { documents: u64, why: String },
+    #[error(
+        "reading stopped after {documents} documents: new documents replaced those of the capped collection faster \
+         than they were read; what was read before is in the report; read it without --max-rate, or a sample \
+         of it with --sample"
+    )]
+    Overtaken { documents: u64 },
     #[error(
         "was dropped while it was read; {documents} of its documents are in the report; leave it out \
          with --collection if it comes and goes"
@@ -110,6 +122,10 @@ fn of_members(down: &[String]) -> String {
     } else {
         format!(" ({} cannot be reached)", down.join(", "))
     }
+}
+
+fn such_as(members: &[String]) -> String {
+    members.first().map(|member| format!(", such as {member}")).unwrap_or_default()
 }
 
 fn by_role(role: &Option<String>) -> String {
@@ -170,6 +186,11 @@ pub(super) fn is_gone(error: &Error) -> bool {
         ErrorKind::Command(command) if command.code == 175 => command.message.contains("dropped"),
         _ => code(error) == Some(26),
     }
+}
+
+/// Whether a capped collection has replaced the documents that were to be read next.
+pub(super) fn is_overtaken(error: &Error) -> bool {
+    code(error) == Some(136)
 }
 
 /// Whether the same question may get an answer later or elsewhere: the network failed, or the

@@ -1,0 +1,141 @@
+//! What a report on a running deployment says beside its findings: what could not be counted, read or asked.
+
+use bson::{Document, doc};
+use docward_testkit::Launch;
+use serde_json::Value;
+
+use super::{docward, json, plain_documents, problems, report, wait_for_blocked_audit};
+
+fn of<'r>(report: &'r Value, rule: &str) -> Vec<&'r Value> {
+    report["findings"].as_array().unwrap().iter().filter(|f| f["rule"] == rule).collect()
+}
+
+/// DM-11.3: the server says how many documents break a validator, or that it cannot.
+#[test]
+fn dm_11_3_what_the_server_cannot_count_is_told() {
+    let servers = Launch::standalone().start();
+    let people = (0..100).map(|n: i32| match n % 10 {
+        0 => doc! { "_id": n, "age": n.to_string() },
+        _ => doc! { "_id": n, "age": n },
+    });
+    servers.insert("db_shop.t_person", people);
+    let sum = doc! { "$expr": { "$gt": [{ "$add": ["$age", 1] }, 0] } };
+    servers.command("db_shop", doc! { "collMod": "t_person", "validator": sum });
+    let closed = doc! { "additionalProperties": false, "properties": { "a": {} } };
+    let create = doc! { "create": "t_closed", "validator": { "$jsonSchema": closed } };
+    servers.command("db_shop", create);
+    servers.insert("db_shop.t_closed", (0..30).map(|n: i32| doc! { "_id": n, "a": n }));
+    let report = json(&[&servers.uri(), "--sample", "20"]);
+    assert_eq!(problems(&report), Vec::<String>::new());
+    let notes = report["notes"].to_string();
+    let told = "db_shop.t_person: the server could not count which documents break the validator: ";
+    assert!(notes.contains(told) && notes.contains("$add only supports"), "{notes}");
+    assert!(!notes.contains("t_closed"), "{notes}");
+
+    let closed = of(&report, "V008");
+    assert_eq!(closed.len(), 1, "{closed:#?}");
+    assert_eq!(closed[0]["data"]["invalid"], 30);
+    let what = closed[0]["what"].as_str().unwrap();
+    assert!(what.ends_with("; 30 stored documents break the validator, as the server counts"));
+}
+
+#[test]
+fn dm_11_1_ck_6_without_documents_nobody_knows_which_collections_are_core() {
+    let servers = Launch::standalone().start();
+    servers.insert("db_shop.t_order", plain_documents(300));
+    let uri = servers.uri();
+    let ck_6 = |report: &Value| {
+        let items = report["checklist"].as_array().unwrap();
+        items.iter().find(|item| item["id"] == "CK-6").unwrap()["verdict"].clone()
+    };
+    let skipped = |report: &Value| {
+        let skipped = report["skipped"].as_array().unwrap();
+        skipped.iter().find(|one| one["rule"] == "V001").map(|one| one["needs"].clone())
+    };
+    let read = json(&[&uri]);
+    assert_eq!((of(&read, "V001").len(), skipped(&read)), (1, None));
+    assert_eq!(ck_6(&read), "fail");
+    let blind = json(&[&uri, "--metadata-only"]);
+    assert_eq!((of(&blind, "V001").len(), skipped(&blind)), (0, Some("documents".into())));
+    assert_eq!(ck_6(&blind), "unknown");
+    // What the server counts is enough to tell.
+    let counted = json(&[&uri, "--metadata-only", "--pushdown"]);
+    assert_eq!((of(&counted, "V001").len(), skipped(&counted)), (1, None));
+}
+
+#[test]
+fn many_damaged_documents_of_a_collection_are_one_problem() {
+    let servers = Launch::standalone().start();
+    let documents: Vec<Document> = (0..60).map(|n| doc! { "_id": n, "a": "damaged" }).collect();
+    let mut bytes = doc! { "insert": "t_bad", "documents": documents }.to_vec().unwrap();
+    for at in 0..bytes.len() - 7 {
+        if bytes[at..].starts_with(b"damaged") {
+            bytes[at] = 0xff;
+        }
+    }
+    let insert = bson::RawDocumentBuf::from_bytes(bytes).unwrap();
+    let database = servers.client().database("db_shop");
+    servers.wait(database.run_raw_command(insert).into_future()).unwrap();
+    for how in ["--full", "--sample=10000"] {
+        let told = problems(&json(&[&servers.uri(), how]));
+        assert_eq!(told.len(), 1, "{told:#?}");
+        assert!(told[0].contains("60 damaged documents: text that is not UTF-8"), "{told:#?}");
+        assert!(!told[0].contains("file"), "{told:#?}");
+    }
+}
+
+#[test]
+fn who_does_not_answer_is_not_asked_for_collections() {
+    let away = "mongodb://[::1]:1/?serverSelectionTimeoutMS=300";
+    for filter in [&["--db", "db_shop"][..], &["--collection", "t_order"], &[]] {
+        let told = problems(&json(&[&[away], filter].concat()));
+        assert_eq!(told.len(), 1, "{told:#?}");
+        assert!(told[0].contains("mongodb://[::1]:1") && told[0].contains("no server answered"));
+        assert!(told[0].contains("[::1]:1: ") && !told[0].contains(" ::1"), "{told:#?}");
+    }
+    // A deployment that answers is asked, whatever became of another source.
+    let servers = Launch::standalone().start();
+    let told = problems(&json(&[away, &servers.uri(), "--db", "db_none"]));
+    assert_eq!(told.len(), 2, "{told:#?}");
+    assert!(told[1].contains("no collection matches"), "{told:#?}");
+}
+
+#[test]
+fn a_capped_collection_that_is_replaced_meanwhile_is_told_as_one() {
+    let servers = Launch::standalone().fail_points().start();
+    let create = doc! { "create": "t_log", "capped": true, "size": 1_048_576 };
+    servers.command("db_shop", create);
+    let lines = |from: i32| (from..from + 8000).map(|n| doc! { "_id": n, "line": "x".repeat(90) });
+    servers.insert("db_shop.t_log", lines(0));
+    // The second batch is asked for, and goes on when all that it should hold is gone.
+    let _point = servers.fail_point(
+        0,
+        doc! { "times": 1 },
+        doc! {
+            "failCommands": ["getMore"], "blockConnection": true, "blockTimeMS": 5000,
+            "appName": "docward",
+        },
+    );
+    let uri = servers.uri();
+    let audit = std::thread::spawn(move || json(&[&uri, "--full", "--max-rate", "500"]));
+    wait_for_blocked_audit(&servers);
+    servers.insert("db_shop.t_log", lines(100_000));
+    servers.insert("db_shop.t_log", lines(200_000));
+    let told = problems(&audit.join().unwrap());
+    assert_eq!(told.len(), 1, "{told:#?}");
+    assert!(told[0].contains("faster than they were read"), "{told:#?}");
+    assert!(told[0].contains("without --max-rate"), "{told:#?}");
+}
+
+#[test]
+fn a_very_low_rate_is_kept() {
+    let servers = Launch::standalone().start();
+    servers.insert("db_shop.t_order", (0..300).map(|n| doc! { "_id": n, "total": n }));
+    let uri = servers.uri();
+    for way in [&["--full"][..], &["--sample", "100"]] {
+        let limits = ["audit", &uri, "--format", "json", "--max-rate", "2", "--max-time", "3"];
+        let cut = report(&docward(&[&limits[..], way].concat()));
+        let read = cut["sources"][0]["documents"].as_u64().unwrap();
+        assert!((1..=8).contains(&read), "{way:?}: {read}");
+    }
+}
