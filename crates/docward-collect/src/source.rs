@@ -22,7 +22,7 @@ use ignore::WalkBuilder;
 /// Longer files are data, not code.
 const MAX_FILE: u64 = 4 << 20;
 /// Folders that hold other people's code, or what was made from code.
-const SKIPPED: [&str; 16] = [
+const SKIPPED: [&str; 17] = [
     "node_modules",
     "bower_components",
     "vendor",
@@ -39,6 +39,8 @@ const SKIPPED: [&str; 16] = [
     "third_party",
     "coverage",
     ".tox",
+    // Copies that editors keep of every file.
+    ".history",
 ];
 
 /// Which files to look at.

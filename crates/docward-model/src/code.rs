@@ -86,7 +86,7 @@ pub struct Mentioned {
     /// files speak of: owners of numbers as [`Mentioned::owners`] has them, and in how many files. The number of all files
     /// stands under the empty name.
     pub computed: BTreeMap<String, BTreeMap<String, u64>>,
-    /// Numbers that are rounded to two places, read as fractions or turned into hundredths.
+    /// Numbers that are rounded to two places, read or given as fractions (`12.99`), or turned into hundredths.
     pub fractions: BTreeSet<String>,
     /// Numbers that requests may give whole only, or that are shown in hundredths, named as in `computed`.
     pub whole: BTreeSet<String>,
@@ -94,8 +94,8 @@ pub struct Mentioned {
     pub formats_hundredths: bool,
     /// Classes that models are declared as, with the files that name them and how often.
     pub classes: BTreeMap<String, (BTreeSet<String>, u64)>,
-    /// Whether anything shows that amounts have fractions: they are rounded to two places, turned into cents, given as
-    /// `12.99`, or of a currency that has a smallest unit.
+    /// Whether anything shows that amounts have fractions: they are rounded to two places, turned into cents, or of a
+    /// currency that has a smallest unit.
     pub shows_fractions: bool,
     /// Whether some file serves several people at a time.
     pub serves: bool,
@@ -405,8 +405,9 @@ pub struct ReadThenWrite {
     pub path: String,
     /// What is done to it.
     pub change: Change,
-    /// Whether it is saved with a session that callers may give: whether in a transaction is up to them.
-    pub is_in_given_session: bool,
+    /// Whether others may be kept from it: it is saved with a session that callers may give, or nothing interrupts the
+    /// event loop between reading and writing.
+    pub is_kept_apart: bool,
 }
 
 /// What is done to a value between reading and writing it.

@@ -135,7 +135,7 @@ impl<'u, 't> Scan<'u, 't> {
                     collection: collection.clone(),
                     path: path.clone(),
                     change: Change::Truncated,
-                    is_in_given_session: false,
+                    is_kept_apart: false,
                 });
             }
             let cap = if trims || tests {
@@ -380,8 +380,31 @@ impl<'u, 't> Scan<'u, 't> {
             collection: collection.name(),
             path,
             change,
-            is_in_given_session: self.is_saved_in_given_session(function),
+            is_kept_apart: self.is_saved_in_given_session(function)
+                || self.is_uninterrupted(function, at),
         });
+    }
+
+    /// Whether a coroutine of Python reads and writes with a driver that waits, and waits for nothing between: its event
+    /// loop lets nobody else come between.
+    fn is_uninterrupted(&self, function: ScopeId, at: usize) -> bool {
+        let unit = self.values.unit;
+        let scope = &unit.scopes[function];
+        let waits = ["motor", "AsyncMongoClient", "beanie"].iter().any(|w| self.text.contains(w));
+        if unit.language != super::Language::Python || waits {
+            return false;
+        }
+        let text = self.text.get(scope.at..scope.end).unwrap_or_default();
+        let before = self.text.get(scope.at..at).unwrap_or_default();
+        let read = ["find_one(", "find("].iter().filter_map(|read| before.rfind(read)).max();
+        let head = text.split('(').next().unwrap_or_default();
+        head.contains("async def")
+            && read.is_some_and(|read| {
+                let write = &text[read..];
+                let end = ["update_one(", "replace_one(", "update("];
+                let end = end.iter().filter_map(|word| write.find(word)).min();
+                !write[..end.unwrap_or(write.len())].contains("await ")
+            })
     }
 
     /// Whether what a function of Spring saves is refused when another came first: in a transaction, or by a version.
@@ -593,7 +616,7 @@ impl<'u, 't> Scan<'u, 't> {
                 collection: collection.name(),
                 path: String::new(),
                 change: Change::Document,
-                is_in_given_session: false,
+                is_kept_apart: self.is_uninterrupted(function, at),
             });
         }
     }
@@ -860,9 +883,14 @@ fn replaced_lists<'a>(text: &'a str, root: &str) -> impl Iterator<Item = usize> 
             given
                 .strip_prefix(start.as_str())
                 .and_then(|given| given.strip_prefix(path))
-                .is_some_and(|given| given.starts_with(".filter("))
+                .is_some_and(|given| {
+                    [".filter(", ".slice(", ".concat("].iter().any(|made| given.starts_with(made))
+                })
         });
+        // `post.comments = [...post.comments, one]`.
+        let line = given.and_then(|given| given.lines().next()).unwrap_or_default();
+        let is_spread = !path.is_empty() && line.contains(&format!("[...{start}{path}"));
         let is_own = !text[..*at].ends_with(|c: char| is_word(c) || c == '.');
-        is_own && (is_called || is_filtered)
+        is_own && (is_called || is_filtered || is_spread)
     })
 }

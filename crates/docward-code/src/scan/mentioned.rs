@@ -157,7 +157,9 @@ impl Sought {
             seek(class.clone(), Name::Class(class));
         }
         for number in numbers {
-            seek(format!("get{}", number.replace('_', "")), Name::Number(number.clone()));
+            let plain = number.replace('_', "");
+            seek(format!("get{plain}"), Name::Number(number.clone()));
+            seek(format!("set{plain}"), Name::Number(number.clone()));
             seek(number.clone(), Name::Number(number));
         }
         for owner in owners {
@@ -207,7 +209,7 @@ impl Sought {
                 let is_whole = !is_word || !(is_part(before) || is_part(text.get(to)));
                 let is_known = !is_code
                     || text[from..to].iter().all(u8::is_ascii_uppercase)
-                    || before.is_some_and(|b| matches!(b, b'"' | b'\''));
+                    || is_text(before) && is_text(text.get(to));
                 out.shows_fractions |= is_whole && is_known;
                 continue;
             }
@@ -235,7 +237,7 @@ impl Sought {
                         out.whole.insert(name.clone());
                     }
                     out.formats_hundredths |= units::is_formatted(text, from, to);
-                    if units::has_fractions(text, from, to) {
+                    if units::has_fractions(text, from, to) || is_given_fraction(&text[to..]) {
                         out.fractions.insert(name.clone());
                     }
                     if kind != FileKind::Settings && is_computed(text, from, to) {
@@ -244,7 +246,6 @@ impl Sought {
                             false => computed.push((from, name)),
                         }
                     }
-                    out.shows_fractions |= is_given_fraction(&text[to..]);
                 }
                 Name::Class(name) if text[from..to] == *name.as_bytes() => {
                     let (files, times) = out.classes.entry(name.clone()).or_default();

@@ -73,7 +73,9 @@ fn is_cut(before: &[u8], behind: &[u8]) -> bool {
         [b'=', value @ ..] if value.first() != Some(&b'=') => value.trim_ascii_start(),
         _ => b"",
     };
-    head.ends_with(b"parseInt(")
+    // `setPrice(parseInt(…))`, as forms do.
+    behind.starts_with(b"(parseInt(")
+        || head.ends_with(b"parseInt(")
         || before.ends_with(b"parseInt(")
         || head.ends_with(b".isInteger(")
         || before.ends_with(b".isInteger(")
@@ -196,6 +198,7 @@ mod tests {
             "@IsInt()\n  @Min(0)\n  price: number;",
             "parseInt(req.body.price)",
             "{ price: parseInt(given, 10) }",
+            "price(parseInt(event.target.value, 10))",
             "if (!Number.isInteger(price)) {",
             "`${(order.price / 100).toFixed(2)}`",
             "(row.price || 0) / 100",

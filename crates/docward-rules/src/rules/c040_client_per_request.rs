@@ -18,7 +18,8 @@ declare_rule! {
     /// handlers of one file that make one each.
     /// Clients that are kept are left alone: behind a test whether there is one, in a cache, a bean, a
     /// fixture or a start-up hook; and so are loops that try again until a connection succeeds, and functions that make
-    /// one only where a parameter with a default asks for it. What Flask keeps in `g` is gone with the request.
+    /// one only where a parameter with a default asks for it. `mongoose.connect` does nothing while its connection is open, and
+    /// is left alone in a file that closes none. What Flask keeps in `g` is gone with the request.
     ///
     /// ## Why it matters
     /// A client is a pool with threads that watch the servers, made to live as long as the process. For

@@ -363,12 +363,29 @@ fn without_figures(name: &str) -> String {
     chars.iter().enumerate().filter(|(at, c)| **c != '_' || !between(*at)).map(|(_, c)| c).collect()
 }
 
-/// Whether a name is an acronym that everybody knows and one behind it: `URLID`.
+/// Whether a name is an acronym that everybody knows and one behind it: `URLID`; or a short one and an underscore
+/// between: `IB_ID`.
 fn is_two_acronyms(name: &str) -> bool {
     ["ID", "URL", "UUID"].iter().any(|end| {
-        name.strip_suffix(end)
-            .is_some_and(|first| is_known_abbreviation(&first.to_ascii_lowercase()))
+        name.strip_suffix(end).is_some_and(|first| match first.strip_suffix('_') {
+            Some(first) => first.len() <= 4 && !first.contains('_'),
+            None => is_known_abbreviation(&first.to_ascii_lowercase()),
+        })
     })
+}
+
+/// A name without the number of its version: `title_v2`.
+fn without_version(name: &str) -> &str {
+    match name.rsplit_once("_v") {
+        Some((first, version))
+            if !first.is_empty()
+                && !version.is_empty()
+                && version.chars().all(|c| c.is_ascii_digit()) =>
+        {
+            first
+        }
+        _ => name,
+    }
 }
 
 /// What is wrong with a name; the least of what can be said about it.
@@ -385,7 +402,7 @@ fn oddity(
     if is_constant(name) {
         return None;
     }
-    let written = style(&without_figures(&without_code(name)));
+    let written = style(&without_figures(&without_code(without_version(name))));
     if written == Style::Mixed {
         let wanted = in_style(name, prevailing.or(project).unwrap_or(Style::Camel));
         let why = format!("mixes two styles (`{wanted}`)");
@@ -637,5 +654,18 @@ mod tests {
         };
         assert_eq!(count("KYC_docs"), 0);
         assert_eq!(count("Kyc_docs"), 1);
+    }
+
+    #[test]
+    fn dm_04_1_versions_and_acronyms_behind_acronyms() {
+        let count = |name: &str| {
+            mongoose(&format!(
+                "userName: String, orderItems: [String], payTime: Date, {name}: String"
+            ))
+            .len()
+        };
+        assert_eq!(count("title_v2"), 0);
+        assert_eq!(count("IB_ID"), 0);
+        assert_eq!(count("title_text"), 1);
     }
 }

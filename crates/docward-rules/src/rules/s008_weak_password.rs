@@ -112,9 +112,21 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
 fn is_told_as_secret(evidence: &Evidence, uri: &ClientUri) -> bool {
     let site = uri.site.as_ref().map(|site| &site.location);
     let places = [uri.places.password.as_ref(), uri.places.start.as_ref(), site];
+    // A constant that another file declares is told where it is declared.
+    let account = uri.user.as_deref().filter(|user| !user.is_empty());
+    let label = uri.label();
+    let host = label.split_once("://").map_or(label.as_str(), |(_, host)| host);
+    let names_both = |shown: &str| {
+        account.is_some_and(|account| shown.contains(&format!("{account}:")))
+            && shown.contains(host)
+    };
     evidence.code.iter().flat_map(|code| &code.secrets).any(|secret| {
         let told = &secret.place.location;
-        places.iter().flatten().any(|place| place.file == told.file && place.line == told.line)
+        names_both(&secret.shown)
+            || places
+                .iter()
+                .flatten()
+                .any(|place| place.file == told.file && place.line == told.line)
     })
 }
 

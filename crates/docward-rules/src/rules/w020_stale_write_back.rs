@@ -27,7 +27,8 @@ declare_rule! {
     /// special case only, is left alone as well. It is information where any change does (`tokenVersion`), where the
     /// value is worked out once a day (`currentStreak`), where it is a statistic that is shown (`stats.commandsUsed`,
     /// `downloadCount`, `totalLogins`), in code that never runs (a method that nobody calls, or that only such methods call; a file that no
-    /// other takes in), in a program that one person uses in a terminal, where it is saved with a session that a caller may give, and in functions that are there for tests. A schema with `optimisticConcurrency`, a list that is sorted or cut before the same
+    /// other takes in), in a program that one person uses in a terminal, where it is saved with a session that a caller may give, where a coroutine of
+    /// Python reads and writes with pymongo and awaits nothing between, and in functions that are there for tests. A schema with `optimisticConcurrency`, a list that is sorted, cut or given anew before the same
     /// `save` (Mongoose then asks for the version it read), and a `@Version` of a class above refuse the second of two. A field that a schema of Mongoose does not declare is not stored, and two
     /// that ask a cache of the process for a document change one object: neither is meant. In a transaction the second of two is refused: what is read and saved with its session is left
     /// alone, what is read without it and saved with it is not, unless the transaction did something before. Documents of a loop over a list that was found, of
@@ -133,7 +134,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             todo,
         );
         let is_harmless = writes.iter().all(|write| {
-            write.is_in_given_session
+            write.is_kept_apart
                 || is_mark(&write.path)
                 || is_retry(&write.path)
                 || is_statistic(&write.path)
@@ -380,6 +381,19 @@ mod tests {
     }
 
     #[test]
+    fn ck_15_what_nothing_interrupts_is_information() {
+        let severity = |head: &str, between: &str| {
+            let text = format!(
+                "source a.py\nfrom pymongo import MongoClient\ncoll = MongoClient('mongodb://db/').bot.t_user\n{head} give(ctx, n):\n    user = coll.find_one({{'_id': ctx.id}})\n{between}    coll.update_one({{'_id': ctx.id}}, {{'$set': {{'money': user['money'] + n}}}})\n    await ctx.send('done')\n"
+            );
+            check("W020", &text)[0].severity
+        };
+        assert_eq!(severity("async def", ""), Severity::Info);
+        assert_eq!(severity("async def", "    await ctx.send('wait')\n"), Severity::Warn);
+        assert_eq!(severity("def", ""), Severity::Warn);
+    }
+
+    #[test]
     fn ck_15_marks_and_functions_for_tests_are_information() {
         use docward_model::Severity::{Info, Warn};
         let severity = |name: &str, field: &str| {
@@ -519,6 +533,7 @@ mod tests {
         };
         assert_eq!(count("fee.paid += n;"), 1);
         assert_eq!(count("fee.paid += n; fee.parts.sort(by);"), 0);
+        assert_eq!(count("fee.paid += n; fee.parts = [...fee.parts, one];"), 0);
         assert_eq!(count("fee.paid += n; fee.parts = fee.parts.filter(Boolean);"), 0);
         assert_eq!(count("fee.paid += n; const all = fee.parts.filter(Boolean).sort(by);"), 1);
         assert_eq!(count("fee.paid += n; fee.parts.push(n);"), 1);

@@ -13,6 +13,9 @@ impl<'u, 't> Scan<'u, 't> {
     /// Whether a client is made again and again.
     pub(super) fn remade(&mut self, scope: ScopeId, expr: &'u Expr<'t>) {
         let unit = self.values.unit;
+        if self.is_kept_by_mongoose(expr) {
+            return;
+        }
         let Some((id, function)) = unit.function(scope) else {
             if let Some(within) = handlers::repeated(unit, scope, self.within, self.text)
                 && self.is_the_same_each_time(expr, scope)
@@ -71,6 +74,16 @@ impl<'u, 't> Scan<'u, 't> {
                 }
             }
         }
+    }
+
+    /// `mongoose.connect(uri)`: while its connection is open it does nothing, so who closes none makes one only.
+    fn is_kept_by_mongoose(&self, expr: &Expr<'_>) -> bool {
+        let Some(call) = expr.call() else { return false };
+        let of = call.receiver().and_then(Expr::path);
+        let closes = ["disconnect(", "connection.close("];
+        call.method() == Some("connect")
+            && of.as_deref() == Some("mongoose")
+            && !closes.iter().any(|word| self.text.contains(word))
     }
 
     /// Functions of the file that return what they get from one that makes a client each time:
