@@ -95,7 +95,7 @@ fn is_in_hundredths(head: &[u8], behind: &[u8]) -> bool {
 }
 
 /// Whether what is written around a name says that it has fractions: it is rounded to two places, read as a number with
-/// them, or turned into hundredths.
+/// them, turned into hundredths, or a part of it is taken.
 pub(super) fn has_fractions(text: &[u8], from: usize, to: usize) -> bool {
     /// Nobody writes more between a number and what it is rounded by.
     const ROUNDED: usize = 60;
@@ -118,10 +118,25 @@ pub(super) fn has_fractions(text: &[u8], from: usize, to: usize) -> bool {
         let format = memchr::memmem::rfind(line, b"%.2f");
         format.is_some_and(|at| line.len() - at < 2 * ROUNDED)
     };
-    let hundred = given.strip_prefix(b")").unwrap_or(given).trim_ascii_start();
-    let hundred = hundred.strip_prefix(b"*").map(<[u8]>::trim_ascii_start).unwrap_or_default();
-    let is_turned = hundred.starts_with(b"100") && !hundred.get(3).is_some_and(u8::is_ascii_digit);
-    is_read || is_rounded || is_turned
+    let factor = given.strip_prefix(b")").unwrap_or(given).trim_ascii_start();
+    let factor = factor.strip_prefix(b"*").map(<[u8]>::trim_ascii_start).unwrap_or_default();
+    let is_turned = factor.starts_with(b"100") && !factor.get(3).is_some_and(u8::is_ascii_digit);
+    // `price * 0.9`, `1.19 * price`, `price * share / 100`.
+    let is_part = is_decimal(factor)
+        || (!factor.is_empty() && contains(factor, b"/ 100"))
+        || head.trim_ascii_end().strip_suffix(b"*").is_some_and(|head| {
+            let head = head.trim_ascii_end();
+            let digits =
+                head.iter().rev().take_while(|b| b.is_ascii_digit() || **b == b'.').count();
+            is_decimal(&head[head.len() - digits..])
+        });
+    is_read || is_rounded || is_turned || is_part
+}
+
+/// Whether a number with a fraction stands there.
+fn is_decimal(text: &[u8]) -> bool {
+    let whole = text.iter().take_while(|b| b.is_ascii_digit()).count();
+    whole > 0 && matches!(text[whole..], [b'.', b'0'..=b'9', ..])
 }
 
 /// Whether a function that formats money divides it by a hundred: `const formatMoney = (amount) => amount / 100`.
@@ -241,11 +256,15 @@ mod tests {
             "f\"{order.price:.2f}\"",
             "fmt.Sprintf(\"%.2f\", order.price)",
             "amount: Math.round(order.price * 100),",
+            "order.price * 0.9",
+            "1.19 * order.price",
+            "order.price * share / 100",
         ] {
             assert!(has(text), "{text}");
         }
         for text in [
             "order.price * 1000",
+            "order.price * 3",
             "price: Number(given),",
             "// price.toFixed(2)",
             "const { price } = item;\nshow(rate.toFixed(2))",
