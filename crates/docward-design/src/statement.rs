@@ -170,6 +170,8 @@ pub enum Step {
     /// Tried again as long as another writer is first (error 11000). Results have names: the shell does not
     /// wait for a statement in `return`, so what it refuses would not be caught.
     Retry(Vec<Step>),
+    /// What a function inside does.
+    Inside(Vec<Step>),
 }
 
 /// A function that does one thing the application does.
@@ -196,7 +198,7 @@ impl Job {
                     Step::Run(statement) | Step::Let(_, statement) | Step::Return(statement) => {
                         into.push(statement);
                     }
-                    Step::Retry(steps) => of(steps, into),
+                    Step::Retry(steps) | Step::Inside(steps) => of(steps, into),
                     Step::Note(_) | Step::Code(_) => {}
                 }
             }
@@ -249,6 +251,7 @@ fn write(steps: &[Step], indent: usize, text: &mut String) {
             Step::Return(statement) => {
                 text.push_str(&format!("{space}return {};\n", statement.shell(indent)));
             }
+            Step::Inside(steps) => write(steps, indent + 2, text),
             Step::Retry(steps) => {
                 text.push_str(&format!(
                     "{space}for (let attempt = 0; ; attempt++) {{\n{space}  try {{\n"

@@ -13,6 +13,7 @@ mod outlier;
 mod owned;
 mod series;
 mod summary;
+mod transaction;
 mod tree;
 
 use bson::{Bson, Document, doc};
@@ -306,13 +307,14 @@ mod tests {
     use crate::Bounds;
     use crate::statement::Job;
 
-    const MODELS: [&str; 6] = [
+    const MODELS: [&str; 7] = [
         include_str!("../../tests/models/all.yaml"),
         include_str!("../../tests/models/elements.yaml"),
         include_str!("../../tests/models/kept.yaml"),
         include_str!("../../tests/models/lists.yaml"),
         include_str!("../../tests/models/more.yaml"),
         include_str!("../../tests/models/referenced.yaml"),
+        include_str!("../../tests/models/together.yaml"),
     ];
 
     fn jobs(text: &str) -> Vec<Job> {
