@@ -29,6 +29,7 @@ pub(crate) fn settled(
         naming,
         known: known.collect(),
         of: BTreeMap::new(),
+        writes: BTreeMap::new(),
         made: BTreeMap::new(),
         first: BTreeMap::new(),
         vetoed: readings_apart(model),
@@ -39,6 +40,11 @@ pub(crate) fn settled(
             deciding.of.entry(&relationship.child).or_default().push(relationship);
         }
     }
+    for write in &model.writes {
+        for entity in write.entities() {
+            deciding.writes.entry(entity).or_default().push(write);
+        }
+    }
     deciding.all();
     // Ids and copies that the first round put beside the declared fields have a size too.
     deciding.first = std::mem::take(&mut deciding.made);
@@ -47,11 +53,13 @@ pub(crate) fn settled(
     deciding.untangle();
     deciding.flatten();
     deciding.fit();
+    deciding.part();
     // What became smaller may have moved together again.
     deciding.untangle();
     deciding.unpage();
     deciding.untangle();
     deciding.settle();
+    deciding.part();
     deciding.untangle();
     deciding.remark_depth();
     let around = deciding.around();
@@ -71,6 +79,8 @@ struct Deciding<'m> {
     known: BTreeMap<&'m str, Known>,
     /// The relationships that each entity has a part in.
     of: BTreeMap<&'m str, Vec<&'m Relationship>>,
+    /// The writes of each entity.
+    writes: BTreeMap<&'m str, Vec<&'m DesignWrite>>,
     made: BTreeMap<String, Decision>,
     /// What a first round decided, by declared fields alone.
     first: BTreeMap<String, Decision>,
@@ -232,8 +242,9 @@ impl<'m> Deciding<'m> {
         else {
             return;
         };
-        let facts =
+        let mut facts =
             Facts { parent_bytes: parent, child_bytes: child.0, child_p99: child.1, ..facts };
+        self.see_parts(relationship, &mut facts);
         let mut ruling = decide(&facts, self.bounds);
         if let Some((rows, because)) = self.vetoed.get(&relationship.name) {
             ruling.rows.push(Row { rows, vote: Vote::Veto, because: because.clone() });
@@ -381,6 +392,42 @@ impl<'m> Deciding<'m> {
             .filter(|(_, decision)| decision.choice == Some(Choice::Embed))
     }
 
+    /// Entities that are part of an entity's documents, also by way of others, but for one.
+    fn parts(&self, entity: &str, without: &str) -> BTreeSet<&'m str> {
+        let mut found: BTreeSet<&'m str> = BTreeSet::new();
+        let mut open = vec![entity];
+        while let Some(at) = open.pop() {
+            let below = self.of(at).filter(|r| r.parent == at && r.child != without);
+            let embedded = |r: &&Relationship| {
+                self.made.get(&r.name).is_some_and(|made| made.choice == Some(Choice::Embed))
+            };
+            for r in below.filter(embedded) {
+                if r.child != entity && found.insert(&r.child) {
+                    open.push(&r.child);
+                }
+            }
+        }
+        found
+    }
+
+    /// Writes of what is part of a child are writes of the child.
+    fn see_parts(&self, relationship: &Relationship, facts: &mut Facts) {
+        let parts = self.parts(&relationship.child, &relationship.parent);
+        if !parts.iter().any(|part| self.writes.contains_key(part)) {
+            return;
+        }
+        let ends = [relationship.parent.as_str(), relationship.child.as_str()];
+        let of = |entity: &&str| self.writes.get(*entity).into_iter().flatten().copied();
+        let mut writes: Vec<&DesignWrite> = ends.iter().chain(&parts).flat_map(of).collect();
+        // One write may be of several of them.
+        writes.sort_by(|a, b| a.name.cmp(&b.name).then(a.place.cmp(&b.place)));
+        writes.dedup_by(|a, b| std::ptr::eq(*a, *b));
+        let written = derive::written(writes.iter().copied(), relationship, &parts);
+        facts.co_update = written.co_update;
+        facts.child_only_update = Some(written.child_only_update);
+        facts.atomic = Some(written.atomic || relationship.invariant.is_some());
+    }
+
     /// What is shared and changes has one place: of copies inside of several parents nobody knows which are of
     /// the same one, so no statement changes them all (DM-07.6, DM-07.7).
     fn part(&mut self) {
@@ -391,13 +438,20 @@ impl<'m> Deciding<'m> {
             if made.is_none_or(|made| made.choice != Some(Choice::Embed)) {
                 continue;
             }
-            let Some(write) = self.model.writes.iter().find(|write| changes(write, relationship))
-            else {
-                continue;
-            };
+            let (parent, child) = (&relationship.parent, &relationship.child);
+            let mut writes = self.model.writes.iter();
+            let whole = writes.clone().find(|write| changes(write, relationship));
+            let parts = self.parts(child, parent);
+            let part = || writes.find(|write| derive::changes_part(write, child, &parts));
+            let Some(write) = whole.or_else(part) else { continue };
+            let part = write.entities().find(|entity| whole.is_none() && parts.contains(entity));
+            let what = part.map_or_else(
+                || format!("`{child}`"),
+                |part| format!("`{part}`, which is part of `{child}`"),
+            );
             let because = format!(
-                "`{}` changes `{}`, and copies in several of `{}` would not follow",
-                write.name, relationship.child, relationship.parent
+                "`{}` changes {what}, and copies in several of `{parent}` would not follow",
+                write.name
             );
             found.insert(relationship.name.clone(), (rows, because));
         }
