@@ -144,6 +144,23 @@ fn ck_10_a_transaction_writes_parent_and_child_or_none() {
     assert!(fine && printed.contains("balance 6 of 6"), "{printed}");
 }
 
+/// What a sharded cluster needs in filters does no harm where there are no shards (SK-4).
+#[test]
+fn sk_4_functions_that_look_up_the_shard_key_hold() {
+    let Some(shell) = mongosh() else { return };
+    let servers = Launch::replica_set(1).start();
+    let bank = std::fs::read_to_string(repository().join("examples/models/bank.yaml")).unwrap();
+    let referenced = REFERENCED.replace("{server: 6.0}", "{server: 6.0, shards: 8}");
+    for (name, text) in [("bank", bank), ("referenced", referenced)] {
+        let (model, design) = of(&text);
+        let folder = servers.directory().join(name);
+        write(&folder, &model, &design);
+        let patterns = emit::files(&model, &design, ProfileName::Vendor);
+        assert!(patterns.iter().any(|(_, text)| text.contains("function withKey(")), "{name}");
+        holds(run(&shell, &servers, &[&folder.join("check.js")]));
+    }
+}
+
 /// Values that are unique inside a parent, elements that are kept for a time (DP-2), means of fields that some
 /// children lack (GC-35), a cap on documents of their own (PT-slice.1), buckets that end by number (PT-bucket.2)
 /// and take what comes late, ids on the other side (ER-T.6), pages that stay small (PT-outlier.1, CK-14).
