@@ -17,16 +17,18 @@ use crate::sensitivity::Around;
 use crate::{quantile, size};
 
 /// Every relationship decided, round by round, and what bears on those that their own figures could turn.
-pub(crate) fn settled(
-    model: &DesignModel,
-    bounds: &Bounds,
+pub(crate) fn settled<'m>(
+    model: &'m DesignModel,
+    bounds: &'m Bounds,
     naming: Naming,
+    stored: &'m BTreeMap<String, Pattern>,
 ) -> (Vec<Decision>, BTreeMap<String, Around>) {
     let known = model.relationships.iter().map(|r| (r.name.as_str(), derive::known(model, r)));
     let mut deciding = Deciding {
         model,
         bounds,
         naming,
+        stored,
         known: known.collect(),
         of: BTreeMap::new(),
         writes: BTreeMap::new(),
@@ -34,6 +36,8 @@ pub(crate) fn settled(
         first: BTreeMap::new(),
         vetoed: readings_apart(model),
     };
+    let refers: (&'static [&'static str], String) = (&["DP-2"], "the data still refers".to_owned());
+    deciding.vetoed.extend(stored.keys().map(|name| (name.clone(), refers.clone())));
     for relationship in &model.relationships {
         deciding.of.entry(&relationship.parent).or_default().push(relationship);
         if relationship.child != relationship.parent {
@@ -75,6 +79,8 @@ struct Deciding<'m> {
     model: &'m DesignModel,
     bounds: &'m Bounds,
     naming: Naming,
+    /// Relationships that data refers by, and how.
+    stored: &'m BTreeMap<String, Pattern>,
     /// What the file says of each relationship: the same in every round.
     known: BTreeMap<&'m str, Known>,
     /// The relationships that each entity has a part in.
@@ -127,7 +133,9 @@ impl<'m> Deciding<'m> {
             // What others hold the id of is embedded nowhere.
             let holders = held.get(relationship.child.as_str());
             let held = holders.is_some_and(|all| all.iter().any(|other| other != name));
-            if pattern::is_tree(relationship) || cut || held {
+            // What is shared and changes stays apart, whatever its figures.
+            if pattern::is_tree(relationship) || cut || held || self.changed(relationship).is_some()
+            {
                 continue;
             }
             let others = self.inside(&relationship.parent).filter(|(r, _)| r.name != *name);
@@ -259,8 +267,13 @@ impl<'m> Deciding<'m> {
             ruling.how =
                 "an entity above and below itself is a tree, which has no bound".to_owned();
         }
-        let made = pattern::of_relationship(self.model, relationship, &facts, &ruling, self.bounds);
-        let open = !questions.is_empty();
+        let mut made =
+            pattern::of_relationship(self.model, relationship, &facts, &ruling, self.bounds);
+        let stored = self.stored.get(&relationship.name);
+        if let Some(pattern) = stored {
+            made.patterns = vec![pattern.clone()];
+        }
+        let open = !questions.is_empty() && stored.is_none();
         questions.extend(made.questions);
         let hybrid = made.patterns.iter().any(|p| matches!(p, Pattern::Subset { .. }));
         let verdict = match (open, ruling.choice, hybrid) {
@@ -433,32 +446,41 @@ impl<'m> Deciding<'m> {
     fn part(&mut self) {
         let rows: &[&str] = &["ER-M.5", "DM-07.6", "DM-07.7"];
         let mut found = BTreeMap::new();
-        for relationship in self.model.relationships.iter().filter(|r| r.is_shared()) {
+        for relationship in &self.model.relationships {
             let made = self.made.get(&relationship.name);
             if made.is_none_or(|made| made.choice != Some(Choice::Embed)) {
                 continue;
             }
-            let (parent, child) = (&relationship.parent, &relationship.child);
-            let mut writes = self.model.writes.iter();
-            let whole = writes.clone().find(|write| changes(write, relationship));
-            let parts = self.parts(child, parent);
-            let part = || writes.find(|write| derive::changes_part(write, child, &parts));
-            let Some(write) = whole.or_else(part) else { continue };
-            let part = write.entities().find(|entity| whole.is_none() && parts.contains(entity));
-            let what = part.map_or_else(
-                || format!("`{child}`"),
-                |part| format!("`{part}`, which is part of `{child}`"),
-            );
-            let because = format!(
-                "`{}` changes {what}, and copies in several of `{parent}` would not follow",
-                write.name
-            );
-            found.insert(relationship.name.clone(), (rows, because));
+            if let Some(because) = self.changed(relationship) {
+                found.insert(relationship.name.clone(), (rows, because));
+            }
         }
         if !found.is_empty() {
             self.vetoed.extend(found);
             self.all();
         }
+    }
+
+    /// Which write changes a child that is shared, and why it is not embedded then.
+    fn changed(&self, relationship: &Relationship) -> Option<String> {
+        if !relationship.is_shared() {
+            return None;
+        }
+        let (parent, child) = (&relationship.parent, &relationship.child);
+        let mut writes = self.model.writes.iter();
+        let whole = writes.clone().find(|write| changes(write, relationship));
+        let parts = self.parts(child, parent);
+        let part = || writes.find(|write| derive::changes_part(write, child, &parts));
+        let write = whole.or_else(part)?;
+        let part = write.entities().find(|entity| whole.is_none() && parts.contains(entity));
+        let what = part.map_or_else(
+            || format!("`{child}`"),
+            |part| format!("`{part}`, which is part of `{child}`"),
+        );
+        Some(format!(
+            "`{}` changes {what}, and copies in several of `{parent}` would not follow",
+            write.name
+        ))
     }
 
     /// Whether an entity is an element of a list, or part of one.

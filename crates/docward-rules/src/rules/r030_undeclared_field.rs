@@ -166,7 +166,7 @@ struct Compared<'p> {
     profile: &'p Profile,
     least: f64,
     /// Fields of relationships that are not decided.
-    open: &'p [&'p str],
+    open: &'p [String],
     unknown: Vec<(String, f64)>,
     missing: Vec<String>,
     /// Fields of another type, what was found most and what was declared.
@@ -210,7 +210,7 @@ impl Compared<'_> {
                     self.inside(field, planned, &path);
                 }
                 None if FRAMEWORK.contains(&field.name.as_str()) => {}
-                None if above.is_empty() && self.open.contains(&field.name.as_str()) => {}
+                None if above.is_empty() && self.open.contains(&field.name) => {}
                 None if field.presence() >= self.least => {
                     self.unknown.push((path, field.presence()));
                 }
