@@ -100,6 +100,13 @@ impl Declared {
         found
     }
 
+    /// Fields of an entity that data refers by, where the model does not: what they refer to may be another
+    /// key than `_id`, of any type.
+    pub fn held(&self, entity: &str) -> Vec<String> {
+        let all = self.refers.keys().filter_map(|name| self.model.relationship(name));
+        all.flat_map(|relationship| self.fields_of(relationship, entity)).collect()
+    }
+
     /// What was decided on a relationship, whatever the data does.
     pub fn decision(&self, relationship: &str) -> Option<&Decision> {
         self.decided.decisions.iter().find(|decision| decision.relationship == relationship)
