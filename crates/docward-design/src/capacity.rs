@@ -320,8 +320,8 @@ pub(crate) fn in_the_end(collection: &CollectionPlan) -> Option<f64> {
 /// Documents of a collection after years. Of those that go to an archive it has the ones that are younger,
 /// if they come evenly, and the archive the rest.
 pub(crate) fn documents_in(collection: &CollectionPlan, years: f64) -> Option<f64> {
-    let CollectionPlan { per_year, kept_days, .. } = collection;
-    let all = documents_after(collection.documents?, *per_year, *kept_days, years);
+    let CollectionPlan { per_year, gone_days, .. } = collection;
+    let all = documents_after(collection.documents?, *per_year, *gone_days, years);
     let Some(days) = collection.cold_days else { return Some(all) };
     let young = all.min(per_year * days / 365.0);
     Some(if collection.purpose == Purpose::Archive { all - young } else { young })

@@ -25,8 +25,10 @@ pub struct CollectionPlan {
     pub documents: Option<f64>,
     /// New documents a year.
     pub per_year: f64,
-    /// Days until a document goes.
+    /// Days until a document should go.
     pub kept_days: Option<f64>,
+    /// The same where something lets it go: an index, an option of the server, or a declared write.
+    pub gone_days: Option<f64>,
     /// Days until a document goes to the archive; of an archive, until it comes.
     pub cold_days: Option<f64>,
     /// Indexes beside the one on `_id`.
@@ -119,6 +121,7 @@ fn of_entity(layout: &Layout<'_>, entity: &Entity) -> CollectionPlan {
         documents: entity.count,
         per_year: life.per_year,
         kept_days: life.kept_days,
+        gone_days: crate::remarks::gone_after(layout.model, &entity.name),
         cold_days: patterns.iter().find_map(|pattern| match pattern {
             Pattern::Archive { days } => Some(*days as f64),
             _ => None,
@@ -236,6 +239,7 @@ fn junction(
             }
         },
         kept_days: None,
+        gone_days: None,
         cold_days: None,
         indexes: Vec::new(),
         shard: None,
@@ -277,6 +281,7 @@ fn overflow(
         documents: None,
         per_year: 0.0,
         kept_days,
+        gone_days: kept_days,
         cold_days: None,
         indexes: Vec::new(),
         shard: None,

@@ -1,6 +1,7 @@
 //! What embedding, referencing and a hybrid would cost, operation by operation. `design simulate`
 //! measures the same figures on a server.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use docward_model::{ChildGrowth, DesignModel, DesignRead, DesignWrite, Relationship, Spread};
@@ -22,13 +23,15 @@ pub(crate) struct Operations<'m> {
     model: &'m DesignModel,
     reads: BTreeMap<&'m str, BTreeSet<usize>>,
     writes: BTreeMap<&'m str, BTreeSet<usize>>,
+    /// What is embedded in each entity.
+    inside: BTreeMap<&'m str, Vec<&'m str>>,
 }
 
 /// Those that touch one end of a relationship, in the order of the file.
 struct Concerning<'m> {
     /// Whether they touch the parent, and the child.
     reads: Vec<(&'m DesignRead, (bool, bool))>,
-    writes: Vec<&'m DesignWrite>,
+    writes: Vec<Cow<'m, DesignWrite>>,
 }
 
 impl<'m> Operations<'m> {
@@ -47,7 +50,28 @@ impl<'m> Operations<'m> {
                 add(&mut writes, entity, at);
             }
         }
-        Self { model, reads, writes }
+        let mut inside: BTreeMap<&'m str, Vec<&'m str>> = BTreeMap::new();
+        for (r, decision) in model.relationships.iter().zip(decisions) {
+            if decision.choice == Some(Choice::Embed) {
+                inside.entry(&r.parent).or_default().push(&r.child);
+            }
+        }
+        Self { model, reads, writes, inside }
+    }
+
+    /// Entities that are part of a child's documents, also by way of others.
+    fn parts(&self, relationship: &Relationship) -> BTreeSet<&'m str> {
+        let mut found = BTreeSet::new();
+        let mut open = vec![relationship.child.as_str()];
+        while let Some(at) = open.pop() {
+            for below in self.inside.get(at).into_iter().flatten() {
+                let is_end = *below == relationship.child || *below == relationship.parent;
+                if !is_end && found.insert(*below) {
+                    open.push(below);
+                }
+            }
+        }
+        found
     }
 
     fn concerning(&self, relationship: &Relationship) -> Concerning<'m> {
@@ -61,7 +85,25 @@ impl<'m> Operations<'m> {
             .map(|at| (&self.model.reads[*at], (parent.contains(at), child.contains(at))));
         let reads = reads.collect();
         let (parent, child) = ends(&self.writes);
-        let writes = parent.union(&child).map(|at| &self.model.writes[*at]).collect();
+        let mut all: BTreeSet<usize> = parent.union(&child).copied().collect();
+        // Of what is shared, there would be as many copies of its parts.
+        let parts = match relationship.is_shared() {
+            true => self.parts(relationship),
+            false => BTreeSet::new(),
+        };
+        all.extend(parts.iter().filter_map(|part| self.writes.get(part)).flatten());
+        let seen = |at: &usize| {
+            let write = &self.model.writes[*at];
+            if !derive::changes_part(write, &relationship.child, &parts) {
+                return Cow::Borrowed(write);
+            }
+            let mut write = write.clone();
+            if !write.updates.contains(&relationship.child) {
+                write.updates.push(relationship.child.clone());
+            }
+            Cow::Owned(write)
+        };
+        let writes = all.iter().map(seen).collect();
         Concerning { reads, writes }
     }
 }

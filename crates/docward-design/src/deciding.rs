@@ -17,26 +17,36 @@ use crate::sensitivity::Around;
 use crate::{quantile, size};
 
 /// Every relationship decided, round by round, and what bears on those that their own figures could turn.
-pub(crate) fn settled(
-    model: &DesignModel,
-    bounds: &Bounds,
+pub(crate) fn settled<'m>(
+    model: &'m DesignModel,
+    bounds: &'m Bounds,
     naming: Naming,
+    stored: &'m BTreeMap<String, Pattern>,
 ) -> (Vec<Decision>, BTreeMap<String, Around>) {
     let known = model.relationships.iter().map(|r| (r.name.as_str(), derive::known(model, r)));
     let mut deciding = Deciding {
         model,
         bounds,
         naming,
+        stored,
         known: known.collect(),
         of: BTreeMap::new(),
+        writes: BTreeMap::new(),
         made: BTreeMap::new(),
         first: BTreeMap::new(),
         vetoed: readings_apart(model),
     };
+    let refers: (&'static [&'static str], String) = (&["DP-2"], "the data still refers".to_owned());
+    deciding.vetoed.extend(stored.keys().map(|name| (name.clone(), refers.clone())));
     for relationship in &model.relationships {
         deciding.of.entry(&relationship.parent).or_default().push(relationship);
         if relationship.child != relationship.parent {
             deciding.of.entry(&relationship.child).or_default().push(relationship);
+        }
+    }
+    for write in &model.writes {
+        for entity in write.entities() {
+            deciding.writes.entry(entity).or_default().push(write);
         }
     }
     deciding.all();
@@ -47,11 +57,13 @@ pub(crate) fn settled(
     deciding.untangle();
     deciding.flatten();
     deciding.fit();
+    deciding.part();
     // What became smaller may have moved together again.
     deciding.untangle();
     deciding.unpage();
     deciding.untangle();
     deciding.settle();
+    deciding.part();
     deciding.untangle();
     deciding.remark_depth();
     let around = deciding.around();
@@ -67,10 +79,14 @@ struct Deciding<'m> {
     model: &'m DesignModel,
     bounds: &'m Bounds,
     naming: Naming,
+    /// Relationships that data refers by, and how.
+    stored: &'m BTreeMap<String, Pattern>,
     /// What the file says of each relationship: the same in every round.
     known: BTreeMap<&'m str, Known>,
     /// The relationships that each entity has a part in.
     of: BTreeMap<&'m str, Vec<&'m Relationship>>,
+    /// The writes of each entity.
+    writes: BTreeMap<&'m str, Vec<&'m DesignWrite>>,
     made: BTreeMap<String, Decision>,
     /// What a first round decided, by declared fields alone.
     first: BTreeMap<String, Decision>,
@@ -117,7 +133,9 @@ impl<'m> Deciding<'m> {
             // What others hold the id of is embedded nowhere.
             let holders = held.get(relationship.child.as_str());
             let held = holders.is_some_and(|all| all.iter().any(|other| other != name));
-            if pattern::is_tree(relationship) || cut || held {
+            // What is shared and changes stays apart, whatever its figures.
+            if pattern::is_tree(relationship) || cut || held || self.changed(relationship).is_some()
+            {
                 continue;
             }
             let others = self.inside(&relationship.parent).filter(|(r, _)| r.name != *name);
@@ -232,8 +250,9 @@ impl<'m> Deciding<'m> {
         else {
             return;
         };
-        let facts =
+        let mut facts =
             Facts { parent_bytes: parent, child_bytes: child.0, child_p99: child.1, ..facts };
+        self.see_parts(relationship, &mut facts);
         let mut ruling = decide(&facts, self.bounds);
         if let Some((rows, because)) = self.vetoed.get(&relationship.name) {
             ruling.rows.push(Row { rows, vote: Vote::Veto, because: because.clone() });
@@ -248,8 +267,13 @@ impl<'m> Deciding<'m> {
             ruling.how =
                 "an entity above and below itself is a tree, which has no bound".to_owned();
         }
-        let made = pattern::of_relationship(self.model, relationship, &facts, &ruling, self.bounds);
-        let open = !questions.is_empty();
+        let mut made =
+            pattern::of_relationship(self.model, relationship, &facts, &ruling, self.bounds);
+        let stored = self.stored.get(&relationship.name);
+        if let Some(pattern) = stored {
+            made.patterns = vec![pattern.clone()];
+        }
+        let open = !questions.is_empty() && stored.is_none();
         questions.extend(made.questions);
         let hybrid = made.patterns.iter().any(|p| matches!(p, Pattern::Subset { .. }));
         let verdict = match (open, ruling.choice, hybrid) {
@@ -381,30 +405,82 @@ impl<'m> Deciding<'m> {
             .filter(|(_, decision)| decision.choice == Some(Choice::Embed))
     }
 
+    /// Entities that are part of an entity's documents, also by way of others, but for one.
+    fn parts(&self, entity: &str, without: &str) -> BTreeSet<&'m str> {
+        let mut found: BTreeSet<&'m str> = BTreeSet::new();
+        let mut open = vec![entity];
+        while let Some(at) = open.pop() {
+            let below = self.of(at).filter(|r| r.parent == at && r.child != without);
+            let embedded = |r: &&Relationship| {
+                self.made.get(&r.name).is_some_and(|made| made.choice == Some(Choice::Embed))
+            };
+            for r in below.filter(embedded) {
+                if r.child != entity && found.insert(&r.child) {
+                    open.push(&r.child);
+                }
+            }
+        }
+        found
+    }
+
+    /// Writes of what is part of a child are writes of the child.
+    fn see_parts(&self, relationship: &Relationship, facts: &mut Facts) {
+        let parts = self.parts(&relationship.child, &relationship.parent);
+        if !parts.iter().any(|part| self.writes.contains_key(part)) {
+            return;
+        }
+        let ends = [relationship.parent.as_str(), relationship.child.as_str()];
+        let of = |entity: &&str| self.writes.get(*entity).into_iter().flatten().copied();
+        let mut writes: Vec<&DesignWrite> = ends.iter().chain(&parts).flat_map(of).collect();
+        // One write may be of several of them.
+        writes.sort_by(|a, b| a.name.cmp(&b.name).then(a.place.cmp(&b.place)));
+        writes.dedup_by(|a, b| std::ptr::eq(*a, *b));
+        let written = derive::written(writes.iter().copied(), relationship, &parts);
+        facts.co_update = written.co_update;
+        facts.child_only_update = Some(written.child_only_update);
+        facts.atomic = Some(written.atomic || relationship.invariant.is_some());
+    }
+
     /// What is shared and changes has one place: of copies inside of several parents nobody knows which are of
     /// the same one, so no statement changes them all (DM-07.6, DM-07.7).
     fn part(&mut self) {
         let rows: &[&str] = &["ER-M.5", "DM-07.6", "DM-07.7"];
         let mut found = BTreeMap::new();
-        for relationship in self.model.relationships.iter().filter(|r| r.is_shared()) {
+        for relationship in &self.model.relationships {
             let made = self.made.get(&relationship.name);
             if made.is_none_or(|made| made.choice != Some(Choice::Embed)) {
                 continue;
             }
-            let Some(write) = self.model.writes.iter().find(|write| changes(write, relationship))
-            else {
-                continue;
-            };
-            let because = format!(
-                "`{}` changes `{}`, and copies in several of `{}` would not follow",
-                write.name, relationship.child, relationship.parent
-            );
-            found.insert(relationship.name.clone(), (rows, because));
+            if let Some(because) = self.changed(relationship) {
+                found.insert(relationship.name.clone(), (rows, because));
+            }
         }
         if !found.is_empty() {
             self.vetoed.extend(found);
             self.all();
         }
+    }
+
+    /// Which write changes a child that is shared, and why it is not embedded then.
+    fn changed(&self, relationship: &Relationship) -> Option<String> {
+        if !relationship.is_shared() {
+            return None;
+        }
+        let (parent, child) = (&relationship.parent, &relationship.child);
+        let mut writes = self.model.writes.iter();
+        let whole = writes.clone().find(|write| changes(write, relationship));
+        let parts = self.parts(child, parent);
+        let part = || writes.find(|write| derive::changes_part(write, child, &parts));
+        let write = whole.or_else(part)?;
+        let part = write.entities().find(|entity| whole.is_none() && parts.contains(entity));
+        let what = part.map_or_else(
+            || format!("`{child}`"),
+            |part| format!("`{part}`, which is part of `{child}`"),
+        );
+        Some(format!(
+            "`{}` changes {what}, and copies in several of `{parent}` would not follow",
+            write.name
+        ))
     }
 
     /// Whether an entity is an element of a list, or part of one.

@@ -129,6 +129,7 @@ pub fn known(model: &DesignModel, relationship: &Relationship) -> Known {
     }
     let shared = relationship.is_shared();
     let access = access(model, relationship);
+    let written = written(model.writes.iter(), relationship, &BTreeSet::new());
     let facts = Facts {
         kind: match (single, shared) {
             (true, false) => Kind::OneToOne,
@@ -142,10 +143,10 @@ pub fn known(model: &DesignModel, relationship: &Relationship) -> Known {
         child_bytes: 0,
         child_p99: 0,
         co_read: access.co_read,
-        co_update: access.co_update,
-        child_only_update: Some(access.child_only_update),
+        co_update: written.co_update,
+        child_only_update: Some(written.child_only_update),
         queried_alone: Some(access.queried_alone),
-        atomic: Some(access.atomic || relationship.invariant.is_some()),
+        atomic: Some(written.atomic || relationship.invariant.is_some()),
         must_be_current: Some(relationship.current.is_some()),
         shared: shared.then(|| {
             let most = relationship.parents_max.max(relationship.parents) as u64;
@@ -254,10 +255,7 @@ pub(crate) fn total<'w>(writes: impl Iterator<Item = &'w DesignWrite>) -> f64 {
 
 struct Access {
     co_read: Option<f64>,
-    co_update: Option<f64>,
-    child_only_update: f64,
     queried_alone: f64,
-    atomic: bool,
 }
 
 fn access(model: &DesignModel, relationship: &Relationship) -> Access {
@@ -290,24 +288,53 @@ fn access(model: &DesignModel, relationship: &Relationship) -> Access {
         }
     }
     let of = |part: f64, whole: f64| (whole > 0.0).then(|| part / whole);
-    let sum = |keep: &dyn Fn(&DesignWrite) -> bool| -> f64 {
-        total(model.writes.iter().filter(|write| keep(write)))
-    };
-    let updates =
-        |write: &DesignWrite, name: &str| write.updates.iter().any(|entity| entity == name);
+    Access { co_read: of(together, all), queried_alone: of(alone, all).unwrap_or(0.0) }
+}
+
+/// Who writes both ends of a relationship.
+pub(crate) struct Written {
+    pub(crate) co_update: Option<f64>,
+    pub(crate) child_only_update: f64,
+    pub(crate) atomic: bool,
+}
+
+/// Whether a write changes an entity in what is part of its documents: not when they come or go as a whole.
+pub(crate) fn changes_part(write: &DesignWrite, entity: &str, parts: &BTreeSet<&str>) -> bool {
+    let whole = write.inserts.iter().chain(&write.deletes).any(|name| name == entity);
+    let comes_or_goes = write.inserts.iter().chain(&write.deletes);
+    let sets =
+        |part: &str| write.sets.is_empty() || write.sets.iter().any(|(entity, _)| entity == part);
+    !whole
+        && (comes_or_goes.clone().any(|name| parts.contains(name.as_str()))
+            || write.updates.iter().any(|name| parts.contains(name.as_str()) && sets(name)))
+}
+
+/// Writes of a relationship. What is part of the child's documents is the child: its writes are updates of it.
+pub(crate) fn written<'w>(
+    writes: impl Iterator<Item = &'w DesignWrite> + Clone,
+    relationship: &Relationship,
+    parts: &BTreeSet<&str>,
+) -> Written {
+    let (parent, child) = (relationship.parent.as_str(), relationship.child.as_str());
+    let of = |part: f64, whole: f64| (whole > 0.0).then(|| part / whole);
+    let sum =
+        |keep: &dyn Fn(&DesignWrite) -> bool| -> f64 { total(writes.clone().filter(|w| keep(w))) };
+    let inside = |write: &DesignWrite| changes_part(write, child, parts);
+    let updates_parent = |write: &DesignWrite| write.updates.iter().any(|entity| entity == parent);
+    let updates_child =
+        |write: &DesignWrite| write.updates.iter().any(|entity| entity == child) || inside(write);
+    let touches_child = |write: &DesignWrite| write.touches(child) || inside(write);
     // Where both are of one entity, a write has to do two things to touch two documents.
     let touches_both = |write: &DesignWrite| {
         let does = [&write.inserts, &write.updates, &write.deletes];
         let times = does.iter().filter(|all| all.iter().any(|entity| entity == child)).count();
-        write.touches(child) && write.touches(parent) && (child != parent || times > 1)
+        touches_child(write) && write.touches(parent) && (child != parent || times > 1)
     };
-    let changed = sum(&|w| updates(w, child) || updates(w, parent));
-    let child_alone = sum(&|w| updates(w, child) && !w.touches(parent));
-    Access {
-        co_read: of(together, all),
-        co_update: of(sum(&|w| w.touches(child) && w.touches(parent)), sum(&|w| w.touches(child))),
+    let changed = sum(&|w| updates_child(w) || updates_parent(w));
+    let child_alone = sum(&|w| updates_child(w) && !w.touches(parent));
+    Written {
+        co_update: of(sum(&|w| touches_child(w) && w.touches(parent)), sum(&touches_child)),
         child_only_update: of(child_alone, changed).unwrap_or(0.0),
-        queried_alone: of(alone, all).unwrap_or(0.0),
-        atomic: model.writes.iter().any(|w| w.atomic && touches_both(w)),
+        atomic: writes.clone().any(|w| w.atomic && touches_both(w)),
     }
 }

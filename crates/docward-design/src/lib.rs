@@ -62,7 +62,7 @@ pub use interview::{Ask, interview};
 pub use layout::Figure;
 pub use naming::Naming;
 pub use pattern::{Bucket, Pattern, Window};
-pub use plan::{Decision, Design, DesignCheck, EntityAdvice, Verdict, design};
+pub use plan::{Decision, Design, DesignCheck, EntityAdvice, Verdict, design, design_stored};
 pub use planned::{Kinds, Origin, Planned, Rank, document_bytes};
 pub use pools::{PoolPlan, Pools, pools};
 pub use predict::{Act, Fetch, Link, Predictor, ReadPlan, WritePlan, predictors};

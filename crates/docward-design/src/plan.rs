@@ -1,6 +1,8 @@
 //! A whole model: every relationship decided from the leaves up, the collections that follow, and what
 //! is still open.
 
+use std::collections::BTreeMap;
+
 use docward_model::{
     BsonType, ChildGrowth, DesignModel, DesignRead, Entity, ProfileName, Relationship, Spread,
     With, text,
@@ -196,8 +198,19 @@ impl Design {
 
 /// Designs a model.
 pub fn design(model: &DesignModel, profile: ProfileName, bounds: &Bounds) -> Design {
+    design_stored(model, profile, bounds, &BTreeMap::new())
+}
+
+/// Designs a model as data has it that does not follow its design yet: some relationships are references of a
+/// given pattern, whatever would be decided on them, and also where a question is open.
+pub fn design_stored(
+    model: &DesignModel,
+    profile: ProfileName,
+    bounds: &Bounds,
+    stored: &BTreeMap<String, Pattern>,
+) -> Design {
     let naming = Naming::of(model, profile);
-    let (mut decisions, around) = settled(model, bounds, naming);
+    let (mut decisions, around) = settled(model, bounds, naming, stored);
     one_home(model, &mut decisions);
     let mut entities: Vec<EntityAdvice> =
         model.entities.iter().map(|entity| advise(model, entity, None)).collect();

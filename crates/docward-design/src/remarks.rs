@@ -25,6 +25,13 @@ pub(crate) fn deleting<'m>(model: &'m DesignModel, entity: &str) -> Vec<&'m str>
     model.writes.iter().filter(deletes).map(|write| write.name.as_str()).collect()
 }
 
+/// Days after which documents of an entity are gone: by themselves, or by a declared write.
+pub(crate) fn gone_after(model: &DesignModel, entity: &str) -> Option<f64> {
+    let is_deleted = || !deleting(model, entity).is_empty();
+    let kept = || model.entity(entity)?.lifecycle?.kept_days;
+    goes_after(model, entity).or_else(|| kept().filter(|_| is_deleted()))
+}
+
 /// Days after which documents of an entity go by themselves, by a date or as a series.
 fn goes_after(model: &DesignModel, entity: &str) -> Option<f64> {
     let entity = model.entity(entity)?;
@@ -275,7 +282,7 @@ fn ageless(entity: &Entity) -> Vec<String> {
         && aging::coming(entity).is_none()
     {
         said.push(format!(
-            "kept for {}, but no date field says when it came (as `createTime` would): documents do not go by themselves",
+            "kept for {}, but no date field says when it came (as `createTime` would): documents do not go by themselves, and their number grows; `by: FIELD` in `lifecycle` names one",
             after(days)
         ));
     }
@@ -300,7 +307,7 @@ fn ageless(entity: &Entity) -> Vec<String> {
         && aging::dated(entity).is_none()
     {
         said.push(format!(
-            "cold after {}, but no date field says how old it is (as `createTime` would): no archive is planned",
+            "cold after {}, but no date field says how old it is (as `createTime` would): no archive is planned; `by: FIELD` in `lifecycle` names one",
             after(days)
         ));
     }

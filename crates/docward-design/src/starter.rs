@@ -159,8 +159,18 @@ fn lifecycle(out: &mut String, collection: &Collection, profile: &Profile) {
     // One with a condition lets some go, and others stay.
     let expiry = indexes
         .filter(|index| index.partial_filter.is_none())
-        .find_map(|index| index.ttl_seconds.filter(|seconds| *seconds > 0));
-    let kept = expiry.map(|seconds| format!("kept: {}", quantity::time(seconds.unsigned_abs())));
+        .find_map(|index| Some((index, index.ttl_seconds.filter(|seconds| *seconds > 0)?)));
+    let by = expiry.and_then(|(index, _)| match index.keys.as_slice() {
+        [key] => {
+            let is_date = kind_of(profile.field(&key.path)?) == BsonType::Date;
+            (is_date && !key.path.contains('.')).then_some(key.path.as_str())
+        }
+        _ => None,
+    });
+    let kept = expiry.map(|(_, seconds)| {
+        let by = by.map_or_else(String::new, |by| format!(", by: {}", scalar(by)));
+        format!("kept: {}{by}", quantity::time(seconds.unsigned_abs()))
+    });
     let growth = yearly(profile).map(|growth| format!("growth: {growth:.0}/year"));
     let open = match (&growth, &kept) {
         (Some(_), Some(_)) => None,

@@ -57,6 +57,8 @@ pub struct Statement {
     pub arguments: Vec<Bson>,
     /// What is called on the cursor: `sort`, `limit`.
     pub cursor: Vec<(&'static str, Bson)>,
+    /// Fields of the shard key that its filter does not name: they are looked up first.
+    pub key: Vec<String>,
 }
 
 impl Statement {
@@ -66,7 +68,13 @@ impl Statement {
         arguments: impl IntoIterator<Item = Bson>,
     ) -> Self {
         let arguments = arguments.into_iter().collect();
-        Self { collection: collection.into(), method, arguments, cursor: Vec::new() }
+        Self {
+            collection: collection.into(),
+            method,
+            arguments,
+            cursor: Vec::new(),
+            key: Vec::new(),
+        }
     }
 
     pub(crate) fn insert(collection: &str, document: Document) -> Self {
@@ -114,6 +122,29 @@ impl Statement {
         }
     }
 
+    /// Lets the shard key of a collection be looked up, where a server before 7.1 would not find the document
+    /// without it: `findOneAnd…` wants the key, `updateOne` and `replaceOne` the key or `_id`.
+    pub(crate) fn look_up(&mut self, key: &[(String, bool)]) {
+        let Some(filter) = self.filter() else { return };
+        let is_one = match self.method {
+            Method::FindOneAndDelete | Method::FindOneAndUpdate => true,
+            Method::UpdateOne | Method::ReplaceOne => !is_value(filter.get("_id")),
+            _ => false,
+        };
+        let lacks = |(field, _): &&(String, bool)| !is_value(filter.get(field));
+        let lacking: Vec<String> =
+            key.iter().filter(lacks).map(|(field, _)| field.clone()).collect();
+        if is_one && !self.is_upsert() {
+            self.key = lacking;
+        }
+    }
+
+    /// Whether it inserts what it does not find.
+    pub(crate) fn is_upsert(&self) -> bool {
+        let options = self.arguments.get(2).and_then(Bson::as_document);
+        options.is_some_and(|options| options.get_bool("upsert").unwrap_or(false))
+    }
+
     /// The filter, of calls that have one.
     pub fn filter(&self) -> Option<&Document> {
         match self.method {
@@ -135,9 +166,26 @@ impl Statement {
     /// As mongosh takes it, on a database called `db`.
     pub fn shell(&self, indent: usize) -> String {
         let open = format!("db.getCollection({}).{}(", quote(&self.collection), self.method.name());
-        let parts: Vec<String> =
+        let mut parts: Vec<String> =
             self.arguments.iter().map(|part| js::value(part, indent + 2)).collect();
+        if let Some(filter) = parts.first_mut().filter(|_| !self.key.is_empty()) {
+            let key: Vec<String> = self.key.iter().map(|field| quote(field)).collect();
+            *filter = js::enclosed(
+                "withKey(",
+                vec![
+                    "db".to_owned(),
+                    quote(&self.collection),
+                    filter.clone(),
+                    format!("[{}]", key.join(", ")),
+                ],
+                ")",
+                indent + 2,
+            );
+        }
         let mut text = match parts.as_slice() {
+            [keyed] if !self.key.is_empty() => {
+                js::enclosed(&open, vec![keyed.clone()], ")", indent)
+            }
             // A single object opens in the line of the call.
             [_] => format!("{open}{})", js::value(&self.arguments[0], indent)),
             _ => js::enclosed(&open, parts, ")", indent),
@@ -151,6 +199,14 @@ impl Statement {
             text.push_str(".toArray()");
         }
         text
+    }
+}
+
+/// Whether a condition is one value, not an operator.
+pub(crate) fn is_value(condition: Option<&Bson>) -> bool {
+    match condition {
+        Some(Bson::Document(operators)) => !operators.keys().any(|name| name.starts_with('$')),
+        condition => condition.is_some(),
     }
 }
 
@@ -170,6 +226,8 @@ pub enum Step {
     /// Tried again as long as another writer is first (error 11000). Results have names: the shell does not
     /// wait for a statement in `return`, so what it refuses would not be caught.
     Retry(Vec<Step>),
+    /// What a function inside does.
+    Inside(Vec<Step>),
 }
 
 /// A function that does one thing the application does.
@@ -196,7 +254,7 @@ impl Job {
                     Step::Run(statement) | Step::Let(_, statement) | Step::Return(statement) => {
                         into.push(statement);
                     }
-                    Step::Retry(steps) => of(steps, into),
+                    Step::Retry(steps) | Step::Inside(steps) => of(steps, into),
                     Step::Note(_) | Step::Code(_) => {}
                 }
             }
@@ -249,6 +307,7 @@ fn write(steps: &[Step], indent: usize, text: &mut String) {
             Step::Return(statement) => {
                 text.push_str(&format!("{space}return {};\n", statement.shell(indent)));
             }
+            Step::Inside(steps) => write(steps, indent + 2, text),
             Step::Retry(steps) => {
                 text.push_str(&format!(
                     "{space}for (let attempt = 0; ; attempt++) {{\n{space}  try {{\n"

@@ -19,6 +19,7 @@ const LISTS: &str = include_str!("models/lists.yaml");
 const KEPT: &str = include_str!("models/kept.yaml");
 const ELEMENTS: &str = include_str!("models/elements.yaml");
 const NESTED: &str = include_str!("models/nested.yaml");
+const TOGETHER: &str = include_str!("models/together.yaml");
 
 /// The shell, or nothing where it cannot be had.
 fn mongosh() -> Option<PathBuf> {
@@ -98,6 +99,7 @@ fn sn_04_sn_05_sn_06_sn_07_sn_08_sn_09_sn_10_all_patterns_hold_on_a_replica_set(
         "the reader has 2500, in order",
         "pages from 2 on",
         "a transaction adds one (CK-10)",
+        "and changes the parent (CK-10)",
         "copies stay as they were (PT-extref.2)",
     ] {
         assert!(text.contains(said), "the check does not say: {said}");
@@ -105,6 +107,58 @@ fn sn_04_sn_05_sn_06_sn_07_sn_08_sn_09_sn_10_all_patterns_hold_on_a_replica_set(
     // It leaves nothing behind.
     let databases = servers.command("admin", doc! { "listDatabases": 1, "nameOnly": true });
     assert!(!databases.to_string().contains("db_all"), "{databases}");
+}
+
+/// Parents and children that change together: both documents are written, and an error in one undoes both.
+#[test]
+fn ck_10_a_transaction_writes_parent_and_child_or_none() {
+    let Some(shell) = mongosh() else { return };
+    let servers = Launch::replica_set(1).start();
+    let (model, design) = of(TOGETHER);
+    let folder = servers.directory().join("together");
+    write(&folder, &model, &design);
+    holds(run(&shell, &servers, &[&folder.join("check.js")]));
+    let text = std::fs::read_to_string(folder.join("check.js")).unwrap();
+    for (said, times) in [
+        ("a transaction adds one (CK-10)", 3),
+        ("a transaction takes one away (CK-10)", 1),
+        ("and changes the parent (CK-10)", 4),
+        ("undoes both: the child (CK-10)", 4),
+        ("changes no parent (CK-10)", 1),
+        ("leaves no parent (CK-10)", 1),
+    ] {
+        assert_eq!(text.matches(said).count(), times, "{said}");
+    }
+    // What the comment of the function shows keeps what it must keep true.
+    let example =
+        "addEntryInTransaction(db, accountId, entry, { $inc: { balance: entry.amount } })";
+    let file = "patterns/account-entries-parent-id-in-child.js";
+    let said = std::fs::read_to_string(folder.join(file)).unwrap().replace("\n * ", " ");
+    assert!(said.contains(example), "{said}");
+    let used = folder.join("used.js");
+    let script = format!(
+        "load(__dirname + \"/{file}\");\ndb = db.getSiblingDB(\"used\");\nconst accountId = new ObjectId();\ndb.t_account.insertOne({{ _id: accountId, iban: \"1\", balance: NumberDecimal(\"0\"), state: \"open\" }});\nfor (let i = 1; i <= 3; i++) {{\n  const entry = {{ amount: NumberDecimal(String(i)), bookTime: new Date() }};\n  {example};\n}}\nconst sum = db.t_entry.find().toArray().reduce((sum, one) => sum + Number(one.amount), 0);\nprint(`balance ${{db.t_account.findOne().balance}} of ${{sum}}`);\n"
+    );
+    std::fs::write(&used, script).unwrap();
+    let (printed, fine) = run(&shell, &servers, &[&used]);
+    assert!(fine && printed.contains("balance 6 of 6"), "{printed}");
+}
+
+/// What a sharded cluster needs in filters does no harm where there are no shards (SK-4).
+#[test]
+fn sk_4_functions_that_look_up_the_shard_key_hold() {
+    let Some(shell) = mongosh() else { return };
+    let servers = Launch::replica_set(1).start();
+    let bank = std::fs::read_to_string(repository().join("examples/models/bank.yaml")).unwrap();
+    let referenced = REFERENCED.replace("{server: 6.0}", "{server: 6.0, shards: 8}");
+    for (name, text) in [("bank", bank), ("referenced", referenced)] {
+        let (model, design) = of(&text);
+        let folder = servers.directory().join(name);
+        write(&folder, &model, &design);
+        let patterns = emit::files(&model, &design, ProfileName::Vendor);
+        assert!(patterns.iter().any(|(_, text)| text.contains("function withKey(")), "{name}");
+        holds(run(&shell, &servers, &[&folder.join("check.js")]));
+    }
 }
 
 /// Values that are unique inside a parent, elements that are kept for a time (DP-2), means of fields that some

@@ -345,11 +345,29 @@ fn dp_2_a_ttl_of_less_than_a_day_is_written_in_its_unit() {
             ("t_session.metadata.json", indexes(&ttl)),
         ];
         let (directory, text) = model_of(&files);
-        assert!(text.contains(&format!("kept: {kept}}}")), "{text}");
+        assert!(text.contains(&format!("kept: {kept}, by: createTime}}")), "{text}");
         // It is read again, and what data says is asked no more.
         let open = questions(&directory).to_string();
         assert!(!open.contains("live") && !open.contains("kept"), "{open}");
     }
+}
+
+#[test]
+fn dp_2_the_date_of_a_ttl_index_is_kept() {
+    let ttl = ", {\"v\": 2, \"key\": {\"loanTime\": 1}, \"name\": \"ttl\", \"expireAfterSeconds\": 86400}";
+    let files = [
+        ("t_loan.json", dated(336, "\"no\": \"A\"").replace("createTime", "loanTime")),
+        ("t_loan.metadata.json", indexes(ttl)),
+    ];
+    let (directory, text) = model_of(&files);
+    assert!(text.contains("kept: 1 day, by: loanTime}"), "{text}");
+    let file = directory.path().join("m.yaml").display().to_string();
+    let design = docward(&["design", &file, "--format", "json"]);
+    let design: Value = serde_json::from_slice(&design.stdout).unwrap();
+    let found = design["indexes"].as_array().unwrap();
+    let ttl = found.iter().find(|index| !index["expireAfterSeconds"].is_null());
+    assert_eq!(ttl.unwrap_or_else(|| panic!("{design:#}"))["expireAfterSeconds"], 86_400);
+    assert_eq!(design["collections"][0]["keptDays"], 1.0);
 }
 
 #[test]

@@ -227,6 +227,18 @@ function pick(from, fields) {
 }
 "#;
 
+const WITH_KEY: &str = r#"
+/**
+ * A filter with the shard key of the document it finds: servers before 7.1 want it there. A document whose key
+ * another writer changes in between is not found. Where there are no shards it does no harm.
+ */
+function withKey(db, collection, filter, fields) {
+  const found = db.getCollection(collection).findOne(filter, Object.fromEntries(fields.map((f) => [f, 1])));
+  const value = (field) => field.split(".").reduce((at, part) => at?.[part], found) ?? null;
+  return { ...filter, ...Object.fromEntries(fields.map((f) => [f, value(f)])) };
+}
+"#;
+
 const TRANSACTION: &str = r#"
 /** Runs `work` with a database of one transaction: all of it happens, or nothing. Transient errors are tried again. */
 function inTransaction(db, work) {
@@ -269,6 +281,9 @@ fn pattern(script: &Script) -> String {
     let body = jobs.join("\n");
     if body.contains("pick(") {
         text.push_str(PICK);
+    }
+    if body.contains("withKey(") {
+        text.push_str(WITH_KEY);
     }
     if body.contains("inTransaction(") {
         text.push_str(TRANSACTION);

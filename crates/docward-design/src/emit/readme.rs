@@ -4,7 +4,7 @@ use docward_model::DesignModel;
 
 use crate::plan::Design;
 use crate::pools::{PoolPlan, Pools, pools};
-use crate::statement::Script;
+use crate::statement::{Script, is_value};
 
 pub(super) fn page(model: &DesignModel, design: &Design, scripts: &[Script]) -> String {
     let mut text = format!("# {}\n\nDatabase `{}`.\n\n## Files\n\n", design.name, design.database);
@@ -63,8 +63,51 @@ pub(super) fn page(model: &DesignModel, design: &Design, scripts: &[Script]) -> 
             without.join(", ")
         ));
     }
+    text.push_str(&on_shards(model, design, scripts));
     text.push_str(&test_plan(scripts));
     text.push_str(&client_pools(model));
+    text
+}
+
+/// What is different on a sharded cluster.
+fn on_shards(model: &DesignModel, design: &Design, scripts: &[Script]) -> String {
+    if design.collections.iter().all(|collection| collection.shard.is_none()) {
+        return String::new();
+    }
+    let mut text = String::from(
+        "\n## On a sharded cluster\n\nThe functions have been run on replica sets and standalone servers, never through a `mongos`: try them on a sharded test deployment before an application relies on them.\n",
+    );
+    let (mut looking, mut upserting): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
+    for job in scripts.iter().flat_map(|script| &script.jobs) {
+        if job.statements().iter().any(|statement| !statement.key.is_empty()) {
+            looking.push(format!("`{}`", job.name));
+        }
+        let is_upsert = |statement: &&crate::statement::Statement| {
+            let plan = design.collections.iter().find(|c| c.name == statement.collection);
+            let key = plan.and_then(|plan| plan.shard.as_ref());
+            let filter = statement.filter();
+            statement.is_upsert()
+                && key.is_some_and(|plan| {
+                    let mut fields = plan.key.fields.iter();
+                    fields.any(|(name, _)| !is_value(filter.and_then(|filter| filter.get(name))))
+                })
+        };
+        if model.deployment.server < (7, 1) && job.statements().iter().any(is_upsert) {
+            upserting.push(format!("`{}`", job.name));
+        }
+    }
+    if !looking.is_empty() {
+        text.push_str(&format!(
+            "\nServers before 7.1 find one document of a sharded collection by the shard key (`findOneAnd…`), or by the key or `_id` (`updateOne`). These functions look the key up first (`withKey`), which is one more read; an application that knows it puts it into the filter: {}.\n",
+            looking.join(", ")
+        ));
+    }
+    if !upserting.is_empty() {
+        text.push_str(&format!(
+            "\nAn upsert there needs the whole key in its filter, and these have a part of it: {}. Find the document first, and insert where there is none.\n",
+            upserting.join(", ")
+        ));
+    }
     text
 }
 

@@ -592,7 +592,7 @@ fn versioned_steps(steps: Vec<Step>, home: &str, keep: &dyn Fn(&Document) -> Ste
                     statement.raise("version");
                 }
             }
-            Step::Retry(inner) => {
+            Step::Retry(inner) | Step::Inside(inner) => {
                 *inner = versioned_steps(std::mem::take(inner), home, keep);
             }
             Step::Note(_) | Step::Code(_) => {}

@@ -10,6 +10,7 @@ use docward_model::{
 use super::linked::serves;
 use super::owned::{at, missing};
 use super::summary::Summary;
+use super::transaction::Both;
 use super::{Place, Plans, picked, unless_matched};
 use crate::collection::Purpose;
 use crate::js::{self, SPREAD, given, member_of};
@@ -114,8 +115,8 @@ impl<'m> Plans<'m> {
         let change = self.changing(keeper, child_id);
         if let Some(change) = &change {
             jobs.push(change.clone());
-            let (name, parameters) = (&change.name, &change.parameters);
-            jobs.extend(self.together(keeper.relationship, decision, name, parameters));
+            let both = Both { parent: &keeper.parent, parent_id, keeps: true, removes: false };
+            jobs.extend(self.together(keeper.relationship, decision, change, both));
         }
         jobs.push(self.rebuilding(keeper, parent_id));
         change
@@ -346,7 +347,7 @@ impl<'m> Plans<'m> {
 
     /// Fields of an entity with an id from which more follows than the id says: what the one it names keeps,
     /// or a copy beside it.
-    fn ids_with_more(&self, entity: &str) -> Vec<String> {
+    pub(super) fn ids_with_more(&self, entity: &str) -> Vec<String> {
         let naming = self.layout.naming;
         let mut found: Vec<String> = Vec::new();
         for (r, decision) in self.layout.linked() {

@@ -6,6 +6,7 @@ use docward_model::{BsonType, Relationship, shell::quote};
 use super::kept::Keeper;
 use super::owned::{at, missing, one};
 use super::summary::Summary;
+use super::transaction::Both;
 use super::{Place, Plans, picked, unless_matched};
 use crate::collection::Purpose;
 use crate::index::IndexPlan;
@@ -232,7 +233,13 @@ impl<'m> Plans<'m> {
             clauses,
             steps: self.changed(link, &summary, push, in_child, true),
         }];
-        jobs.extend(self.together(r, link.decision, &add, &parameters));
+        let both = Both {
+            parent: &link.parent,
+            parent_id: &link.parent_id,
+            keeps: !summary.is_empty(),
+            removes: false,
+        };
+        jobs.extend(self.together(r, link.decision, &jobs[0], both));
         jobs.push(Job {
             name: remove.clone(),
             parameters,
@@ -324,6 +331,13 @@ impl<'m> Plans<'m> {
         check.push(format!(
             "expect(\"and not twice\", {remove}(at, {root_id}, others[0]._id), false);"
         ));
+        let held = doc! { &id_path: given(if in_child { &root_id } else { "others[0]._id" }) };
+        let count = format!(
+            "at.getCollection({}).countDocuments({})",
+            quote(holders),
+            js::object(&held, 0)
+        );
+        check.extend(self.together_link(link, (&add, &remove), &count));
         check.extend(keeper.iter().flat_map(|keeper| self.linked_figures(link, keeper, &change)));
         if !link.copied.is_empty()
             && let Some(key) = key
@@ -505,7 +519,13 @@ impl<'m> Plans<'m> {
             clauses,
             steps,
         }];
-        jobs.extend(self.together(r, link.decision, &add, &parameters));
+        let both = Both {
+            parent: &link.parent,
+            parent_id: &link.parent_id,
+            keeps: !summary.is_empty(),
+            removes: false,
+        };
+        jobs.extend(self.together(r, link.decision, &jobs[0], both));
         jobs.push(Job {
             name: remove.clone(),
             parameters,
@@ -586,6 +606,8 @@ impl<'m> Plans<'m> {
             "expect(\"the others are left\", {forward}(at, {root_id}).length, {});",
             number - 1
         ));
+        let count = format!("{forward}(at, {root_id}).length");
+        check.extend(self.together_link(link, (&add, &remove), &count));
         check.extend(keeper.iter().flat_map(|keeper| self.linked_figures(link, keeper, &change)));
         if let Some(copied) = copied {
             let refresh = self.name("refresh copies of", r, false);
@@ -659,6 +681,25 @@ impl<'m> Plans<'m> {
         check.push(format!("{drop}(at, {root_id});"));
         check.push(format!("expect(\"and with the other\", {forward}(at, {root_id}).length, 0);"));
         Some(self.script(link, "junction", jobs, check))
+    }
+
+    /// In a check: `others[0]`, which is not linked, is linked in a transaction, and not for good. `count`
+    /// counts what is linked.
+    fn together_link(
+        &self,
+        link: &Link<'m>,
+        (add, remove): (&str, &str),
+        count: &str,
+    ) -> Vec<String> {
+        if !self.changes_both(link.relationship, link.decision) {
+            return Vec::new();
+        }
+        let root_id = link.parent.id_in("root");
+        let call =
+            |update: &str| format!("{add}InTransaction(at, {root_id}, others[0]._id, {update})");
+        let mut lines = self.both_check(link.relationship, &link.parent, call, (None, count, 1));
+        lines.push(format!("{remove}(at, {root_id}, others[0]._id);"));
+        lines
     }
 
     /// In a check: a child without the copied fields that not every one has is linked like others, and a link

@@ -13,6 +13,7 @@ mod outlier;
 mod owned;
 mod series;
 mod summary;
+mod transaction;
 mod tree;
 
 use bson::{Bson, Document, doc};
@@ -26,7 +27,7 @@ use crate::naming::Naming;
 use crate::pattern::{Pattern, is_tree};
 use crate::plan::{Decision, Design};
 use crate::planned::{Origin, Planned};
-use crate::statement::{Method, Script, Statement, Step};
+use crate::statement::{Method, Script, Statement, Step, is_value};
 use owned::at;
 
 /// The scripts of a design, in the order of its relationships and entities.
@@ -42,6 +43,9 @@ pub fn scripts(model: &DesignModel, design: &Design, profile: ProfileName) -> Ve
         for pattern in &advice.patterns {
             found.extend(plans.of_entity(entity, pattern));
         }
+    }
+    for job in found.iter_mut().flat_map(|script| &mut script.jobs) {
+        plans.keyed_steps(&mut job.steps);
     }
     found
 }
@@ -112,6 +116,40 @@ impl<'m> Plans<'m> {
             naming: Naming::of(model, profile),
         };
         Self { layout, design }
+    }
+
+    /// The shard key of a collection that a server would look for in filters: those before 7.1 do.
+    pub(crate) fn key_of(&self, collection: &str) -> &'m [(String, bool)] {
+        let found = self.design.collections.iter().find(|c| c.name == collection);
+        let is_asked = self.layout.model.deployment.server < (7, 1);
+        let plan = found.and_then(|c| c.shard.as_ref()).filter(|_| is_asked);
+        plan.map_or(&[], |plan| plan.key.fields.as_slice())
+    }
+
+    /// Lets statements find their document on a sharded cluster, or says where one does not.
+    fn keyed_steps(&self, steps: &mut Vec<Step>) {
+        for mut step in std::mem::take(steps) {
+            match &mut step {
+                Step::Run(statement) | Step::Let(_, statement) | Step::Return(statement) => {
+                    let key = self.key_of(&statement.collection);
+                    statement.look_up(key);
+                    let lacks = |(field, _): &&(String, bool)| {
+                        !is_value(statement.filter().and_then(|filter| filter.get(field)))
+                    };
+                    if statement.is_upsert() && key.iter().any(|field| lacks(&field)) {
+                        let names: Vec<&str> = key.iter().map(|(name, _)| name.as_str()).collect();
+                        steps.push(Step::Note(format!(
+                            "`{}` is sharded by {}, and a server before 7.1 takes an upsert only with all of it in the filter: there, find the document first, and insert where there is none.",
+                            statement.collection,
+                            docward_model::text::list(&names, 5)
+                        )));
+                    }
+                }
+                Step::Retry(inner) | Step::Inside(inner) => self.keyed_steps(inner),
+                Step::Note(_) | Step::Code(_) => {}
+            }
+            steps.push(step);
+        }
     }
 
     /// The collection of an entity's own documents.
@@ -306,13 +344,14 @@ mod tests {
     use crate::Bounds;
     use crate::statement::Job;
 
-    const MODELS: [&str; 6] = [
+    const MODELS: [&str; 7] = [
         include_str!("../../tests/models/all.yaml"),
         include_str!("../../tests/models/elements.yaml"),
         include_str!("../../tests/models/kept.yaml"),
         include_str!("../../tests/models/lists.yaml"),
         include_str!("../../tests/models/more.yaml"),
         include_str!("../../tests/models/referenced.yaml"),
+        include_str!("../../tests/models/together.yaml"),
     ];
 
     fn jobs(text: &str) -> Vec<Job> {

@@ -544,7 +544,7 @@ impl Pages<'_, '_> {
             let counted = Statement::update(self.parents(), by_parent, update);
             steps.push(Step::Note("Each page as it was before: what it lost is known.".to_owned()));
             steps.push(Step::Code("for (;;) {".to_owned()));
-            steps.push(Step::Code(format!("  const page = {};", one.shell(2))));
+            steps.push(Step::Inside(vec![Step::Let("page", one)]));
             steps.push(Step::Code("  if (page === null) break;".to_owned()));
             steps.push(Step::Code(format!(
                 "  for (const found of {}.filter((one) => {} < before)) {{",

@@ -5,6 +5,7 @@ use docward_model::{BsonType, Relationship, shell::quote};
 
 use super::extended::Other;
 use super::kept::Keeper;
+use super::transaction::Both;
 use super::{Place, Plans, factory, picked};
 use crate::collection::Purpose;
 use crate::js::{self, SPREAD, given, member_of};
@@ -131,20 +132,32 @@ impl<'m> Plans<'m> {
             does.push_str(&format!(" One update of the parent: {}.", summary.words()));
         }
         let parameters = vec![parent_id.clone(), child.clone()];
-        let mut jobs =
-            vec![Job { name: add.clone(), parameters: parameters.clone(), does, clauses, steps }];
-        jobs.extend(self.together(relationship, decision, &add, &parameters));
+        let mut jobs = vec![Job { name: add.clone(), parameters, does, clauses, steps }];
+        let both = Both {
+            parent: &parent,
+            parent_id: &parent_id,
+            keeps: !summary.is_empty(),
+            removes: false,
+        };
+        jobs.extend(self.together(relationship, decision, &jobs[0], both));
+        let whole = self.made_together(relationship, decision, &add, &parent);
+        jobs.extend(whole.clone());
 
         let child_id = js::parameter(&naming.id_of(relationship.role()));
         let counts = rough.as_ref().map(|(job, _)| job.name.as_str());
         let keeper = self.keeper(relationship, decision);
-        jobs.push(self.removal(
+        let removal = self.removal(
             relationship,
             (&summary, keeper.as_ref()),
             (&others, counts),
             (&parent, children),
             (&parent_id, &child_id, &held),
-        ));
+        );
+        let goes = self.removes_both(relationship, decision);
+        let both = Both { removes: true, ..both };
+        let gone = goes.then(|| self.with_parent(relationship, &removal, both));
+        jobs.push(removal);
+        jobs.extend(gone);
         jobs.push(self.listing(relationship, newest_first, children, (&parent_id, &held)));
         let change = self.keeping(keeper.as_ref(), decision, (&parent_id, &child_id), &mut jobs);
         if let Some(fields) = copied {
@@ -180,8 +193,14 @@ impl<'m> Plans<'m> {
             &others,
             copied.map(|f| (copy.as_str(), f.as_slice())),
             &sample,
-            (decision.needs_transaction, ordered),
+            ordered,
         );
+        let check = check.into_iter().chain(self.together_check(
+            (relationship, decision),
+            &parent,
+            whole.as_ref(),
+            (children, &held),
+        ));
         let figures = keeper.iter().flat_map(|keeper| {
             let find = js::object(&doc! { &held: given(&root_id) }, 0);
             let all = format!("at.getCollection({}).find({find})", quote(children));
@@ -341,35 +360,6 @@ impl<'m> Plans<'m> {
         }
     }
 
-    /// The same in a transaction, where parent and children must change together (CK-10).
-    pub(super) fn together(
-        &self,
-        relationship: &Relationship,
-        decision: &Decision,
-        job: &str,
-        parameters: &[String],
-    ) -> Option<Job> {
-        if !decision.needs_transaction {
-            return None;
-        }
-        let because = relationship.invariant.as_deref().map_or_else(
-            || "a declared write changes both, and must do so as a whole".to_owned(),
-            |invariant| format!("so that it stays true: {invariant}"),
-        );
-        Some(Job {
-            name: format!("{job}InTransaction"),
-            parameters: parameters.to_vec(),
-            does: format!(
-                "`{job}` with both documents or none, {because}. Needs a replica set or a cluster."
-            ),
-            clauses: vec!["CK-10"],
-            steps: vec![Step::Code(format!(
-                "return inTransaction(db, (db) => {job}(db, {}));",
-                parameters.join(", ")
-            ))],
-        })
-    }
-
     fn owned_check(
         &self,
         relationship: &Relationship,
@@ -377,7 +367,7 @@ impl<'m> Plans<'m> {
         others: &[Other<'_>],
         copied: Option<(&str, &[String])>,
         sample: &Document,
-        (transaction, ordered): (bool, bool),
+        ordered: bool,
     ) -> Vec<String> {
         let Some(home) = self.home(&relationship.child) else { return Vec::new() };
         let (add, list) =
@@ -505,15 +495,43 @@ impl<'m> Plans<'m> {
                 (&path, &held, &root_id),
             ));
         }
-        if transaction {
-            lines.push("if (transactions) {".to_owned());
-            lines.push(format!("  const was = {all}.length;"));
-            lines.push(format!("  {add}InTransaction(at, {root_id}, one(500));"));
-            lines.push(format!(
-                "  expect(\"a transaction adds one (CK-10)\", {all}.length, was + 1);"
-            ));
-            lines.push("}".to_owned());
+        lines
+    }
+
+    /// In a check: what is done in transactions.
+    fn together_check(
+        &self,
+        (relationship, decision): (&'m Relationship, &Decision),
+        parent: &Place<'m>,
+        whole: Option<&Job>,
+        (children, held): (&str, &str),
+    ) -> Vec<String> {
+        let (add, root_id) = (self.name("add", relationship, false), parent.id_in("root"));
+        let children = quote(children);
+        let of_root = js::object(&doc! { held: given(&root_id) }, 0);
+        let count = format!("at.getCollection({children}).countDocuments({of_root})");
+        let any = format!("at.getCollection({children}).findOne({of_root})");
+        let mut lines = Vec::new();
+        if self.changes_both(relationship, decision) {
+            let call = |update: &str| {
+                format!("{add}InTransaction(at, {root_id}, one(unique()), {update})")
+            };
+            let twice = |update: &str| {
+                let child = format!("{{ ...one(unique()), _id: {any}._id }}");
+                format!("{add}InTransaction(at, {root_id}, {child}, {update})")
+            };
+            let bad: Option<(&str, &dyn Fn(&str) -> String)> = Some(("11000", &twice));
+            lines.extend(self.both_check(relationship, parent, call, (bad, &count, 1)));
         }
+        if self.removes_both(relationship, decision) {
+            let remove = self.name("remove", relationship, false);
+            let call =
+                |update: &str| format!("{remove}InTransaction(at, {root_id}, {any}._id, {update})");
+            lines.extend(self.both_check(relationship, parent, call, (None, &count, -1)));
+        }
+        lines.extend(
+            whole.into_iter().flat_map(|job| self.made_check(job, parent, (&children, held))),
+        );
         lines
     }
 }

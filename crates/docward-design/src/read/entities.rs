@@ -20,6 +20,8 @@ fn entity(name: &str, at: At, node: &Node, faults: &mut Faults<'_>) -> Option<En
     }
     let what = format!("entity `{name}`");
     let mut table = Table::of(node, &what, faults)?;
+    let (lifecycle, kept_by) =
+        table.get("lifecycle").map_or((None, None), |n| lifecycle(n, faults));
     let entity = Entity {
         name: name.to_owned(),
         place: faults.location(at),
@@ -27,7 +29,8 @@ fn entity(name: &str, at: At, node: &Node, faults: &mut Faults<'_>) -> Option<En
         count: table.get("count").and_then(|n| count(n, "the number of documents", faults)),
         fields: table.get("fields").map(|n| fields(n, faults)).unwrap_or_default(),
         variants: table.get("variants").map(|n| variants(n, faults)).unwrap_or_default(),
-        lifecycle: table.get("lifecycle").and_then(|n| lifecycle(n, faults)),
+        lifecycle,
+        kept_by,
         never_written: never(table.get("written"), "written", faults),
         never_read: never(table.get("read"), "read", faults),
         series: table.get("series").and_then(|n| series(n, faults)),
@@ -67,8 +70,9 @@ fn never(node: Option<&Node>, word: &str, faults: &mut Faults<'_>) -> bool {
     node.read(&format!("how it is {word}"), &example, read, faults).is_some()
 }
 
-fn lifecycle(node: &Node, faults: &mut Faults<'_>) -> Option<Lifecycle> {
-    let mut table = Table::of(node, "`lifecycle`", faults)?;
+/// How documents come and go, and the date that they go by.
+fn lifecycle(node: &Node, faults: &mut Faults<'_>) -> (Option<Lifecycle>, Option<String>) {
+    let Some(mut table) = Table::of(node, "`lifecycle`", faults) else { return (None, None) };
     let growth = table.get("growth").and_then(|n| {
         n.read("the growth", "`0`, `20/s`, `600k/month` or `2M/year`", quantity::per_year, faults)
     });
@@ -89,11 +93,19 @@ fn lifecycle(node: &Node, faults: &mut Faults<'_>) -> Option<Lifecycle> {
     let cold_days = table.get("cold-after").and_then(|n| {
         n.read("when it is hardly read any more", "`1 year`", quantity::days, faults)
     });
+    let by = one_text(table.get("by"), "the date that it goes by", faults);
     table.finish("`lifecycle`", faults);
     // What is left out is an open question; what cannot be read has been said.
-    let per_year = if growth_open { 0.0 } else { growth? };
-    let kept_days = if kept_open { None } else { kept? };
-    Some(Lifecycle { per_year, kept_days, cold_days, growth_open, kept_open })
+    let per_year = if growth_open { Some(0.0) } else { growth };
+    let kept_days = if kept_open { Some(None) } else { kept };
+    let life = per_year.zip(kept_days).map(|(per_year, kept_days)| Lifecycle {
+        per_year,
+        kept_days,
+        cold_days,
+        growth_open,
+        kept_open,
+    });
+    (life, by)
 }
 
 fn series(node: &Node, faults: &mut Faults<'_>) -> Option<Series> {

@@ -31,6 +31,10 @@ pub(super) fn check(model: &DesignModel, faults: &mut Faults<'_>) {
             names.time(entity, &series.time);
             names.in_every_reading(entity, &series.time, &series.id);
         }
+        if let Some(by) = &entity.kept_by {
+            names.fields(entity, std::slice::from_ref(by), &entity.place, &entity.name);
+            names.age(entity, by);
+        }
         names.fields(entity, &entity.attributes, &entity.place, &entity.name);
         names.one_type(entity);
     }
@@ -298,6 +302,23 @@ impl Names<'_, '_, '_> {
         let at = At { line: field.place.line, column: field.place.column };
         let kind = field.kind.name();
         let message = format!("`{time}` is the time of a series and {}", text::a(kind));
+        self.faults.push(at, message, Some("make it a `date`".to_owned()));
+    }
+
+    /// Documents go by a date; readings by their time.
+    fn age(&mut self, entity: &Entity, by: &str) {
+        let at = At { line: entity.place.line, column: entity.place.column };
+        let time = entity.series.as_ref().map(|series| &series.time);
+        if let Some(time) = time.filter(|time| *time != by) {
+            let message = format!("`{}` is a series, which goes by its time", entity.name);
+            self.faults.push(at, message, Some(format!("take out `by: {by}`, or say `{time}`")));
+        }
+        let Some(field) = entity.field(by).filter(|field| field.kind != BsonType::Date) else {
+            return;
+        };
+        let at = At { line: field.place.line, column: field.place.column };
+        let kind = field.kind.name();
+        let message = format!("`{}` goes by `{by}`, which is {}", entity.name, text::a(kind));
         self.faults.push(at, message, Some("make it a `date`".to_owned()));
     }
 

@@ -1,6 +1,6 @@
 //! What parents keep of their children: nothing that is incomplete, too short, or written by nobody.
 
-use docward_design::{Choice, Pattern, Verdict, maintain::scripts};
+use docward_design::{Choice, Pattern, Verdict, Vote, Way, maintain::scripts};
 use docward_model::ProfileName;
 
 use crate::common::{Case, WRITTEN, of, pair};
@@ -218,5 +218,64 @@ writes:
     // Values that nobody changes may be repeated.
     for marry in ["update: [list, person], sets: [list.title]", "delete: [list, person]"] {
         assert_eq!(lists(marry).verdict("list.candidates"), Verdict::Embed, "{marry}");
+    }
+}
+
+/// Songs on playlists, with what is said about them, their credits inside, and people inside of these.
+fn radio(write: &str) -> Case {
+    of(&format!(
+        "entities:
+  playlist: {{count: 100k, lifecycle: {{growth: 10k/year, kept: forever}}, fields: {{title: string}}}}
+  song: {{count: 50k, lifecycle: {{growth: 5k/year, kept: forever}}, fields: {{name: string, seconds: int}}}}
+  credit: {{lifecycle: {{growth: 20k/year, kept: forever}}, fields: {{role: string}}}}
+  alias: {{lifecycle: {{growth: 20k/year, kept: forever}}, fields: {{name: string}}}}
+relationships:
+  playlist.songs: {{child: song, children: {{p50: 12, p95: 30, p99: 40, max: 45}}, growth: bounded, parents: {{p50: 20, p95: 300, p99: 2000, max: 9000}}}}
+  song.credits: {{child: credit, children: {{p50: 3, p95: 6, p99: 10, max: 20}}, growth: bounded}}
+  credit.aliases: {{child: alias, children: {{p50: 1, p95: 2, p99: 3, max: 5}}, growth: bounded}}
+reads:
+  play: {{from: playlist, where: [_id], with: [playlist.songs, song.credits, credit.aliases], rate: 100/s}}
+writes:
+  make: {{insert: playlist, rate: 1/min}}
+  record: {{insert: [song, credit, alias], rate: 1/h}}
+  write: {{{write}, rate: 5/min}}
+"
+    ))
+}
+
+#[test]
+fn dm_07_6_dm_07_7_what_is_part_of_a_shared_child_changes_it() {
+    for write in [
+        "insert: credit",
+        "update: credit",
+        "update: credit, sets: [credit.role]",
+        "delete: credit",
+        "insert: alias",
+        "update: [playlist, alias]",
+    ] {
+        let case = radio(write);
+        assert_eq!(case.verdict("playlist.songs"), Verdict::Reference, "{write}");
+        assert_eq!(case.verdict("song.credits"), Verdict::Embed, "{write}");
+    }
+    let case = radio("update: credit, sets: [credit.role]");
+    assert_eq!(case.decision("playlist.songs").facts.child_only_update, Some(1.0));
+    assert_eq!(case.votes("playlist.songs", "DM-07.4"), [Vote::Reference]);
+    // Embedded, each change would be one of every playlist with the song.
+    let embed = case.decision("playlist.songs").alternatives.iter().find(|a| a.way == Way::Embed);
+    let cost = embed.unwrap().operations.iter().find(|cost| cost.name == "write").unwrap();
+    assert!(cost.documents >= 20.0, "{cost:?}");
+    let why = radio("update: [playlist, alias]").decision("playlist.songs").ruling.clone();
+    assert_eq!(why.decided_by, ["ER-M.5", "DM-07.6", "DM-07.7"]);
+    assert_eq!(
+        why.how,
+        "vetoed: `write` changes `alias`, which is part of `song`, and copies in several of `playlist` would not follow"
+    );
+    // What comes or goes with the song, and what is not set, changes none that is there.
+    for write in [
+        "insert: [song, credit]",
+        "delete: [playlist, song, credit]",
+        "update: [playlist, credit], sets: [playlist.title]",
+    ] {
+        assert_eq!(radio(write).verdict("playlist.songs"), Verdict::Embed, "{write}");
     }
 }

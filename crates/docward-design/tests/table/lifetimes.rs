@@ -21,6 +21,64 @@ fn dp_2_what_has_no_date_does_not_go_by_itself() {
 }
 
 #[test]
+fn dp_2_documents_go_by_the_date_that_is_named() {
+    let loans = |life: &str, write: &str| {
+        of(&format!(
+            "as-of: 2026-01-01
+entities:
+  loan: {{count: 20k, lifecycle: {{growth: 3k/year, kept: 5 years{life}}}, fields: {{title: string, loanTime: date, dueDate: date}}}}
+reads:
+  all: {{from: loan, where: [title], rate: 1/s}}
+writes:
+  lend: {{insert: loan, rate: 3k/year}}
+{write}"
+        ))
+    };
+    let documents = |case: &crate::common::Case| -> Vec<u64> {
+        let found = case.design.capacity.iter().find(|c| c.collection == "loan").unwrap();
+        found.years.iter().map(|(_, size)| size.unwrap().0).collect()
+    };
+    let named = loans(", by: loanTime", "");
+    assert!(named.indexes("loan").contains(&"{ loanTime: 1 } for 157680000 s".to_owned()));
+    assert_eq!(documents(&named), [20_000, 19_000, 17_000, 15_000]);
+    assert!(named.advice("loan").remarks.is_empty(), "{:?}", named.advice("loan").remarks);
+    // Without it nothing lets them go, and there are ever more.
+    let open = loans("", "");
+    assert!(!open.indexes("loan").iter().any(|index| index.contains("for")));
+    assert_eq!(documents(&open), [20_000, 23_000, 29_000, 35_000]);
+    let said = &open.advice("loan").remarks;
+    assert!(said.iter().any(|said| said.contains("`by: FIELD` in `lifecycle`")), "{said:?}");
+    // Unless the application does.
+    let deleted = loans("", "  forget: {delete: loan, rate: 3k/year}\n");
+    assert_eq!(documents(&deleted), [20_000, 19_000, 17_000, 15_000]);
+}
+
+#[test]
+fn dp_2_what_documents_go_by_is_a_date() {
+    let faults = |by: &str, more: &str| {
+        let text = format!(
+            "entities:\n  loan:\n    lifecycle: {{growth: 0, kept: 5 years, by: {by}}}\n    fields: {{title: string, loanTime: date, at: date}}\n{more}"
+        );
+        let faults = docward_design::read("m.yaml", &text).err().unwrap_or_default();
+        faults.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(faults("loanTime", ""), [""; 0]);
+    assert_eq!(
+        faults("title", ""),
+        ["m.yaml:4:14: `loan` goes by `title`, which is a string; make it a `date`"]
+    );
+    let unknown = faults("lendTime", "");
+    assert!(unknown[0].contains("lendTime") && unknown[0].contains("loanTime"), "{unknown:?}");
+    let series = "    series: {time: at, id: title, rate: 1/min}\n";
+    assert_eq!(
+        faults("loanTime", series),
+        [
+            "m.yaml:2:3: `loan` is a series, which goes by its time; take out `by: loanTime`, or say `at`"
+        ]
+    );
+}
+
+#[test]
 fn dp_2_what_goes_to_the_archive_goes_from_there_too() {
     let text = pair(ENDLESS, &[ALONE, "from: parent, where: [_id], rate: 1/s"], WRITTEN).replace(
         "  child:\n    count: 5000\n    lifecycle: {growth: 500/year, kept: forever}",

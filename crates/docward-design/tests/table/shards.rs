@@ -1,6 +1,7 @@
 //! SK-1 to SK-13: keys from what was declared.
 
-use docward_design::KeyCandidate;
+use docward_design::{KeyCandidate, maintain::scripts};
+use docward_model::ProfileName;
 
 use crate::common::{Case, of};
 
@@ -496,4 +497,79 @@ writes:
     let zoned = case(", zones: {field: region, values: [EU, US]}");
     assert_eq!(key(&zoned, "order_archive"), "{ region: 1, _id: \"hashed\" }");
     assert_eq!(zoned.shard("order_archive").zones, ["EU", "US"]);
+}
+
+/// Calls of one document on a collection, with what they are given up to the end of the line after.
+fn calls(text: &str, collection: &str) -> Vec<String> {
+    let begin = format!("getCollection(\"{collection}\").findOneAnd");
+    let one = |part: &str| part.split(");").next().unwrap_or_default().to_owned();
+    text.split(&begin).skip(1).map(one).collect()
+}
+
+/// Text of all functions of a design.
+fn functions(case: &Case) -> String {
+    let scripts = scripts(&case.model, &case.design, ProfileName::Neutral);
+    let jobs = scripts.iter().flat_map(|script| &script.jobs);
+    jobs.map(docward_design::statement::Job::shell).collect()
+}
+
+#[test]
+fn sk_4_functions_name_the_shard_key_of_the_document_they_find() {
+    let models = [
+        include_str!("../models/all.yaml"),
+        include_str!("../models/kept.yaml"),
+        include_str!("../models/lists.yaml"),
+        include_str!("../models/more.yaml"),
+        include_str!("../models/together.yaml"),
+    ];
+    let mut found = 0;
+    for (text, server) in models.iter().flat_map(|text| [(text, "7.0"), (text, "8.0")]) {
+        let mut model = docward_design::read("m.yaml", text).unwrap();
+        model.deployment.shards = 8;
+        model.deployment.server = if server == "7.0" { (7, 0) } else { (8, 0) };
+        let bounds = docward_design::Bounds::default();
+        let design = docward_design::design(&model, ProfileName::Neutral, &bounds);
+        let case = Case { model, design };
+        let text = functions(&case);
+        for collection in &case.design.collections {
+            let Some(plan) = &collection.shard else { continue };
+            for call in calls(&text, &collection.name) {
+                let named = plan.key.fields.iter().all(|(field, _)| call.contains(field.as_str()));
+                let looked_up = call.contains("withKey(");
+                assert!(
+                    server == "8.0" || named,
+                    "{} by {}: {call}",
+                    collection.name,
+                    plan.key.text()
+                );
+                assert!(server == "7.0" || !looked_up, "{call}");
+                found += usize::from(looked_up);
+            }
+        }
+    }
+    assert!(found > 2, "{found}");
+}
+
+#[test]
+fn sk_4_a_key_that_the_filter_has_is_not_looked_up() {
+    let reads = "  o: {from: order, where: {customer: equal, createTime: range}, rate: 9/s}";
+    let removal = |server: &str| {
+        let text = functions(&orders(server, "", reads));
+        let call = calls(&text, "order").remove(0);
+        call.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let case = orders("7.0", "", reads);
+    assert_eq!(case.shard("order").key.text(), "{ customerId: 1, createTime: 1 }");
+    assert_eq!(
+        removal("7.0"),
+        "Delete( withKey(db, \"order\", { _id: orderId, customerId }, [\"createTime\"]),"
+    );
+    assert_eq!(removal("8.0"), "Delete({ _id: orderId, customerId }");
+    let page = docward_design::emit::files(&case.model, &case.design, ProfileName::Neutral)
+        .into_iter()
+        .find(|(path, _)| path == "README.md")
+        .unwrap()
+        .1;
+    assert!(page.contains("never through a `mongos`"), "{page}");
+    assert!(page.contains("(`withKey`)") && page.contains("`removeOrder`"), "{page}");
 }

@@ -1,7 +1,7 @@
 //! What would turn a decision, checked by deciding again; sizes, checked by encoding.
 
 use docward_design::{
-    Bounds, Choice, Decision, Facts, Planned, Rank, Turn, decide, design, document_bytes,
+    Bounds, Choice, Decision, Facts, Planned, Rank, Turn, Verdict, decide, design, document_bytes,
 };
 use docward_model::{BsonType, ChildGrowth, DesignModel, EntityField, ProfileName};
 
@@ -197,6 +197,38 @@ fn er_m_5_what_lives_elsewhere_is_not_said_to_come_by_its_figures() {
 
 /// What must change together is embedded from 50 to 999 at p99, however often it is read alone: fewer are
 /// not, as they are read alone, and more are never.
+#[test]
+fn er_x_1_dm_07_7_what_a_veto_would_hold_back_is_not_said() {
+    let related = |writes: &str, with: &str| {
+        of(&format!(
+            "entities:
+  article: {{count: 100k, lifecycle: {{growth: 10k/year, kept: forever}}, fields: {{title: string}}}}
+  story: {{count: 50k, lifecycle: {{growth: 5k/year, kept: forever}}, fields: {{line: string}}}}
+relationships:
+  article.related: {{child: story, children: {{p50: 3, p95: 5, p99: 8, max: 10}}, growth: bounded, parents: {{p50: 2, p95: 9, p99: 20, max: 90}}}}
+reads:
+  page: {{from: article, where: [_id], with: [article.related], rate: 50/s}}
+  story: {{from: story, where: [_id]{with}, rate: 50/s}}
+writes:
+  write: {{insert: [article, story], rate: 1/min}}
+{writes}"
+        ))
+    };
+    let free = related("", "");
+    assert_eq!(free.verdict("article.related"), Verdict::Reference);
+    assert!(!free.decision("article.related").turns.is_empty(), "nothing holds it back");
+    let publish = "  publish: {update: [article, story], sets: [story.line], rate: 1/min}\n";
+    let held = related(publish, "");
+    assert_eq!(held.verdict("article.related"), Verdict::Reference);
+    assert_eq!(held.decision("article.related").turns, []);
+    // Indeed it stays when all reads have both.
+    let both = related(publish, ", with: [article.related]");
+    assert_eq!(both.decision("article.related").facts.co_read, Some(1.0));
+    assert_eq!(both.verdict("article.related"), Verdict::Reference);
+    let free = related("", ", with: [article.related]");
+    assert_eq!(free.verdict("article.related"), Verdict::Embed);
+}
+
 #[test]
 fn er_t_4_gc_06_turns_are_found_where_the_outcome_changes_twice() {
     let reads = [

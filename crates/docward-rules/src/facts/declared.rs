@@ -1,9 +1,14 @@
 //! The model that data should follow, designed once for all rules that compare with it.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use docward_design::{Bounds, CollectionPlan, Design, design};
-use docward_model::{Collection, DesignModel, Namespace};
+use docward_design::{
+    Bounds, Choice, CollectionPlan, Decision, Design, Naming, Pattern, design, design_stored,
+};
+use docward_model::{
+    BsonType, Collection, DesignModel, Evidence, Namespace, ProfileName, Reference, Relationship,
+};
 
 use crate::Cx;
 
@@ -12,8 +17,15 @@ use crate::Cx;
 pub struct Declared {
     /// As it was declared.
     pub model: DesignModel,
-    /// What was decided on it.
+    /// What was decided on it, but for relationships that the data still refers by: these are references here,
+    /// so that what is stored can be compared.
     pub design: Design,
+    /// What was decided on it.
+    pub decided: Design,
+    /// Relationships that are embedded or open, and that the data refers by, with the child's collection.
+    pub refers: BTreeMap<String, String>,
+    /// How names are made.
+    naming: Naming,
 }
 
 /// The declared model, when there is one.
@@ -21,15 +33,38 @@ pub fn of(cx: &Cx<'_>) -> Option<Rc<Declared>> {
     cx.evidence().design.as_ref()?;
     let profile = cx.settings().profile;
     let shared = cx.shared("declared model", |evidence| {
-        evidence.design.clone().map(|model| {
-            let design = design(&model, profile, &Bounds::default());
-            Rc::new(Declared { model, design })
-        })
+        evidence.design.clone().map(|model| Rc::new(Declared::new(model, evidence, profile)))
     });
     (*shared).clone()
 }
 
 impl Declared {
+    fn new(mut model: DesignModel, evidence: &Evidence, profile: ProfileName) -> Self {
+        let (bounds, naming) = (Bounds::default(), Naming::of(&model, profile));
+        let decided = design(&model, profile, &bounds);
+        let (mut stored, mut refers) = (BTreeMap::new(), BTreeMap::new());
+        for decision in decided.decisions.iter().filter(|d| d.choice != Some(Choice::Reference)) {
+            let found = model.relationship(&decision.relationship).and_then(|relationship| {
+                let child = collection_of(&model, naming, &relationship.child)?;
+                let (pattern, field) =
+                    referring(&model, naming, evidence, relationship, decision, &child)?;
+                Some((child, pattern, field))
+            });
+            let Some((child, pattern, field)) = found else { continue };
+            stored.insert(decision.relationship.clone(), pattern);
+            refers.insert(decision.relationship.clone(), child);
+            let mut all = model.relationships.iter_mut();
+            if let Some(r) = all.find(|r| r.name == decision.relationship && r.field.is_none()) {
+                r.field = field;
+            }
+        }
+        let as_stored = match stored.is_empty() {
+            true => decided.clone(),
+            false => design_stored(&model, profile, &bounds, &stored),
+        };
+        Self { model, design: as_stored, decided, refers, naming }
+    }
+
     /// What the model says about a collection: by its name, whatever database it is in.
     pub fn plan(&self, collection: &Collection) -> Option<&CollectionPlan> {
         self.design.collections.iter().find(|plan| plan.name == collection.namespace.collection)
@@ -42,17 +77,98 @@ impl Declared {
 
     /// Fields that may be there or not, because it is not decided how a relationship is stored: what the
     /// children are called, and what holds their ids.
-    pub fn undecided(&self, entity: &str) -> Vec<&str> {
+    pub fn undecided(&self, entity: &str) -> Vec<String> {
         let open = self.design.decisions.iter().filter(|decision| decision.choice.is_none());
         open.filter(|decision| decision.parent == entity || decision.child == entity)
             .filter_map(|decision| self.model.relationship(&decision.relationship))
-            .flat_map(|relationship| [Some(relationship.role()), relationship.field.as_deref()])
-            .flatten()
+            .flat_map(|relationship| self.fields_of(relationship, entity))
             .collect()
+    }
+
+    /// The fields that an entity may have for a relationship.
+    fn fields_of(&self, relationship: &Relationship, entity: &str) -> Vec<String> {
+        let naming = self.naming;
+        let mut found = vec![relationship.role().to_owned()];
+        if relationship.parent == entity {
+            found.push(naming.child_field(relationship));
+            found.push(naming.ids_of(relationship.role()));
+        }
+        if relationship.child == entity {
+            found.push(naming.parent_field(relationship));
+            found.push(naming.parents_field(relationship));
+        }
+        found
+    }
+
+    /// Fields of an entity that data refers by, where the model does not: what they refer to may be another
+    /// key than `_id`, of any type.
+    pub fn held(&self, entity: &str) -> Vec<String> {
+        let all = self.refers.keys().filter_map(|name| self.model.relationship(name));
+        all.flat_map(|relationship| self.fields_of(relationship, entity)).collect()
+    }
+
+    /// What was decided on a relationship, whatever the data does.
+    pub fn decision(&self, relationship: &str) -> Option<&Decision> {
+        self.decided.decisions.iter().find(|decision| decision.relationship == relationship)
     }
 
     /// Whether a namespace holds what a plan is about.
     pub fn is_home(plan: &CollectionPlan, namespace: &Namespace) -> bool {
         plan.name == namespace.collection
     }
+}
+
+/// What the collection of an entity is called when it has one.
+fn collection_of(model: &DesignModel, naming: Naming, entity: &str) -> Option<String> {
+    let entity = model.entity(entity)?;
+    Some(entity.collection.clone().unwrap_or_else(|| naming.collection(&[&entity.name])))
+}
+
+/// How data refers by a relationship that is not a reference: the child has a collection, its parent no part that
+/// is called like it, and one of them an id of the other. With the field, where it is not called as usual.
+fn referring(
+    model: &DesignModel,
+    naming: Naming,
+    evidence: &Evidence,
+    relationship: &Relationship,
+    decision: &Decision,
+    child: &str,
+) -> Option<(Pattern, Option<String>)> {
+    let stored = |name: &str| evidence.collections.iter().find(|c| c.namespace.collection == name);
+    let children = stored(child)?;
+    let kept = children.profile.as_ref()?;
+    let parent = collection_of(model, naming, &relationship.parent)?;
+    let parents = stored(&parent);
+    let is_part = |collection: &Collection| {
+        let part = collection.profile.as_ref().and_then(|p| p.field(relationship.role()));
+        part.is_some_and(|field| {
+            let ids = field.types.of(BsonType::ObjectId) + field.types.of(BsonType::String);
+            ids < field.types.total()
+        })
+    };
+    if parents.is_some_and(is_part) {
+        return None;
+    }
+    let leads = |reference: &&Reference, from: &str, to: &str| {
+        reference.from.collection == from && reference.to.collection == to
+    };
+    let mut references = evidence.references.iter();
+    let up = references.clone().find(|r| leads(r, child, &parent)).map(|r| r.path.to_string());
+    let usual = [naming.parent_field(relationship), naming.parents_field(relationship)];
+    let named = usual.iter().find(|name| kept.field(name).is_some()).cloned();
+    // A declared field is the one that is meant.
+    let field = match &relationship.field {
+        Some(declared) => kept.field(declared).map(|_| declared.clone()),
+        None => named.or(up),
+    };
+    if let Some(field) = field {
+        let field = field.trim_end_matches("[]").to_owned();
+        let is_list = kept.field(&field).is_some_and(|f| f.types.of(BsonType::Array) > 0);
+        let pattern = if is_list { Pattern::ParentsInChild } else { Pattern::ParentInChild };
+        return (!field.contains('.')).then(|| (pattern, Some(field)));
+    }
+    if references.any(|r| leads(&r, &parent, child)) && decision.choice.is_some() {
+        return Some((Pattern::ChildrenInParent, None));
+    }
+    None
 }

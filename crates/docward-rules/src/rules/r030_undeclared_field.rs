@@ -75,10 +75,12 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     };
     let least = cx.limit(&MIN_SHARE);
     let open = declared.undecided(&plan.entity);
+    let held = declared.held(&plan.entity);
     let mut compared = Compared {
         profile,
         least,
         open: &open,
+        held: &held,
         unknown: vec![],
         missing: vec![],
         odd: vec![],
@@ -166,7 +168,9 @@ struct Compared<'p> {
     profile: &'p Profile,
     least: f64,
     /// Fields of relationships that are not decided.
-    open: &'p [&'p str],
+    open: &'p [String],
+    /// Fields that refer to any key.
+    held: &'p [String],
     unknown: Vec<(String, f64)>,
     missing: Vec<String>,
     /// Fields of another type, what was found most and what was declared.
@@ -205,12 +209,13 @@ impl Compared<'_> {
             match planned.iter().find(|planned| planned.name == field.name) {
                 // What an `_id` is made of nobody declares.
                 Some(_) if path == "_id" => {}
+                Some(_) if above.is_empty() && self.held.contains(&field.name) => {}
                 Some(planned) => {
                     self.kind(field, planned, &path);
                     self.inside(field, planned, &path);
                 }
                 None if FRAMEWORK.contains(&field.name.as_str()) => {}
-                None if above.is_empty() && self.open.contains(&field.name.as_str()) => {}
+                None if above.is_empty() && self.open.contains(&field.name) => {}
                 None if field.presence() >= self.least => {
                     self.unknown.push((path, field.presence()));
                 }

@@ -14,7 +14,8 @@ declare_rule! {
     /// With a model, counts the children of a parent in the data (elements of an embedded array, or
     /// documents that hold the parent's id) and compares with `children` of the relationship: more at the
     /// 99th percentile than declared times a factor, or more at most than `max`. It decides again with the
-    /// numbers that were found and says when the verdict would turn.
+    /// numbers that were found and says when the verdict would turn. Where the model embeds and the data still
+    /// refers, the documents of the child's collection are counted.
     ///
     /// ## Why it matters
     /// The number of children decides between embedding and referencing. A model that was right for 20 is
@@ -92,7 +93,9 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         // What a statement cuts off is cut off by design.
         let capped = relationship.keep_newest.is_some_and(|newest| seen.max <= newest);
         if (over || seen.max > spread.max) && !capped {
-            drafts.push(draft(collection, decision, spread, &seen));
+            let wanted = declared.decision(&decision.relationship).unwrap_or(decision);
+            let refers = declared.refers.contains_key(&decision.relationship);
+            drafts.push(draft(collection, (wanted, refers), spread, &seen));
         }
     }
     for draft in drafts {
@@ -117,9 +120,13 @@ fn lengths(
     if decision.patterns.contains(&Pattern::ParentInChild) {
         let (home, target) = (declared.home(&decision.child)?, declared.home(&decision.parent)?);
         Declared::is_home(home, &collection.namespace).then_some(())?;
-        let found = cx.evidence().references.iter().find(|reference| {
+        let held = declared.model.relationship(&decision.relationship)?.field.as_deref();
+        let leads = |reference: &&docward_model::Reference| {
             reference.from == collection.namespace && reference.to.collection == target.name
-        })?;
+        };
+        let mut all = cx.evidence().references.iter().filter(leads);
+        let by_field = all.clone().find(|reference| Some(&*reference.path.to_string()) == held);
+        let found = by_field.or_else(|| all.next())?;
         return Some(found.children_per_parent.clone());
     }
     None
@@ -127,7 +134,7 @@ fn lengths(
 
 fn draft(
     collection: &Collection,
-    decision: &Decision,
+    (decision, refers): (&Decision, bool),
     declared: Spread,
     seen: &Distribution,
 ) -> Draft {
@@ -144,6 +151,9 @@ fn draft(
             now.how,
             now.decided_by.join(", ")
         ),
+        None if decision.choice.is_none() => {
+            "put the numbers into the model; nothing is decided yet".to_owned()
+        }
         None => format!(
             "put the numbers into the model; the verdict stays {} with them",
             now.choice.name()
@@ -156,10 +166,11 @@ fn draft(
     Draft::new(
         Subject::Collection(collection.namespace.clone()),
         format!(
-            "`{}` has {} for a parent at p99 and {} at most; the model says {} and {}",
+            "`{}` has {} for a parent at p99 and {} at most{}; the model says {} and {}",
             decision.relationship,
             text::count(seen.p99()),
             text::count(seen.max),
+            if refers { ", where the data still refers" } else { "" },
             text::count(declared.p99),
             text::count(declared.max)
         ),
@@ -211,6 +222,32 @@ mod tests {
         );
         let found = check("R031", &body);
         assert!(found[0].todo.contains("stays embed"), "{}", found[0].todo);
+    }
+
+    #[test]
+    fn dp_1_dm_07_3_where_the_data_still_refers_documents_are_counted() {
+        let model = model("{p99: 5, max: 10}");
+        let documents = |each: usize| {
+            let mut text = model.clone();
+            for order in 0..30 {
+                text.push_str(&format!("{{\"_id\": {order}, \"orderNo\": \"A\"}}\n"));
+            }
+            text.push_str("@ db_shop.t_item\n");
+            for item in 0..30 * each {
+                let line =
+                    format!("{{\"_id\": {item}, \"sku\": \"B\", \"orderId\": {}}}\n", item / each);
+                text.push_str(&line);
+            }
+            text
+        };
+        let found = check("R031", &documents(60));
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(
+            found[0].what,
+            "`order.items` has 60 for a parent at p99 and 60 at most, where the data still refers; the model says 5 and 10"
+        );
+        assert!(found[0].todo.contains("turns from embed to reference"), "{}", found[0].todo);
+        assert_eq!(check("R031", &documents(4)).len(), 0);
     }
 
     #[test]

@@ -14,7 +14,9 @@ declare_rule! {
     /// the model has and the data does not, and the other way round. Where none of them is there the data
     /// belongs to something else, and that is a warning: nothing else could be compared. Collections that
     /// only some patterns need (overflow pages, archives, old versions) may be missing, and databases without
-    /// anything of the model are left alone.
+    /// anything of the model are left alone. Where the model embeds, and the child still has a collection
+    /// of its own with an id of its parent, it says that the data still refers. Fields, sizes and numbers of children
+    /// are compared as they are stored then, and so they are where the model is not decided.
     ///
     /// ## Why it matters
     /// A check that compares nothing finds nothing. A collection that nobody declared has no owner in the
@@ -99,10 +101,25 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         .map(|c| c.namespace.collection.as_str())
         .filter(|name| !known(name))
         .collect();
-    if missing.is_empty() && other.is_empty() {
+    // What is open has a place of its own in the model already.
+    let is_embedded = |name: &&String| declared.decision(name).is_some_and(|d| d.choice.is_some());
+    let refers: Vec<&String> = declared.refers.keys().filter(is_embedded).collect();
+    if missing.is_empty() && other.is_empty() && refers.is_empty() {
         return;
     }
     let mut said = Vec::new();
+    if !refers.is_empty() {
+        let what: Vec<String> = refers
+            .iter()
+            .map(|name| {
+                format!("`{name}` is embedded in the model, and in `{}`", declared.refers[*name])
+            })
+            .collect();
+        let shown = what.iter().take(5).cloned().collect::<Vec<_>>().join("; ");
+        let more = what.len().saturating_sub(5);
+        let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+        said.push(format!("the data still refers: {shown}{more}"));
+    }
     if none {
         said.push(format!(
             "none of the collections of the model is there: {}",
@@ -118,6 +135,8 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     }
     let todo = if none {
         "name the right source, database (--db) or profile (--profile neutral has no prefixes), or `collection:` of the entities"
+    } else if missing.is_empty() && other.is_empty() {
+        "move the documents when the model is final; until then they are compared as they are stored"
     } else {
         "declare what is there; `collection:` of an entity says what it is called"
     };
@@ -131,6 +150,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         )
         .severity(if none { Severity::Warn } else { Severity::Info })
         .data("missing", missing.iter().map(|name| (*name).to_owned()).collect::<Vec<String>>())
+        .data("refers", refers.into_iter().cloned().collect::<Vec<String>>())
         .data("undeclared", other.iter().map(|name| (*name).to_owned()).collect::<Vec<String>>()),
     );
 }
@@ -170,6 +190,50 @@ mod tests {
                 "1 collection of the model not there: `t_user`; 1 collection not in the model: `t_basket`".to_owned()
             )]
         );
+    }
+
+    #[test]
+    fn dp_2_data_that_still_refers_is_said_to() {
+        let model = "model\nname: shop\nentities:\n  \
+             order: {fields: {no: string}, lifecycle: {growth: 1/s, kept: forever}}\n  \
+             item: {collection: lines, fields: {sku: string}, lifecycle: {growth: 3/s, kept: forever}}\n\
+             relationships:\n  order.items: {child: item, children: {p99: 5, max: 10}, growth: bounded}\n\
+             reads:\n  page: {rate: 9/s, from: order, where: [no], with: [order.items]}\n\
+             writes:\n  place: {rate: 1/s, insert: [order, item]}\n...\n";
+        let orders = "@ db_shop.t_order\nx3 {\"no\": \"1\"}\n";
+        let said = |model: &str, items: &str| {
+            let found = check("R034", &format!("{model}{orders}@ db_shop.lines\nx3 {items}"));
+            found.into_iter().map(|f| (f.severity, f.what)).collect::<Vec<_>>()
+        };
+        let refers = "{\"sku\": \"1\", \"orderId\": ObjectId(\"$oid\")}";
+        assert_eq!(
+            said(model, refers),
+            [(
+                Severity::Info,
+                "the data still refers: `order.items` is embedded in the model, and in `lines`"
+                    .to_owned()
+            )]
+        );
+        let open = model.replace(", growth: bounded", "");
+        assert_eq!(said(&open, refers), []);
+        // Without an id of the other it is something else of the same name.
+        assert_eq!(
+            said(model, "{\"sku\": \"1\"}"),
+            [(Severity::Info, "1 collection not in the model: `lines`".to_owned())]
+        );
+        // What is stored is compared: fields, and their types.
+        let other = "{\"sku\": 1, \"orderId\": ObjectId(\"$oid\"), \"more\": 2}";
+        for model in [model, &open] {
+            let found = check("R030", &format!("{model}{orders}@ db_shop.lines\nx30 {other}"));
+            assert_eq!(found.len(), 1, "{found:?}");
+            assert_eq!(
+                found[0].what,
+                "`lines` has 1 field that the model of `item` does not: `more (100 %)`, and has 1 field of another type: `sku (int, declared as string)`"
+            );
+        }
+        let large = "{\"sku\": \"$pad(2000)\", \"orderId\": ObjectId(\"$oid\")}";
+        let found = check("R032", &format!("{model}{orders}@ db_shop.lines\nx30 {large}"));
+        assert_eq!(found.len(), 1, "{found:?}");
     }
 
     #[test]

@@ -1,0 +1,346 @@
+//! Parent and children that change together in two documents: both are written in one transaction (CK-10).
+
+use bson::{Document, doc};
+use docward_model::{BsonType, DesignWrite, Relationship, shell::quote};
+
+use super::owned::at;
+use super::{Place, Plans, unless_matched, vary};
+use crate::js::{self, SPREAD, given, member_of};
+use crate::plan::Decision;
+use crate::planned::{Origin, Planned};
+use crate::statement::{Job, Statement, Step};
+
+/// What a function in a transaction does to the parent.
+#[derive(Clone, Copy)]
+pub(super) struct Both<'p, 'm> {
+    /// Where the parent is, and the parameter of its id.
+    pub(super) parent: &'p Place<'m>,
+    pub(super) parent_id: &'p str,
+    /// Whether the function that is called writes what the parent keeps of its children.
+    pub(super) keeps: bool,
+    /// Whether it takes a child away.
+    pub(super) removes: bool,
+}
+
+/// In a check: the code that a child is refused with, and a call that has such a child.
+pub(super) type Bad<'c> = (&'c str, &'c dyn Fn(&str) -> String);
+
+impl<'m> Plans<'m> {
+    /// Declared writes that change parent and child as a whole.
+    fn atomic(&self, r: &'m Relationship) -> impl Iterator<Item = &'m DesignWrite> + use<'m> {
+        let writes = self.layout.model.writes.iter();
+        writes.filter(|write| write.atomic && write.touches(&r.parent) && write.touches(&r.child))
+    }
+
+    /// Whether a write makes parent and child at once.
+    fn makes_both(write: &DesignWrite, r: &Relationship) -> bool {
+        write.inserts.contains(&r.parent) && write.inserts.contains(&r.child)
+    }
+
+    /// Whether a parent that is there is changed along with its children.
+    pub(super) fn changes_both(&self, r: &'m Relationship, decision: &Decision) -> bool {
+        let mut writes = self.atomic(r).filter(|write| !Self::makes_both(write, r));
+        decision.needs_transaction && (r.invariant.is_some() || writes.next().is_some())
+    }
+
+    /// Whether one that goes changes the parent that stays.
+    pub(super) fn removes_both(&self, r: &'m Relationship, decision: &Decision) -> bool {
+        let goes = |write: &DesignWrite| {
+            write.deletes.contains(&r.child) && !write.deletes.contains(&r.parent)
+        };
+        let kept = r.invariant.is_some() && self.layout.model.writes.iter().any(goes);
+        decision.needs_transaction && (kept || self.atomic(r).any(goes))
+    }
+
+    /// The parameter for the change of the parent.
+    fn update_of(r: &Relationship, taken: &[String]) -> String {
+        let name = js::parameter(&format!("{} update", r.parent));
+        if taken.contains(&name) { format!("{name}_") } else { name }
+    }
+
+    /// The same, where both must change together.
+    pub(super) fn together(
+        &self,
+        r: &'m Relationship,
+        decision: &Decision,
+        job: &Job,
+        both: Both<'_, 'm>,
+    ) -> Option<Job> {
+        self.changes_both(r, decision).then(|| self.with_parent(r, job, both))
+    }
+
+    /// A function and a change of the parent in one transaction.
+    pub(super) fn with_parent(&self, r: &'m Relationship, job: &Job, both: Both<'_, 'm>) -> Job {
+        let Both { parent, parent_id, keeps, .. } = both;
+        let mut parameters = job.parameters.clone();
+        if !parameters.iter().any(|name| name == parent_id) {
+            parameters.insert(0, parent_id.to_owned());
+        }
+        let update = Self::update_of(r, &parameters);
+        let name = format!("{}InTransaction", job.name);
+        let sample = self.example_call(r, &name, &parameters, both);
+        parameters.push(if keeps { format!("{update} = null") } else { update.clone() });
+        let mut inner = vec![
+            Step::Code(format!("const result = {}(db, {});", job.name, job.parameters.join(", "))),
+            Step::Code("if (result === false) return false;".to_owned()),
+        ];
+        if keeps {
+            inner.push(Step::Code(format!("if ({update} === null) return result;")));
+        }
+        inner.push(Step::Let("done", parent.update(parent_id, given(&update))));
+        inner.push(unless_matched(&r.parent));
+        inner.push(Step::Code("return result;".to_owned()));
+        let mut does = format!(
+            "`{}`, and `{update}` on its `{}`, in one transaction: both documents are written, or none.",
+            job.name, r.parent
+        );
+        if keeps {
+            does.push_str(&format!(
+                " What the `{}` keeps of its `{}` is written anyway; without an update nothing else of it is.",
+                r.parent,
+                r.role()
+            ));
+        }
+        if let Some(list) = parent.list() {
+            does.push_str(&format!(" In the update, fields of the one are `{list}.$.…`."));
+        } else if !parent.path.is_empty() {
+            does.push_str(&format!(" In the update, its fields are `{}…`.", parent.path));
+        }
+        if let Some(invariant) = &r.invariant {
+            does.push_str(&format!(" The update has to keep it true: {invariant}."));
+        }
+        does.push_str(&sample);
+        does.push_str(" Needs a replica set or a cluster.");
+        Job { name, parameters, does, clauses: vec!["CK-10"], steps: in_transaction(inner) }
+    }
+
+    /// A new parent with its first children in one transaction, where a declared write makes both.
+    pub(super) fn made_together(
+        &self,
+        r: &'m Relationship,
+        decision: &Decision,
+        add: &str,
+        parent: &Place<'m>,
+    ) -> Option<Job> {
+        let write = self.atomic(r).find(|write| Self::makes_both(write, r))?;
+        // More than a document follows from a parent that names others.
+        let is_plain = parent.path.is_empty() && self.ids_with_more(&r.parent).is_empty();
+        if !decision.needs_transaction || !is_plain || r.parent == r.child {
+            return None;
+        }
+        let (one, many) = (js::parameter(&r.parent), js::parameter(r.role()));
+        let document = doc! { SPREAD: given(&one), "_id": given("_id") };
+        let inner = vec![
+            Step::Code(format!("const _id = {one}._id ?? new ObjectId();")),
+            Step::Run(Statement::insert(&parent.collection.name, document)),
+            Step::Code(format!("for (const one of {many}) {add}(db, _id, one);")),
+            Step::Code("return _id;".to_owned()),
+        ];
+        Some(Job {
+            name: format!("{}InTransaction", js::function(&["add", &r.parent, "with", r.role()])),
+            parameters: vec![one, many],
+            does: format!(
+                "For `{}`: inserts one of `{}` and calls `{add}` for each of its `{}`, in one transaction: all of them are there then, or none. Needs a replica set or a cluster.",
+                write.name,
+                r.parent,
+                r.role()
+            ),
+            clauses: vec!["CK-10"],
+            steps: in_transaction(inner),
+        })
+    }
+
+    /// Fields of the parent that declared writes set along with its children.
+    fn set_together(&self, r: &'m Relationship, parent: &Place<'m>) -> Vec<&'m Planned> {
+        let sets = self.atomic(r).flat_map(|write| &write.sets);
+        let names = sets.filter(|(entity, _)| *entity == r.parent).map(|(_, field)| field);
+        let mut found: Vec<&Planned> = Vec::new();
+        for name in names {
+            let field = parent.fields.iter().find(|field| field.name == *name);
+            found.extend(field.filter(|field| !found.contains(field)));
+        }
+        found
+    }
+
+    /// A call as a declared write needs it, in words.
+    fn example_call(
+        &self,
+        r: &'m Relationship,
+        name: &str,
+        parameters: &[String],
+        Both { parent, removes, .. }: Both<'_, 'm>,
+    ) -> String {
+        let mut writes = self.atomic(r).filter(|write| write.deletes.contains(&r.child) == removes);
+        let Some(write) = writes.find(|w| w.sets.iter().any(|(entity, _)| *entity == r.parent))
+        else {
+            return String::new();
+        };
+        let is_set = |field: &&Planned| {
+            write.sets.iter().any(|(entity, name)| *entity == r.parent && *name == field.name)
+        };
+        let sets = parent.fields.iter().filter(is_set);
+        let child = self.layout.model.entity(&r.child);
+        let given_child = js::parameter(&self.layout.naming.singular(r.role()));
+        let (mut more, mut set) = (Document::new(), Document::new());
+        for field in sets {
+            let path = format!("{}{}", parent.path, field.name);
+            let is_number = matches!(
+                field.kind,
+                BsonType::Int | BsonType::Long | BsonType::Double | BsonType::Decimal
+            );
+            if is_number && field.values.is_empty() {
+                let like = |f: &&docward_model::EntityField| f.kind == field.kind;
+                let same = child.and_then(|child| child.fields.iter().find(like));
+                let by = match same.filter(|_| parameters.contains(&given_child)) {
+                    Some(same) => member_of(&given_child, &same.name),
+                    None => if removes { "-1" } else { "1" }.to_owned(),
+                };
+                more.insert(path, given(by));
+            } else {
+                let value = match (field.values.last(), field.kind) {
+                    (Some(value), _) => quote(value),
+                    (None, BsonType::Date) => "new Date()".to_owned(),
+                    (None, BsonType::Bool) => "true".to_owned(),
+                    _ => "\"…\"".to_owned(),
+                };
+                set.insert(path, given(value));
+            }
+        }
+        let mut update = Document::new();
+        for (operator, part) in [("$inc", more), ("$set", set)] {
+            if !part.is_empty() {
+                update.insert(operator, part);
+            }
+        }
+        if update.is_empty() {
+            return String::new();
+        }
+        let update = js::object(&update, 0).split_whitespace().collect::<Vec<_>>().join(" ");
+        format!(" For `{}`, such as: {name}(db, {}, {update}).", write.name, parameters.join(", "))
+    }
+
+    /// A field of the parent that a check changes: one that a declared write sets, or any that may be set.
+    fn checked_field(&self, r: &'m Relationship, parent: &Place<'m>) -> Option<&'m Planned> {
+        let entity = self.layout.model.entity(&r.parent)?;
+        let is_fit = |field: &&Planned| {
+            let plain = matches!(
+                field.kind,
+                BsonType::Date
+                    | BsonType::Int
+                    | BsonType::Long
+                    | BsonType::Double
+                    | BsonType::Decimal
+                    | BsonType::Bool
+                    | BsonType::String
+            );
+            let declared = entity.fields.iter().find(|own| own.name == field.name);
+            let path = format!("{}{}", parent.path, field.name).replace(".$.", ".");
+            plain
+                && field.origin == Origin::Own
+                && field.values.len() != 1
+                && declared.is_some_and(|own| !own.unique)
+                && !super::is_one_of_each(parent.collection, &path)
+        };
+        let set = self.set_together(r, parent).into_iter().find(|field| is_fit(field));
+        set.or_else(|| parent.fields.iter().find(is_fit))
+    }
+
+    /// In a check: both documents are written, and an error in one undoes both. `call` writes a call with a
+    /// change of the parent, `bad` one whose child is refused with a code; `count` counts the children.
+    pub(super) fn both_check(
+        &self,
+        r: &'m Relationship,
+        parent: &Place<'m>,
+        call: impl Fn(&str) -> String,
+        (bad, count, by): (Option<Bad<'_>>, &str, i32),
+    ) -> Vec<String> {
+        let Some(field) = self.checked_field(r, parent) else { return Vec::new() };
+        let day = crate::example::day(self.layout.model);
+        let path = format!("{}{}", parent.path, field.name);
+        let found = format!(
+            "at.getCollection({}).findOne({{ _id: root._id }})",
+            quote(&parent.collection.name)
+        );
+        let read = at(&found, &path);
+        let value = match (field.kind, field.values.as_slice()) {
+            (_, [_, ..]) => {
+                let all: Vec<String> = field.values.iter().map(|value| quote(value)).collect();
+                format!("[{}].find((one) => one !== {read})", all.join(", "))
+            }
+            (BsonType::Bool, _) => format!("!{read}"),
+            // A whole number that no document of the check has.
+            (BsonType::Int | BsonType::Long, _) => "1000000 + unique()".to_owned(),
+            (BsonType::Double, _) => "1000000.5 + unique()".to_owned(),
+            (BsonType::Decimal, _) => "NumberDecimal(`${1000000 + unique()}.25`)".to_owned(),
+            _ => vary(field, true, day),
+        };
+        let set = |value: &str| js::object(&doc! { "$set": { &path: given(value) } }, 0);
+        let what = if by < 0 { "takes one away" } else { "adds one" };
+        let mut lines = vec![
+            format!("const was = {count};"),
+            format!("const had = plain({{ is: {read} }});"),
+            format!(
+                "refused(\"a change of the parent that is refused\", 121, () => {});",
+                call(&set("MinKey()"))
+            ),
+            format!("expect(\"undoes both: the child (CK-10)\", {count}, was);"),
+            format!("expect(\"and the parent (CK-10)\", plain({{ is: {read} }}), had);"),
+            format!("const put = {value};"),
+            format!("{};", call(&set("put"))),
+            format!("expect(\"a transaction {what} (CK-10)\", {count}, was + {by});"),
+            format!("expect(\"and changes the parent (CK-10)\", plain({read}), plain(put));"),
+        ];
+        if let Some((code, bad)) = bad {
+            lines.push(format!("const kept = {count};"));
+            let bad = bad(&set(&value));
+            lines.push(format!("refused(\"a child that is refused\", {code}, () => {bad});"));
+            lines
+                .push(format!("expect(\"changes no parent (CK-10)\", plain({read}), plain(put));"));
+            lines.push(format!("expect(\"and adds no child (CK-10)\", {count}, kept);"));
+        }
+        within(&lines)
+    }
+
+    /// In a check: a parent comes with its children, or not at all.
+    pub(super) fn made_check(
+        &self,
+        job: &Job,
+        parent: &Place<'m>,
+        (children, held): (&str, &str),
+    ) -> Vec<String> {
+        let (name, parents) = (&job.name, quote(&parent.collection.name));
+        let by = |id: &str| js::object(&doc! { held: given(id) }, 0);
+        let lines = [
+            format!("const whole = {name}(at, {}, [one(600)]);", self.made(parent.collection)),
+            format!("const first = at.getCollection({children}).find({}).toArray();", by("whole")),
+            "expect(\"a transaction makes both (CK-10)\", first.length, 1);".to_owned(),
+            format!(
+                "expect(\"the parent is there (CK-10)\", at.getCollection({parents}).countDocuments({{ _id: whole }}), 1);"
+            ),
+            format!("const half = {};", self.made(parent.collection)),
+            format!(
+                "refused(\"a child that is refused\", 11000, () => {name}(at, half, [{{ ...one(601), _id: first[0]._id }}]));"
+            ),
+            format!(
+                "expect(\"leaves no parent (CK-10)\", at.getCollection({parents}).countDocuments({{ _id: half._id }}), 0);"
+            ),
+        ];
+        within(&lines)
+    }
+}
+
+/// Lines of a check where there are transactions.
+fn within(lines: &[String]) -> Vec<String> {
+    let mut all = vec!["if (transactions) {".to_owned()];
+    all.extend(lines.iter().flat_map(|line| line.lines()).map(|line| format!("  {line}")));
+    all.push("}".to_owned());
+    all
+}
+
+/// Steps on the database of a transaction.
+fn in_transaction(inner: Vec<Step>) -> Vec<Step> {
+    let mut steps = vec![Step::Code("return inTransaction(db, (db) => {".to_owned())];
+    steps.push(Step::Inside(inner));
+    steps.push(Step::Code("});".to_owned()));
+    steps
+}
