@@ -238,3 +238,35 @@ fn er_t_6_ids_are_held_where_reads_come_from_or_in_the_shorter_list() {
     let kind = permits(many, few, &format!("{}{list}", park.replace("plate", "kind")));
     assert!(!kind.indexes("permit").iter().any(|index| index.contains("kind")));
 }
+
+#[test]
+fn dp_1_services_that_share_a_document_are_named() {
+    let shop = |billing: &str| {
+        of(&format!(
+            "entities:
+  order: {{count: 1k, {LIFE}, services: [shop], fields: {{no: string}}}}
+  invoice: {{count: 1k, {LIFE}, services: {billing}, fields: {{total: decimal}}}}
+relationships:
+  order.invoice: {{child: invoice, children: 1}}
+reads:
+  r: {{from: order, where: [no], with: [order.invoice], rate: 9/s}}
+writes:
+  w: {{insert: [order, invoice], rate: 1/s}}
+"
+        ))
+    };
+    let apart = shop("[billing, tax]");
+    assert_eq!(apart.named("order.invoice"), ["embedded"]);
+    assert_eq!(apart.collection("order").services, ["billing", "shop", "tax"]);
+    let said = |case: &Case| {
+        let remarks = &case.decision("order.invoice").remarks;
+        remarks.iter().any(|r| r.starts_with("`order` is of `shop` and `invoice` of `billing`"))
+    };
+    assert!(said(&apart), "{:?}", apart.decision("order.invoice").remarks);
+    // One that both have, or nobody named, is no news; and nothing is decided by it.
+    for billing in ["[billing, shop]", "[]"] {
+        let case = shop(billing);
+        assert!(!said(&case), "{billing}");
+        assert_eq!(case.decision("order.invoice").ruling, apart.decision("order.invoice").ruling);
+    }
+}
