@@ -31,6 +31,8 @@ pub struct CollectionPlan {
     pub gone_days: Option<f64>,
     /// Days until a document goes to the archive; of an archive, until it comes.
     pub cold_days: Option<f64>,
+    /// The services that read or write what is in it.
+    pub services: Vec<String>,
     /// Indexes beside the one on `_id`.
     pub indexes: Vec<IndexPlan>,
     /// The shard key, on several shards.
@@ -102,8 +104,24 @@ pub(crate) fn all(layout: &Layout<'_>) -> Vec<CollectionPlan> {
     }
     for collection in &mut found {
         index::plan(layout, collection);
+        collection.services = services(layout, collection);
         collection.shard = shard::plan(layout, collection);
     }
+    found
+}
+
+/// Services of the entities that a collection holds, and of both ends of pairs.
+fn services(layout: &Layout<'_>, collection: &CollectionPlan) -> Vec<String> {
+    let mut entities: Vec<&str> = index::entities_in(layout, collection).into_keys().collect();
+    if let Purpose::Junction(name) = &collection.purpose
+        && let Some(r) = layout.model.relationship(name)
+    {
+        entities.extend([r.parent.as_str(), r.child.as_str()]);
+    }
+    let of = |entity: &&str| layout.model.entity(entity).map(|entity| &entity.services);
+    let mut found: Vec<String> = entities.iter().filter_map(of).flatten().cloned().collect();
+    found.sort();
+    found.dedup();
     found
 }
 
@@ -126,6 +144,7 @@ fn of_entity(layout: &Layout<'_>, entity: &Entity) -> CollectionPlan {
             Pattern::Archive { days } => Some(*days as f64),
             _ => None,
         }),
+        services: Vec::new(),
         indexes: Vec::new(),
         shard: None,
     };
@@ -241,6 +260,7 @@ fn junction(
         kept_days: None,
         gone_days: None,
         cold_days: None,
+        services: Vec::new(),
         indexes: Vec::new(),
         shard: None,
     }
@@ -283,6 +303,7 @@ fn overflow(
         kept_days,
         gone_days: kept_days,
         cold_days: None,
+        services: Vec::new(),
         indexes: Vec::new(),
         shard: None,
     })

@@ -4,13 +4,14 @@
 use std::collections::BTreeSet;
 
 use docward_model::{
-    ChildGrowth, DesignModel, DesignRead, DesignWrite, Entity, Relationship, Spread,
+    ChildGrowth, DesignModel, DesignRead, DesignWrite, Entity, Relationship, Spread, With,
 };
 
 use crate::decide::Choice;
 use crate::facts::{Facts, Growth, Kind};
 use crate::pattern::Pattern;
 use crate::plan::Decision;
+use crate::preview;
 
 /// What a relationship is about, in numbers.
 #[derive(Clone, Debug, PartialEq)]
@@ -128,7 +129,7 @@ pub fn known(model: &DesignModel, relationship: &Relationship) -> Known {
         };
     }
     let shared = relationship.is_shared();
-    let access = access(model, relationship);
+    let access = access(model, relationship, children);
     let written = written(model.writes.iter(), relationship, &BTreeSet::new());
     let facts = Facts {
         kind: match (single, shared) {
@@ -258,7 +259,20 @@ struct Access {
     queried_alone: f64,
 }
 
-fn access(model: &DesignModel, relationship: &Relationship) -> Access {
+/// The share of a list that a read of the newest wants: a page of ten is no read of a thousand (PT-subset.1). One that
+/// shows what must be current reads the children themselves.
+fn wanted(with: &With, relationship: &Relationship, children: Spread) -> f64 {
+    match &with.newest {
+        Some((newest, _))
+            if *newest < children.p50 && !preview::shows_current(relationship, with) =>
+        {
+            *newest as f64 / children.p50 as f64
+        }
+        _ => 1.0,
+    }
+}
+
+fn access(model: &DesignModel, relationship: &Relationship, children: Spread) -> Access {
     let (parent, child) = (relationship.parent.as_str(), relationship.child.as_str());
     let others: Vec<&str> = model
         .relationships
@@ -269,7 +283,8 @@ fn access(model: &DesignModel, relationship: &Relationship) -> Access {
         .collect();
     let (mut all, mut together, mut alone) = (0.0, 0.0, 0.0);
     for read in &model.reads {
-        let along = read.with.iter().any(|with| with.relationship == relationship.name);
+        let fetched = read.with.iter().filter(|with| with.relationship == relationship.name);
+        let along = fetched.clone().next().is_some();
         let elsewhere = read.with.iter().any(|with| others.contains(&with.relationship.as_str()));
         let begins = read.from == child;
         if !(along || begins || elsewhere) {
@@ -282,7 +297,9 @@ fn access(model: &DesignModel, relationship: &Relationship) -> Access {
             .iter()
             .any(|(field, _)| field == parent || relationship.field.as_ref() == Some(field));
         if along {
-            together += read.per_second;
+            let share =
+                fetched.map(|with| wanted(with, relationship, children)).fold(0.0, f64::max);
+            together += share * read.per_second;
         } else if !(begins && by_parent) {
             alone += read.per_second;
         }

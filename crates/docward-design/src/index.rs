@@ -5,7 +5,7 @@ mod keeping;
 use std::collections::{BTreeMap, BTreeSet};
 
 use bson::{Bson, Document, doc};
-use docward_model::{BsonType, DesignModel, DesignRead, Matching, Relationship};
+use docward_model::{BsonType, DesignModel, DesignRead, EntityField, Matching, Relationship};
 
 use crate::collection::{CollectionPlan, Purpose};
 use crate::facts::Kind;
@@ -246,13 +246,26 @@ fn for_read(
     {
         return None;
     }
-    // Their ids come from elsewhere, or it is open where they are held: no other field leads there.
-    if read.filter.iter().any(|(name, _)| {
-        at_path(&collection.fields, &place(name)).is_none()
-            && !is_listed(layout, collection, name)
-            && leads_elsewhere(layout, read, name).is_some()
-    }) {
-        return None;
+    let is_here = |name: &str| {
+        at_path(&collection.fields, &place(name)).is_some() || is_listed(layout, collection, name)
+    };
+    // Ids that come from elsewhere: a field that few documents share finds fewer than the ids do; no other
+    // leads there.
+    let elsewhere: Vec<_> = read
+        .filter
+        .iter()
+        .filter(|(name, _)| !is_here(name))
+        .filter_map(|(name, _)| leads_elsewhere(layout, read, name))
+        .collect();
+    if !elsewhere.is_empty() {
+        let is_open = elsewhere.iter().any(|(_, decision)| decision.choice.is_none());
+        let entity = layout.model.entity(&read.from)?;
+        let telling = read.filter.iter().find(|(name, how)| {
+            *how == Matching::Equal && is_here(name) && entity.field(name).is_some_and(tells)
+        });
+        let (name, _) = telling.filter(|_| !is_open)?;
+        let serves = format!("`{}`, beside ids from elsewhere", read.name);
+        return Some(IndexPlan::on(vec![(place(name), false)], serves));
     }
     let sorted = !read.sort.is_empty();
     let (mut equal, mut narrow, mut range) = (Vec::new(), Vec::new(), Vec::new());
@@ -307,6 +320,18 @@ fn for_read(
     let compared = compared.min(keys.len());
     Some(IndexPlan { only, notes, compared, ..IndexPlan::on(keys, serves) })
 }
+
+/// Whether few documents share a value of a field.
+fn tells(field: &EntityField) -> bool {
+    let plain = matches!(
+        field.kind,
+        BsonType::String | BsonType::Int | BsonType::Long | BsonType::Date | BsonType::ObjectId
+    );
+    plain && field.values.is_empty() && field.distinct.is_none_or(|values| values >= MANY_VALUES)
+}
+
+/// Values from which on a field finds few documents (SK-1).
+const MANY_VALUES: f64 = 1000.0;
 
 /// Reads that ask a collection for what none of its documents has.
 pub(crate) fn lost<'m>(layout: &Layout<'m>, collection: &CollectionPlan) -> Vec<&'m DesignRead> {

@@ -288,7 +288,9 @@ fn holder(
         Kind::ManyToMany => {
             // The parents of a child grow with the parents, unless they are declared to stay few.
             let parents_end = (relationship.parents_max as u64) < bounds.many;
+            let in_child = parents_end && ends && is_listed_in_child(model, relationship, facts);
             match (ends, parents_end) {
+                (true, _) if in_child => Pattern::ParentsInChild,
                 (true, _) => Pattern::ChildrenInParent,
                 (false, true) => Pattern::ParentsInChild,
                 (false, false) => Pattern::Junction,
@@ -324,6 +326,34 @@ fn holder(
             }
         }
     }
+}
+
+/// Whether the ids of a relationship of many to many, both lists of which have an end, are in the child: where reads
+/// of children ask by the parent more often than reads of parents fetch them, and where nobody does either and its
+/// list is the shorter one (ER-T.6).
+fn is_listed_in_child(model: &DesignModel, r: &Relationship, facts: &Facts) -> bool {
+    // Lists that are cut off are cut in the parent, and two of a kind are listed by the one above.
+    if r.keep_newest.is_some() || r.parent == r.child {
+        return false;
+    }
+    let (mut by_child, mut by_parent) = (0.0, 0.0);
+    for read in &model.reads {
+        let names = |(name, _): &(String, docward_model::Matching)| {
+            *name == r.parent || r.field.as_ref() == Some(name)
+        };
+        let asks = read.from == r.child && read.filter.iter().any(names);
+        by_child += if asks { read.per_second } else { 0.0 };
+    }
+    for read in derive::along(model, r) {
+        match derive::comes_by_parent(model, read, r) {
+            true => by_parent += read.per_second,
+            false => by_child += read.per_second,
+        }
+    }
+    if by_child == by_parent {
+        return by_child == 0.0 && r.parents_spread.max < facts.children.max;
+    }
+    by_child > by_parent
 }
 
 impl Made {

@@ -17,6 +17,26 @@ pub(crate) fn on_relationships(model: &DesignModel, decisions: &mut [Decision]) 
     dead_ids(model, decisions);
     figures(model, decisions);
     homeless(decisions);
+    apart(model, decisions);
+}
+
+/// One document of two services that have nothing else in common: no row decides on it, but somebody should know.
+fn apart(model: &DesignModel, decisions: &mut [Decision]) {
+    for decision in decisions.iter_mut().filter(|d| d.choice == Some(Choice::Embed)) {
+        let of = |entity: &str| model.entity(entity).map_or(&[][..], |entity| &entity.services);
+        let (above, below) = (of(&decision.parent), of(&decision.child));
+        let is_shared = above.iter().any(|service| below.contains(service));
+        if above.is_empty() || below.is_empty() || is_shared {
+            continue;
+        }
+        decision.remarks.push(format!(
+            "`{}` is of {} and `{}` of {}: embedded, services that share nothing else work on one document, and change its shape and its validator together",
+            decision.parent,
+            text::list(above, 3),
+            decision.child,
+            text::list(below, 3)
+        ));
+    }
 }
 
 /// Writes that delete documents of an entity, by their names.

@@ -1,14 +1,17 @@
 //! Model files to start from: a commented one, and one filled in from what data and workload show. What
 //! they do not show is left as a question in a comment, never guessed (DP-2).
 
+mod recorded;
+
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use crate::{aging, quantity};
 use docward_model::{
     BsonType, Collection, CollectionKind, Distribution, Evidence, Field, FieldShape, Namespace,
-    Operation, Profile, Reference, TypeCounts, text, words,
+    Profile, Reference, TypeCounts, text, words,
 };
+use recorded::Operations;
 
 /// A commented model to start from.
 pub const STARTER: &str = include_str!("starter.yaml");
@@ -49,7 +52,7 @@ pub fn starter_from(evidence: &Evidence, as_of: Option<&str>) -> String {
         let _ = writeln!(out, "deployment:\n  server: \"{major}.{minor}\"");
     }
     let relations = relations(evidence, &kept, &names);
-    let operations = Operations::of(evidence, &names);
+    let operations = Operations::of(evidence, &kept, &names, &relations);
     let _ = writeln!(out, "\nentities:");
     for collection in &kept {
         entity(&mut out, evidence, collection, &names, &operations);
@@ -103,6 +106,21 @@ fn free(name: String, taken: impl Fn(&str) -> bool) -> String {
     if taken(&name) { numbered.find(|name| !taken(name)).unwrap_or_default() } else { name }
 }
 
+/// Fields that are an entity's own: no ids of others, no lists of objects.
+fn own_fields<'e>(
+    evidence: &Evidence,
+    collection: &Collection,
+    profile: &'e Profile,
+) -> Vec<&'e Field> {
+    let held = |field: &Field| {
+        evidence.references.iter().any(|r| r.from == collection.namespace && r.path == field.path)
+    };
+    let top = profile.fields.iter().filter(|f| f.parent.is_none() && f.shape == FieldShape::Named);
+    top.filter(|field| field.name != "_id" && !held(field) && is_plain(&field.name))
+        .filter(|field| !is_list_of_objects(profile, field))
+        .collect()
+}
+
 fn entity(
     out: &mut String,
     evidence: &Evidence,
@@ -125,14 +143,7 @@ fn entity(
             text::a(kind.name())
         );
     }
-    let held = |field: &Field| {
-        evidence.references.iter().any(|r| r.from == collection.namespace && r.path == field.path)
-    };
-    let top = profile.fields.iter().filter(|f| f.parent.is_none() && f.shape == FieldShape::Named);
-    let top: Vec<&Field> = top
-        .filter(|field| field.name != "_id" && !held(field) && is_plain(&field.name))
-        .filter(|field| !is_list_of_objects(profile, field))
-        .collect();
+    let top = own_fields(evidence, collection, profile);
     let _ = writeln!(out, "    fields:{}", if top.is_empty() { " {}" } else { "" });
     for field in top.iter().take(MOST_FIELDS) {
         let unique = collection.indexes.iter().flatten().any(|index| {
@@ -381,6 +392,11 @@ struct Relation<'e> {
 }
 
 impl Relation<'_> {
+    /// The entity that the children belong to.
+    fn parent(&self) -> &str {
+        self.name.rsplit_once('.').map_or("", |(parent, _)| parent)
+    }
+
     fn write(&self, out: &mut String) {
         let _ = writeln!(out, "  {}:", scalar(&self.name));
         let _ = writeln!(out, "    child: {}", scalar(&self.child));
@@ -630,85 +646,6 @@ fn referenced<'e>(
         copies: Vec::new(),
         embedded: None,
     })
-}
-
-/// What the workload shows, as reads and writes.
-struct Operations {
-    reads: Vec<(String, String)>,
-    writes: Vec<(String, String)>,
-}
-
-impl Operations {
-    fn of(evidence: &Evidence, names: &Names) -> Self {
-        let mut found = Self { reads: Vec::new(), writes: Vec::new() };
-        let Some(workload) = &evidence.workload else { return found };
-        let Some(seconds) = workload.span.map(|(from, to)| ((to - from) as f64 / 1000.0).max(1.0))
-        else {
-            return found;
-        };
-        for (number, stats) in workload.shapes.iter().enumerate() {
-            let Some(entity) = names.get(&stats.shape.namespace) else { continue };
-            let rate = format!("{:.2}/h", stats.count as f64 / seconds * 3600.0);
-            let label = format!("{} {entity} {}", stats.shape.operation.name(), number + 1);
-            let action = match stats.shape.operation {
-                Operation::Find | Operation::Aggregate | Operation::Count | Operation::Distinct => {
-                    None
-                }
-                Operation::Insert => Some("insert"),
-                Operation::Update | Operation::FindAndModify => Some("update"),
-                Operation::Delete => Some("delete"),
-                Operation::GetMore => continue,
-            };
-            match action {
-                Some(action) => {
-                    let line = format!(
-                        "{}: {{rate: {rate}, {action}: [{}]}}",
-                        scalar(&label),
-                        scalar(entity)
-                    );
-                    found.writes.push((entity.to_owned(), line));
-                }
-                None => {
-                    let line = format!(
-                        "{}: {{rate: {rate}, from: {}}}   # ? where, sort, with",
-                        scalar(&label),
-                        scalar(entity)
-                    );
-                    found.reads.push((entity.to_owned(), line));
-                }
-            }
-        }
-        found
-    }
-
-    fn names(&self, entity: &str, writes: bool) -> bool {
-        let list = if writes { &self.writes } else { &self.reads };
-        list.iter().any(|(name, _)| name == entity)
-    }
-
-    fn write(&self, out: &mut String) {
-        for (word, list, example) in [
-            (
-                "reads",
-                &self.reads,
-                "  # order page: {rate: 200/s, from: order, where: [orderNo], with: [order.items]}",
-            ),
-            (
-                "writes",
-                &self.writes,
-                "  # place order: {rate: 20/s, insert: [order], atomic: true}",
-            ),
-        ] {
-            if list.is_empty() {
-                let _ = writeln!(out, "\n# ? {word}:\n{example}");
-                continue;
-            }
-            let _ = writeln!(out, "\n{word}:");
-            for (_, line) in list {
-                let _ = writeln!(out, "  {line}");
-            }
-        }
-    }
 }
 
 /// A name or text as YAML takes it: plain when nothing in it means something else.

@@ -92,6 +92,8 @@ pub struct Entity {
     pub attributes: Vec<String>,
     /// Share of its documents in daily use, for the working set.
     pub hot: Option<f64>,
+    /// The services that read or write it.
+    pub services: Vec<String>,
 }
 
 impl Entity {

@@ -353,6 +353,64 @@ fn dp_2_a_ttl_of_less_than_a_day_is_written_in_its_unit() {
 }
 
 #[test]
+fn dp_1_recorded_operations_keep_what_they_ask_for() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("db_store");
+    fs::create_dir(&data).unwrap();
+    let members = (0..60).map(|i| format!("{{\"_id\": {}, \"name\": \"M{i}\"}}\n", id(1, i)));
+    let loan = |i: usize| {
+        let rest = format!("\"memberId\": {}, \"title\": \"T\", \"state\": \"in\"", id(1, i % 60));
+        format!(
+            "{{\"_id\": {}, {rest}, \"loanTime\": {{\"$date\": \"2025-{:02}-{:02}T00:00:00Z\"}}}}\n",
+            id(2, i),
+            1 + i / 28 % 12,
+            1 + i % 28
+        )
+    };
+    fs::write(data.join("t_member.json"), members.collect::<String>()).unwrap();
+    fs::write(data.join("t_loan.json"), (0..600).map(loan).collect::<String>()).unwrap();
+    let line = |second: usize, ns: &str, command: &str, more: &str| {
+        format!(
+            "{{\"t\":{{\"$date\":\"2025-12-01T10:00:{second:02}.000Z\"}},\"s\":\"I\",\"c\":\"COMMAND\",\"id\":51803,\"ctx\":\"conn1\",\"msg\":\"Slow query\",\"attr\":{{{more}\"ns\":\"test.{ns}\",\"command\":{command},\"durationMillis\":40}}}}\n"
+        )
+    };
+    let mut text = String::new();
+    for i in 0..40 {
+        let member = id(1, i);
+        let find = format!(
+            "{{\"find\":\"t_loan\",\"filter\":{{\"memberId\":{member},\"loanTime\":{{\"$gt\":{{\"$date\":\"2025-01-01T00:00:00Z\"}}}},\"other.path\":1}},\"sort\":{{\"loanTime\":-1}},\"limit\":10,\"projection\":{{\"title\":1}}}}"
+        );
+        text +=
+            &line(i, "t_loan", &find, "\"type\":\"command\",\"nreturned\":10,\"docsExamined\":10,");
+        let join = format!(
+            "{{\"aggregate\":\"t_member\",\"pipeline\":[{{\"$match\":{{\"_id\":{member}}}}},{{\"$lookup\":{{\"from\":\"t_loan\",\"localField\":\"_id\",\"foreignField\":\"memberId\",\"as\":\"loans\"}}}}]}}"
+        );
+        text += &line(i, "t_member", &join, "\"type\":\"command\",\"nreturned\":1,");
+        let set =
+            format!("{{\"q\":{{\"_id\":{}}},\"u\":{{\"$set\":{{\"state\":\"out\"}}}}}}", id(2, i));
+        text += &line(i, "t_loan", &set, "\"type\":\"update\",\"nMatched\":1,");
+    }
+    let log = directory.path().join("mongod.log");
+    fs::write(&log, text).unwrap();
+    let file = directory.path().join("m.yaml").display().to_string();
+    let (data, log) = (data.display().to_string(), log.display().to_string());
+    let made = docward(&["design", "init", "--from", &data, "--log", &log, "--output", &file]);
+    assert_eq!(code(&made), 0, "{}", stderr(&made));
+    let text = fs::read_to_string(&file).unwrap();
+    for said in [
+        "from: loan, where: {loanTime: range, memberId: equal}, sort: {loanTime: -1}, limit: 10, fields: [title]}   # ? where (also `other.path`), with",
+        "from: member, where: {_id: equal}, with: [member.loans]}",
+        "update: [loan], sets: [loan.state]}",
+        "# Rates are worked out from 120 operations in 39 s. ? So short a time says little",
+    ] {
+        assert!(text.contains(said), "{said}\n{text}");
+    }
+    // What it names is there.
+    let model = docward_design::read("m.yaml", &text).unwrap_or_else(|faults| panic!("{faults:?}"));
+    assert_eq!((model.reads.len(), model.writes.len()), (2, 1));
+}
+
+#[test]
 fn dp_2_the_date_of_a_ttl_index_is_kept() {
     let ttl = ", {\"v\": 2, \"key\": {\"loanTime\": 1}, \"name\": \"ttl\", \"expireAfterSeconds\": 86400}";
     let files = [

@@ -5,7 +5,7 @@ use docward_model::{BsonType, Relationship, shell::quote};
 
 use super::extended::Other;
 use super::kept::Keeper;
-use super::transaction::Both;
+use super::transaction::{Bad, Both};
 use super::{Place, Plans, factory, picked};
 use crate::collection::Purpose;
 use crate::js::{self, SPREAD, given, member_of};
@@ -520,7 +520,7 @@ impl<'m> Plans<'m> {
                 let child = format!("{{ ...one(unique()), _id: {any}._id }}");
                 format!("{add}InTransaction(at, {root_id}, {child}, {update})")
             };
-            let bad: Option<(&str, &dyn Fn(&str) -> String)> = Some(("11000", &twice));
+            let bad: Option<Bad<'_>> = Some(("11000", &twice));
             lines.extend(self.both_check(relationship, parent, call, (bad, &count, 1)));
         }
         if self.removes_both(relationship, decision) {

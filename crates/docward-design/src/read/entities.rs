@@ -51,6 +51,10 @@ fn entity(name: &str, at: At, node: &Node, faults: &mut Faults<'_>) -> Option<En
         hot: table
             .get("hot")
             .and_then(|n| n.read("the share in daily use", "`20%`", quantity::share, faults)),
+        services: table
+            .get("services")
+            .map(|n| n.words("a service", faults).into_iter().map(|(word, _)| word).collect())
+            .unwrap_or_default(),
     };
     table.finish(&what, faults);
     Some(entity)

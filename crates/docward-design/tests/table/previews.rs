@@ -1,6 +1,6 @@
 //! PT-subset, ER-F.5: what a parent shows of its newest children.
 
-use docward_design::{Pattern, Verdict};
+use docward_design::{Pattern, Verdict, Way};
 
 use super::patterns::{ALONE, ENDLESS};
 use crate::common::{Case, WRITTEN, of, pair};
@@ -185,4 +185,35 @@ fn pt_subset_1_a_preview_that_changes_more_than_it_is_read_is_left() {
     let seldom = of(&pair(ENDLESS, &[&read("9/s")], &writes));
     assert_eq!(seldom.named("parent.children"), ["parent-id-in-child"]);
     assert!(seldom.decision("parent.children").remarks[0].contains("written more often than read"));
+}
+
+#[test]
+fn pt_subset_1_er_t_2_a_page_of_the_newest_is_no_read_of_the_list() {
+    let bookings = |with: &str, more: &str| {
+        let list =
+            format!("from: parent, where: [_id], with: {{parent.children: {with}}}, rate: 480/s");
+        let alone = "from: child, where: [a], rate: 30/s";
+        let figures =
+            format!("children: {{p50: 150, p95: 280, p99: 400, max: 600}}, growth: bounded{more}");
+        of(&pair(&figures, &[&list, alone], WRITTEN))
+    };
+    let page = "{newest: 10, by: createTime, fields: [a]}";
+    let hybrid = bookings(page, "");
+    assert_eq!(hybrid.verdict("parent.children"), Verdict::Hybrid);
+    let decision = hybrid.decision("parent.children");
+    let share = decision.facts.co_read.unwrap();
+    assert!((share - 480.0 / 510.0 / 15.0).abs() < 1e-9, "{share}");
+    // By its own table it reads and writes less.
+    let bytes = |way: Way| {
+        let found = decision.alternatives.iter().find(|a| a.way == way).unwrap();
+        found.per_second(false, |cost| cost.bytes) + found.per_second(true, |cost| cost.bytes)
+    };
+    assert!(bytes(Way::Hybrid) * 2.0 < bytes(Way::Embed));
+    // Whoever wants them all, or nearly so, reads the list.
+    assert_eq!(bookings("all", "").verdict("parent.children"), Verdict::Embed);
+    let most = "{newest: 140, by: createTime, fields: [a]}";
+    assert_eq!(bookings(most, "").verdict("parent.children"), Verdict::Embed);
+    // What must be current is shown from where it is.
+    let current = bookings(page, ", must-be-current: [a]");
+    assert_eq!(current.decision("parent.children").facts.co_read, Some(480.0 / 510.0));
 }

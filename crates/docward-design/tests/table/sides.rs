@@ -192,3 +192,81 @@ fn dm_09_6_what_is_unique_is_not_null() {
     let faults = docward_design::read("m.yaml", &text).unwrap_err();
     assert!(faults[0].to_string().contains("null would be so too"), "{}", faults[0]);
 }
+
+/// Permits of garages: figures of both lists, and reads.
+fn permits(children: &str, parents: &str, reads: &str) -> Case {
+    of(&format!(
+        "entities:
+  garage: {{count: 1200, {LIFE}, fields: {{code: {{type: string, bytes: 6, unique: true}}}}}}
+  permit: {{count: 90k, {LIFE}, fields: {{plate: {{type: string, bytes: 8}}, kind: {{type: string, values: [day, night]}}, validTo: date}}}}
+relationships:
+  garage.permits: {{child: permit, children: {children}, growth: bounded, parents: {parents}}}
+reads:
+  page: {{from: garage, where: [code], rate: 60/s}}
+  all: {{from: permit, where: [validTo], rate: 1/h}}
+{reads}writes:
+  sell: {{insert: permit, rate: 60/day}}
+  renew: {{update: permit, sets: [permit.validTo], rate: 60/day}}
+  build: {{insert: garage, rate: 1/day}}
+"
+    ))
+}
+
+#[test]
+fn er_t_6_ids_are_held_where_reads_come_from_or_in_the_shorter_list() {
+    let (many, few) =
+        ("{p50: 40, p95: 200, p99: 600, max: 900}", "{p50: 1, p95: 3, p99: 10, max: 50}");
+    let side = |case: &Case| case.named("garage.permits")[0];
+    let park = "  park: {from: permit, where: {plate: equal, garage: equal}, rate: 30/s}\n";
+    let list = "  list: {from: garage, where: [code], with: [garage.permits], rate: 50/s}\n";
+    let asked = permits(many, few, park);
+    assert_eq!(side(&asked), "parent-ids-in-child");
+    assert_eq!(read(&asked, "garage.permits", Way::Reference, "park").documents, 1.0);
+    assert_eq!(asked.check("CK-9").0, Some(true));
+    assert_eq!(asked.check("CK-12").0, Some(true));
+    let indexes = asked.indexes("permit");
+    assert!(indexes.contains(&"{ plate: 1, garageIds: 1 }".to_owned()), "{indexes:?}");
+    // Nobody asks: the shorter list.
+    assert_eq!(side(&permits(many, few, "")), "parent-ids-in-child");
+    assert_eq!(side(&permits(few, many, "")), "child-ids-in-parent");
+    // Garages are shown with their permits more often.
+    let listed = permits(many, few, &format!("{park}{list}"));
+    assert_eq!(side(&listed), "child-ids-in-parent");
+    // What few share finds a permit sooner than up to 900 ids do; what half of them share does not.
+    let indexes = listed.indexes("permit");
+    assert!(indexes.contains(&"{ plate: 1 }".to_owned()), "{indexes:?}");
+    let kind = permits(many, few, &format!("{}{list}", park.replace("plate", "kind")));
+    assert!(!kind.indexes("permit").iter().any(|index| index.contains("kind")));
+}
+
+#[test]
+fn dp_1_services_that_share_a_document_are_named() {
+    let shop = |billing: &str| {
+        of(&format!(
+            "entities:
+  order: {{count: 1k, {LIFE}, services: [shop], fields: {{no: string}}}}
+  invoice: {{count: 1k, {LIFE}, services: {billing}, fields: {{total: decimal}}}}
+relationships:
+  order.invoice: {{child: invoice, children: 1}}
+reads:
+  r: {{from: order, where: [no], with: [order.invoice], rate: 9/s}}
+writes:
+  w: {{insert: [order, invoice], rate: 1/s}}
+"
+        ))
+    };
+    let apart = shop("[billing, tax]");
+    assert_eq!(apart.named("order.invoice"), ["embedded"]);
+    assert_eq!(apart.collection("order").services, ["billing", "shop", "tax"]);
+    let said = |case: &Case| {
+        let remarks = &case.decision("order.invoice").remarks;
+        remarks.iter().any(|r| r.starts_with("`order` is of `shop` and `invoice` of `billing`"))
+    };
+    assert!(said(&apart), "{:?}", apart.decision("order.invoice").remarks);
+    // One that both have, or nobody named, is no news; and nothing is decided by it.
+    for billing in ["[billing, shop]", "[]"] {
+        let case = shop(billing);
+        assert!(!said(&case), "{billing}");
+        assert_eq!(case.decision("order.invoice").ruling, apart.decision("order.invoice").ruling);
+    }
+}

@@ -32,6 +32,7 @@ pub(super) fn json(design: &Design, pools: &Pools) -> String {
             "documents": collection.documents,
             "perYear": collection.per_year,
             "keptDays": collection.kept_days,
+            "services": collection.services,
             "fields": collection.fields.iter().map(field).collect::<Vec<_>>(),
         })).collect::<Vec<_>>(),
         "indexes": indexes(design),

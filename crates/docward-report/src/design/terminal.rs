@@ -127,7 +127,12 @@ fn entities(out: &mut String, design: &Design, paint: Paint, look: Look) {
 fn collections(out: &mut String, design: &Design, paint: Paint, look: Look, detail: Detail) {
     let _ = writeln!(out, "\n{}", paint.bold("collections"));
     for collection in &design.collections {
-        let _ = writeln!(out, "  {} ({})", paint.bold(&collection.name), collection.purpose.name());
+        let of = match collection.services.is_empty() {
+            true => String::new(),
+            false => format!(" of {}", collection.services.join(", ")),
+        };
+        let purpose = collection.purpose.name();
+        let _ = writeln!(out, "  {} ({purpose}){of}", paint.bold(&collection.name));
         if detail == Detail::Whole {
             fields(out, &collection.fields, paint, 4);
         }

@@ -165,7 +165,7 @@ fn referring(
         let field = field.trim_end_matches("[]").to_owned();
         let is_list = kept.field(&field).is_some_and(|f| f.types.of(BsonType::Array) > 0);
         let pattern = if is_list { Pattern::ParentsInChild } else { Pattern::ParentInChild };
-        return (!field.contains('.')).then(|| (pattern, Some(field)));
+        return (!field.contains('.')).then_some((pattern, Some(field)));
     }
     if references.any(|r| leads(&r, &parent, child)) && decision.choice.is_some() {
         return Some((Pattern::ChildrenInParent, None));

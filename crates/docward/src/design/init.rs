@@ -2,7 +2,7 @@
 
 use anyhow::bail;
 use clap::Args;
-use docward_collect::collect;
+use docward_collect::{collect, read_logs};
 use docward_design::{STARTER, starter_from};
 
 use crate::{
@@ -14,6 +14,7 @@ Examples:
   docward design init > shop.yaml
   docward design init --from dump/ --output shop.yaml
   docward design init --from \"$MONGODB_URI\" --db db_shop --output shop.yaml
+  docward design init --from dump/ --log mongod.log --output shop.yaml
 
 What data cannot answer stands in the file as a question (`# ?`).";
 
@@ -23,6 +24,11 @@ pub(crate) struct InitArgs {
     /// Fill it in from data: everything that `audit` reads
     #[arg(long, value_name = "SOURCE", num_args = 1..)]
     from: Vec<String>,
+
+    /// With --from: a structured mongod or mongos log (4.4 and later, also .gz) that shows the workload; without
+    /// one, a running server is asked
+    #[arg(long, value_name = "FILE", requires = "from")]
+    log: Vec<String>,
 
     /// Write over a file that is there
     #[arg(long)]
@@ -43,10 +49,15 @@ pub(super) fn init(args: &InitArgs) -> anyhow::Result<u8> {
         put(&STARTER.replace("as-of: 2026-01-01", &format!("as-of: {today}")), output)?;
         return Ok(CLEAN);
     }
-    let request = audit::reading(&args.from, &args.reading)?;
+    let mut request = audit::reading(&args.from, &args.reading)?;
+    // The same operations would be counted twice.
+    request.server_workload = args.log.is_empty();
     let interrupt = Interrupt::listen();
     let bar = Bar::new(!args.reading.no_progress);
-    let collected = collect(&request, &bar, interrupt.stop());
+    let mut collected = collect(&request, &bar, interrupt.stop());
+    let logs = read_logs(&args.log, &bar, interrupt.stop());
+    collected.evidence.workload = logs.workload.or(collected.evidence.workload);
+    collected.problems.extend(logs.problems);
     for note in bar.finish() {
         complain(&format!("note: {note}"));
     }
