@@ -383,6 +383,12 @@ fn alternative(
         }
         _ => (0.0, 0.0),
     };
+    // Of a few giants the parent has one page, and pages of their own the rest (PT-outlier.1).
+    let page = decision.patterns.iter().find_map(|pattern| match pattern {
+        Pattern::Outlier { page } if way.way == Way::Embed => Some(*page),
+        _ => None,
+    });
+    let most = spread.max.min(page.unwrap_or(u64::MAX));
     let sizes = YEARS
         .map(|years| {
             let more = |yearly: f64| (yearly * f64::from(years)) as u64;
@@ -390,7 +396,7 @@ fn alternative(
                 years,
                 way.parent_bytes(spread.p50.saturating_add(more(typical)), Rank::Typical),
                 way.parent_bytes(spread.p99.saturating_add(more(p99)), Rank::P99),
-                way.parent_bytes(spread.max.saturating_add(more(p99)), Rank::Max),
+                way.parent_bytes(most.saturating_add(more(p99)), Rank::Max),
             )
         })
         // A list of long values may be shorter than one of typical values and more of them.

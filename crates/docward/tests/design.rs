@@ -600,6 +600,10 @@ fn dp_2_an_interview_ends_in_a_model_and_its_design() {
     let output = ask(answers);
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     assert!(stdout(&output).contains("post.comments  HYBRID"), "{}", stdout(&output));
+    // Without operations there are questions, as `docward design` has for the same file.
+    let output = ask("blog\npost\n2 KB\n50k\n20/day\nforever\n\n");
+    assert_eq!(code(&output), 1, "{}{}", stdout(&output), stderr(&output));
+    assert!(stdout(&output).contains("how is `post` read"), "{}", stdout(&output));
     let output = ask("blog\n");
     assert_eq!((code(&output), stdout(&output).as_str()), (2, ""));
     assert!(stderr(&output).contains("broken off"), "{}", stderr(&output));

@@ -13,7 +13,7 @@ declare_rule! {
     /// With a model (`docward design check MODEL.yaml SOURCE`, or `audit --model`), reports fields that
     /// documents have and the model does not, required fields of the model that documents lack, fields
     /// of another type than declared (`int`, `long` and `double` are one: drivers choose among them by
-    /// value), and fields that are null and not declared `nullable`. One finding for a collection lists them. Objects that the model declares without fields may
+    /// value), fields that are null and not declared `nullable`, and strings beside the declared `values` of a field. One finding for a collection lists them. Objects that the model declares without fields may
     /// hold anything.
     ///
     /// ## Why it matters
@@ -85,11 +85,13 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         missing: vec![],
         odd: vec![],
         null: vec![],
+        beside: vec![],
     };
     let top: Vec<&Field> = profile.fields.iter().filter(|field| field.parent.is_none()).collect();
     compared.compare(&top, &plan.fields, "");
-    let Compared { unknown, missing, odd, null, .. } = compared;
-    if unknown.is_empty() && missing.is_empty() && odd.is_empty() && null.is_empty() {
+    let Compared { unknown, missing, odd, null, beside, .. } = compared;
+    let faults = unknown.len() + missing.len() + odd.len() + null.len() + beside.len();
+    if faults == 0 {
         return;
     }
     let mut said = Vec::new();
@@ -130,11 +132,23 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             text::list(&null, 5)
         ));
     }
+    if !beside.is_empty() {
+        let shown: Vec<String> = beside
+            .iter()
+            .map(|(path, share)| format!("{path} ({})", text::percent(*share)))
+            .collect();
+        said.push(format!(
+            "has values that are not declared in {}: {}",
+            text::plural(beside.len() as u64, "field"),
+            text::list(&shown, 5)
+        ));
+    }
     let first = unknown.first().map(|(path, _)| path.clone()).or_else(|| missing.first().cloned());
     let first = first.or_else(|| odd.first().map(|(path, ..)| path.clone()));
     let first = first.or_else(|| null.first().cloned());
+    let first = first.or_else(|| beside.first().map(|(path, _)| path.clone()));
     let subject = match first {
-        Some(path) if unknown.len() + missing.len() + odd.len() + null.len() == 1 => {
+        Some(path) if faults == 1 => {
             Subject::Field(collection.namespace.clone(), FieldPath::new(&path))
         }
         _ => Subject::Collection(collection.namespace.clone()),
@@ -146,6 +160,12 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             format!("`{}` {}", collection.namespace.collection, said.join(", and ")),
             "a model decides on the fields it knows; what it does not know has no size, index or place in it",
             match (paths.is_empty(), missing.is_empty(), odd.is_empty(), null.is_empty()) {
+                _ if beside.len() == faults => {
+                    "declare the values in the model, or stop writing them"
+                }
+                _ if !beside.is_empty() => {
+                    "declare in the model what is written, and write what is declared"
+                }
                 (false, true, true, true) => {
                     "declare them in the model with their sizes, or stop writing them"
                 }
@@ -160,6 +180,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         .data("undeclared", paths)
         .data("missing", missing)
         .data("null", null)
+        .data("values", beside.into_iter().map(|(path, _)| path).collect::<Vec<String>>())
         .data("types", odd.into_iter().map(|(path, ..)| path).collect::<Vec<String>>()),
     );
 }
@@ -177,6 +198,8 @@ struct Compared<'p> {
     odd: Vec<(String, &'static str, &'static str)>,
     /// Fields that are null and may not be.
     null: Vec<String>,
+    /// Fields with values that are not declared, and the share of these.
+    beside: Vec<(String, f64)>,
 }
 
 /// Drivers choose among the types of binary numbers by value; a decimal is meant.
@@ -186,6 +209,23 @@ fn is_same(found: BsonType, declared: BsonType) -> bool {
 }
 
 impl Compared<'_> {
+    /// Values beside those of an enumeration; which ones is nobody's business here.
+    fn values(&mut self, field: &Field, planned: &Planned, path: &str) {
+        if planned.values.is_empty() {
+            return;
+        }
+        let stored = field.enumeration.iter().flatten();
+        let all = field.types.of(BsonType::String);
+        let other: u64 = stored
+            .filter(|(value, _)| !planned.values.contains(value))
+            .map(|(_, number)| *number)
+            .sum();
+        let share = other as f64 / all.max(1) as f64;
+        if field.is_only(BsonType::String) && other > 0 && share >= self.least {
+            self.beside.push((path.to_owned(), share));
+        }
+    }
+
     fn kind(&mut self, field: &Field, planned: &Planned, path: &str) {
         let nulls = field.types.of(BsonType::Null);
         let share = nulls as f64 / field.types.total().max(1) as f64;
@@ -212,6 +252,7 @@ impl Compared<'_> {
                 Some(_) if above.is_empty() && self.held.contains(&field.name) => {}
                 Some(planned) => {
                     self.kind(field, planned, &path);
+                    self.values(field, planned, &path);
                     self.inside(field, planned, &path);
                 }
                 None if FRAMEWORK.contains(&field.name.as_str()) => {}
@@ -332,6 +373,27 @@ mod tests {
         assert_eq!(declared("required: false", &format!("x18 {good}\nx2 {null}")), 1);
         // A few may be on their way.
         assert_eq!(said(&format!("x500 {good}\n{null}\n{bare}")), Vec::<String>::new());
+    }
+
+    #[test]
+    fn dp_2_values_that_are_not_declared_are_told() {
+        let said = |other: usize| {
+            let model = "model\nname: shop\nentities:\n  order:\n    fields: {format: {type: string, values: [book]}}\n...\n";
+            let body = format!(
+                "{model}@ db_shop.t_order\nx{} {{\"format\": \"book\"}}\nx{} {{\"format\": \"dvd\"}}",
+                200 - other,
+                other.max(1)
+            );
+            check("R030", &body).into_iter().map(|f| (f.what, f.todo)).collect::<Vec<_>>()
+        };
+        let found = said(100);
+        assert_eq!(found.len(), 1);
+        assert_eq!(
+            found[0].0,
+            "`t_order` has values that are not declared in 1 field: `format (50 %)`"
+        );
+        assert!(found[0].1.starts_with("declare the values"), "{}", found[0].1);
+        assert!(said(1).is_empty(), "hardly any");
     }
 
     #[test]

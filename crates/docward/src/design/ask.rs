@@ -8,14 +8,16 @@ use docward_design::{Ask, Bounds, design as decide, interview, pools};
 use docward_model::ProfileName;
 use docward_report::{Detail, Look, Shape, design_report};
 
-use crate::{CLEAN, PROBLEMS, audit, complain, put};
+use crate::{CLEAN, FINDINGS, PROBLEMS, audit, complain, put};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
   docward design ask                     questions, then the design
   docward design ask --output blog.yaml  the model is written to a file as well
 
-Answers may come from a file: docward design ask < answers.txt";
+Answers may come from a file: docward design ask < answers.txt
+
+Exit codes: 0 decided, 1 a question is open, 2 it was broken off.";
 
 /// Where the model goes.
 #[derive(Args, Debug)]
@@ -67,7 +69,7 @@ pub(super) fn ask(args: &AskArgs) -> anyhow::Result<u8> {
             };
             let pools = pools(&model);
             put(&design_report(&design, &pools, Shape::Terminal, look, Detail::Brief), None)?;
-            Ok(CLEAN)
+            Ok(if design.questions().is_empty() { CLEAN } else { FINDINGS })
         }
         Err(faults) => {
             faults.iter().for_each(|fault| complain(&fault.to_string()));
