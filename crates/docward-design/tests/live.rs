@@ -124,6 +124,7 @@ fn ck_10_a_transaction_writes_parent_and_child_or_none() {
         ("a transaction takes one away (CK-10)", 1),
         ("and changes the parent (CK-10)", 4),
         ("undoes both: the child (CK-10)", 4),
+        ("and changes the child (CK-10)", 2),
         ("changes no parent (CK-10)", 1),
         ("leaves no parent (CK-10)", 1),
     ] {
