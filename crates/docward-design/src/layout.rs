@@ -572,7 +572,17 @@ pub(crate) fn has_part_id(
     !relationship.is_shared()
         && (is_referred_to
             || model.reads.iter().any(by_id)
-            || !single && model.writes.iter().any(changed))
+            || !single && model.writes.iter().any(|w| changed(w) || changes_list(model, entity, w)))
+}
+
+/// Whether a write changes a list of an entity, which stays: the one of several that it is about has an id.
+fn changes_list(model: &DesignModel, entity: &str, write: &DesignWrite) -> bool {
+    let whole = write.inserts.iter().chain(&write.deletes).any(|name| name == entity);
+    let is_list = |r: &Relationship| {
+        let several = r.children.is_some_and(|children| children.max > 1);
+        r.parent == entity && r.child != entity && several && !r.is_shared()
+    };
+    !whole && model.relationships.iter().any(|r| is_list(r) && write.touches(&r.child))
 }
 
 /// Whether a field says which series a reading belongs to. A copy does not: when its source changes, the

@@ -124,6 +124,7 @@ fn ck_10_a_transaction_writes_parent_and_child_or_none() {
         ("a transaction takes one away (CK-10)", 1),
         ("and changes the parent (CK-10)", 4),
         ("undoes both: the child (CK-10)", 4),
+        ("and changes the child (CK-10)", 2),
         ("changes no parent (CK-10)", 1),
         ("leaves no parent (CK-10)", 1),
     ] {
@@ -142,6 +143,43 @@ fn ck_10_a_transaction_writes_parent_and_child_or_none() {
     std::fs::write(&used, script).unwrap();
     let (printed, fine) = run(&shell, &servers, &[&used]);
     assert!(fine && printed.contains("balance 6 of 6"), "{printed}");
+}
+
+/// A list inside of the elements of a list is added to, changed and kept in bounds (PT-embed.1, DM-08.1).
+#[test]
+fn pt_embed_1_dm_08_1_a_list_in_a_list_has_functions() {
+    let Some(shell) = mongosh() else { return };
+    let servers = Launch::replica_set(1).start();
+    let text = "name: nest
+entities:
+  playlist: {count: 100k, lifecycle: {growth: 10k/year, kept: forever}, fields: {title: string}}
+  song: {count: 500k, lifecycle: {growth: 50k/year, kept: forever}, fields: {name: string, seconds: int}}
+  credit: {lifecycle: {growth: 20k/year, kept: forever}, fields: {role: string, person: string}}
+relationships:
+  playlist.songs: {child: song, children: {p50: 12, p95: 30, p99: 40, max: 45}, growth: bounded}
+  song.credits: {child: credit, children: {p50: 3, p95: 6, p99: 10, max: 20}, growth: bounded}
+reads:
+  play: {from: playlist, where: [_id], with: [playlist.songs, song.credits], rate: 100/s}
+writes:
+  make: {insert: [playlist, song], rate: 1/min}
+  add a credit: {insert: credit, rate: 5/min}
+";
+    let correct = "  correct: {update: credit, sets: [credit.role], rate: 1/min}\n";
+    for (name, text, functions) in [
+        ("added", text.to_owned(), &["addCredit"][..]),
+        ("changed", format!("{text}{correct}"), &["addCredit", "changeCredit", "removeCredit"]),
+    ] {
+        let (model, design) = of(&text);
+        let scripts = docward_design::maintain::scripts(&model, &design, ProfileName::Vendor);
+        let script = scripts.iter().find(|script| script.about == "song.credits").unwrap();
+        let made: Vec<&str> = script.jobs.iter().map(|job| job.name.as_str()).collect();
+        assert_eq!(made, functions, "{name}");
+        let folder = servers.directory().join(name);
+        write(&folder, &model, &design);
+        holds(run(&shell, &servers, &[&folder.join("check.js")]));
+        let readme = std::fs::read_to_string(folder.join("README.md")).unwrap();
+        assert!(!readme.contains("Without functions"), "{readme}");
+    }
 }
 
 /// What a sharded cluster needs in filters does no harm where there are no shards (SK-4).

@@ -149,7 +149,11 @@ impl<'m> Plans<'m> {
 
     /// What changes a part changes the document: where old versions are kept, the one before is, and the next
     /// has a number of its own. Returns where they are, and by which field.
-    fn versioned(&self, home: &'m CollectionPlan, jobs: &mut [Job]) -> Option<(&'m str, String)> {
+    pub(super) fn versioned(
+        &self,
+        home: &'m CollectionPlan,
+        jobs: &mut [Job],
+    ) -> Option<(&'m str, String)> {
         let entity = self.layout.model.entity(&home.entity)?;
         let versions = self.beside(entity, &Purpose::Versions)?;
         let held = self.layout.naming.id_of(&entity.name);

@@ -115,7 +115,13 @@ impl<'m> Plans<'m> {
         let change = self.changing(keeper, child_id);
         if let Some(change) = &change {
             jobs.push(change.clone());
-            let both = Both { parent: &keeper.parent, parent_id, keeps: true, removes: false };
+            let both = Both {
+                parent: &keeper.parent,
+                parent_id,
+                keeps: true,
+                removes: false,
+                child: None,
+            };
             jobs.extend(self.together(keeper.relationship, decision, change, both));
         }
         jobs.push(self.rebuilding(keeper, parent_id));

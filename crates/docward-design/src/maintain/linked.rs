@@ -238,6 +238,7 @@ impl<'m> Plans<'m> {
             parent_id: &link.parent_id,
             keeps: !summary.is_empty(),
             removes: false,
+            child: Some((&link.child, &link.child_id)),
         };
         jobs.extend(self.together(r, link.decision, &jobs[0], both));
         jobs.push(Job {
@@ -524,6 +525,7 @@ impl<'m> Plans<'m> {
             parent_id: &link.parent_id,
             keeps: !summary.is_empty(),
             removes: false,
+            child: Some((&link.child, &link.child_id)),
         };
         jobs.extend(self.together(r, link.decision, &jobs[0], both));
         jobs.push(Job {
@@ -698,7 +700,12 @@ impl<'m> Plans<'m> {
         let call =
             |update: &str| format!("{add}InTransaction(at, {root_id}, others[0]._id, {update})");
         let mut lines = self.both_check(link.relationship, &link.parent, call, (None, count, 1));
-        lines.push(format!("{remove}(at, {root_id}, others[0]._id);"));
+        let unlink = format!("{remove}(at, {root_id}, others[0]._id);");
+        lines.push(unlink.clone());
+        lines.extend(self.other_check(link.relationship, &link.child, |update, other| {
+            format!("{add}InTransaction(at, {root_id}, others[0]._id, {update}, {other})")
+        }));
+        lines.push(unlink);
         lines
     }
 

@@ -9,6 +9,7 @@ mod extended;
 mod found;
 mod kept;
 mod linked;
+mod nested;
 mod outlier;
 mod owned;
 mod series;
@@ -211,7 +212,9 @@ impl<'m> Plans<'m> {
     ) -> Option<Script> {
         match decision.patterns.first()? {
             Pattern::Tree => self.tree(relationship),
-            Pattern::Embedded => self.embedded(relationship, decision),
+            Pattern::Embedded => self
+                .embedded(relationship, decision)
+                .or_else(|| self.list_in_list(relationship, decision)),
             Pattern::ParentInChild => self
                 .owned(relationship, decision)
                 .or_else(|| self.copies_in_lists(relationship, decision)),

@@ -138,6 +138,7 @@ impl<'m> Plans<'m> {
             parent_id: &parent_id,
             keeps: !summary.is_empty(),
             removes: false,
+            child: None,
         };
         jobs.extend(self.together(relationship, decision, &jobs[0], both));
         let whole = self.made_together(relationship, decision, &add, &parent);

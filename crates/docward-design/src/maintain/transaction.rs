@@ -20,6 +20,8 @@ pub(super) struct Both<'p, 'm> {
     pub(super) keeps: bool,
     /// Whether it takes a child away.
     pub(super) removes: bool,
+    /// Where a child is that is only linked, and the parameter of its id: it may change, too.
+    pub(super) child: Option<(&'p Place<'m>, &'p str)>,
 }
 
 /// In a check: the code that a child is refused with, and a call that has such a child.
@@ -52,9 +54,9 @@ impl<'m> Plans<'m> {
         decision.needs_transaction && (kept || self.atomic(r).any(goes))
     }
 
-    /// The parameter for the change of the parent.
-    fn update_of(r: &Relationship, taken: &[String]) -> String {
-        let name = js::parameter(&format!("{} update", r.parent));
+    /// The parameter for the change of one end.
+    fn update_of(entity: &str, taken: &[String]) -> String {
+        let name = js::parameter(&format!("{entity} update"));
         if taken.contains(&name) { format!("{name}_") } else { name }
     }
 
@@ -76,7 +78,7 @@ impl<'m> Plans<'m> {
         if !parameters.iter().any(|name| name == parent_id) {
             parameters.insert(0, parent_id.to_owned());
         }
-        let update = Self::update_of(r, &parameters);
+        let update = Self::update_of(&r.parent, &parameters);
         let name = format!("{}InTransaction", job.name);
         let sample = self.example_call(r, &name, &parameters, both);
         parameters.push(if keeps { format!("{update} = null") } else { update.clone() });
@@ -84,16 +86,28 @@ impl<'m> Plans<'m> {
             Step::Code(format!("const result = {}(db, {});", job.name, job.parameters.join(", "))),
             Step::Code("if (result === false) return false;".to_owned()),
         ];
+        let mut does = format!(
+            "`{}`, and `{update}` on its `{}`, in one transaction: both are done, or nothing.",
+            job.name, r.parent
+        );
+        if let Some((child, id)) = both.child {
+            let role = self.layout.naming.singular(r.role());
+            let other = Self::update_of(&role, &parameters);
+            inner.push(Step::Code(format!("if ({other} !== null) {{")));
+            inner.push(Step::Inside(vec![Step::Run(child.update(id, given(&other)))]));
+            inner.push(Step::Code("}".to_owned()));
+            does.push_str(&format!(
+                " The link itself changes no field of the `{}`: `{other}` does, where it is given.",
+                r.child
+            ));
+            parameters.push(format!("{other} = null"));
+        }
         if keeps {
             inner.push(Step::Code(format!("if ({update} === null) return result;")));
         }
         inner.push(Step::Let("done", parent.update(parent_id, given(&update))));
         inner.push(unless_matched(&r.parent));
         inner.push(Step::Code("return result;".to_owned()));
-        let mut does = format!(
-            "`{}`, and `{update}` on its `{}`, in one transaction: both documents are written, or none.",
-            job.name, r.parent
-        );
         if keeps {
             does.push_str(&format!(
                 " What the `{}` keeps of its `{}` is written anyway; without an update nothing else of it is.",
@@ -220,8 +234,13 @@ impl<'m> Plans<'m> {
     }
 
     /// A field of the parent that a check changes: one that a declared write sets, or any that may be set.
-    fn checked_field(&self, r: &'m Relationship, parent: &Place<'m>) -> Option<&'m Planned> {
-        let entity = self.layout.model.entity(&r.parent)?;
+    fn checked_field(
+        &self,
+        r: &'m Relationship,
+        entity: &str,
+        parent: &Place<'m>,
+    ) -> Option<&'m Planned> {
+        let entity = self.layout.model.entity(entity)?;
         let is_fit = |field: &&Planned| {
             let plain = matches!(
                 field.kind,
@@ -241,7 +260,8 @@ impl<'m> Plans<'m> {
                 && declared.is_some_and(|own| !own.unique)
                 && !super::is_one_of_each(parent.collection, &path)
         };
-        let set = self.set_together(r, parent).into_iter().find(|field| is_fit(field));
+        let set = self.set_together(r, parent).into_iter().filter(|_| entity.name == r.parent);
+        let set = set.into_iter().find(|field| is_fit(field));
         set.or_else(|| parent.fields.iter().find(is_fit))
     }
 
@@ -254,7 +274,7 @@ impl<'m> Plans<'m> {
         call: impl Fn(&str) -> String,
         (bad, count, by): (Option<Bad<'_>>, &str, i32),
     ) -> Vec<String> {
-        let Some(field) = self.checked_field(r, parent) else { return Vec::new() };
+        let Some(field) = self.checked_field(r, &r.parent, parent) else { return Vec::new() };
         let day = crate::example::day(self.layout.model);
         let path = format!("{}{}", parent.path, field.name);
         let found = format!(
@@ -298,6 +318,34 @@ impl<'m> Plans<'m> {
                 .push(format!("expect(\"changes no parent (CK-10)\", plain({read}), plain(put));"));
             lines.push(format!("expect(\"and adds no child (CK-10)\", {count}, kept);"));
         }
+        within(&lines)
+    }
+
+    /// In a check: what a link does to the child `others[0]` in a transaction. `call` writes a call with both changes.
+    pub(super) fn other_check(
+        &self,
+        r: &'m Relationship,
+        child: &Place<'m>,
+        call: impl Fn(&str, &str) -> String,
+    ) -> Vec<String> {
+        let field = self.checked_field(r, &r.child, child);
+        let Some(field) = field.filter(|field| field.values.is_empty()) else { return Vec::new() };
+        let day = crate::example::day(self.layout.model);
+        let found = format!(
+            "at.getCollection({}).findOne({{ _id: others[0]._id }})",
+            quote(&child.collection.name)
+        );
+        let read = member_of(&found, &field.name);
+        let value = match field.kind {
+            BsonType::Bool => format!("!{read}"),
+            _ => vary(field, true, day),
+        };
+        let set = js::object(&doc! { "$set": { &field.name: given("other") } }, 0);
+        let lines = [
+            format!("const other = {value};"),
+            format!("{};", call("{ $unset: { nothing: 1 } }", &set)),
+            format!("expect(\"and changes the child (CK-10)\", plain({read}), plain(other));"),
+        ];
         within(&lines)
     }
 

@@ -1,6 +1,6 @@
 //! The sensors and the catalogue.
 
-use docward_design::{Pattern, Purpose, Verdict, Vote, Window};
+use docward_design::{Pattern, Purpose, Verdict, Vote, Way, Window};
 use docward_model::BsonType;
 
 use crate::common::{gallery, gallery_with};
@@ -107,6 +107,11 @@ fn st_25_pt_outlier_1_a_bestseller_overflows_into_pages_of_1000() {
     assert_eq!(purchasers.patterns, [Pattern::Embedded, Pattern::Outlier { page: 1000 }]);
     assert_eq!(catalogue.field("book", "has_overflow").kind, BsonType::Bool);
     assert_eq!(catalogue.field("book", "purchasers").items.unwrap().max, 1000);
+    // The largest parent of the table is the largest document that there is, but for the flag: the rest is on
+    // pages.
+    let embed = purchasers.alternatives.iter().find(|a| a.way == Way::Embed).unwrap();
+    let stored = catalogue.design.capacity.iter().find(|c| c.collection == "book").unwrap();
+    assert!(stored.document.2.abs_diff(embed.parent[0].3) < 20, "{:?}", embed.parent);
     let pages = catalogue.collection("book_purchaser_overflow");
     assert_eq!(pages.purpose, Purpose::Overflow("book.purchasers".to_owned()));
     assert_eq!(catalogue.indexes("book_purchaser_overflow"), ["{ book_id: 1, page: 1 } unique"]);
