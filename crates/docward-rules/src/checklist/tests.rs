@@ -296,6 +296,21 @@ fn ck_6_a_missing_validator_fails_and_unseen_options_are_unknown() {
 }
 
 #[test]
+fn ck_6_a_validator_that_is_switched_off_fails() {
+    let body = |level: &str| {
+        format!(
+            "options {{\"validator\": {{\"$jsonSchema\": {{\"required\": [\"name\"], \"properties\": {{\"name\": {{\"bsonType\": \"string\"}}}}}}}}, \"validationLevel\": \"{level}\"}}\nx30 {{\"_id\": $i, \"name\": \"a\"}}"
+        )
+    };
+    let verdict = |level: &str| {
+        let example = Example::new("T002", "", &body(level));
+        of("CK-6", &example.evidence, &example.settings, &Outcome::default()).verdict
+    };
+    assert_eq!(verdict("strict"), Verdict::Pass);
+    assert_eq!(verdict("off"), Verdict::Fail);
+}
+
+#[test]
 fn ck_7_a_full_database_warns_and_the_instance_decides() {
     let example = Example::new("T002", "", "{\"a\": 1}");
     let one = |rule, severity, at| Outcome {
