@@ -224,7 +224,9 @@ fn ap_s4_6_the_use_of_an_index_is_counted_on_every_member() {
     assert_eq!(report["findings"][0]["data"]["tier"], "likely");
     // One member alone cannot speak for the others.
     let one = json(&[&servers.uri_of((servers.primary() + 1) % 3), "--select", "I001"]);
-    assert!(!told(&one).contains("used"), "{}", told(&one));
+    // Under load the primary may have moved: what a member counted as one is told as its own.
+    let said = told(&one);
+    assert!(!said.contains("used") || said.contains("on the members that were asked"), "{said}");
     assert_eq!(problems(&one), Vec::<String>::new());
 }
 
