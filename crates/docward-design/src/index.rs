@@ -1,6 +1,10 @@
 //! Indexes for every declared read: equality, then sort, then range, with the known exceptions (CK-12).
 
+mod held;
 mod keeping;
+mod sorted;
+
+pub(crate) use sorted::{orders, sorted_at_every_read, unsorted};
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,12 +12,10 @@ use bson::{Bson, Document, doc};
 use docward_model::{BsonType, DesignModel, DesignRead, EntityField, Matching, Relationship};
 
 use crate::collection::{CollectionPlan, Purpose};
-use crate::facts::Kind;
 use crate::layout::Layout;
-use crate::pattern::{Pattern, Window, newest_date};
+use crate::pattern::{Pattern, Window};
 use crate::plan::Decision;
 use crate::planned::{Origin, Planned, at_path};
-use crate::{derive, preview};
 
 /// An index.
 #[derive(Clone, Debug, PartialEq)]
@@ -107,8 +109,8 @@ pub(crate) fn plan(layout: &Layout<'_>, collection: &mut CollectionPlan) {
     match &collection.purpose {
         Purpose::Entity | Purpose::TimeSeries { .. } | Purpose::Bucket(_) => {
             by_reads(layout, collection, &mut found);
-            by_references(layout, collection, |_| true, &mut found);
-            by_parts(layout, collection, &mut found);
+            held::by_references(layout, collection, |_| true, &mut found);
+            held::by_parts(layout, collection, &mut found);
             keeping::unique(layout, collection, &mut found);
             keeping::by_shape(layout, collection, &mut found);
             keeping::by_age(layout, collection, &mut found);
@@ -137,7 +139,7 @@ pub(crate) fn plan(layout: &Layout<'_>, collection: &mut CollectionPlan) {
             found.push(IndexPlan { unique: true, ..IndexPlan::on(keys, pages) });
             // What is on pages is asked for like what is in the parent.
             by_reads(layout, collection, &mut found);
-            by_references(layout, collection, |_| true, &mut found);
+            held::by_references(layout, collection, |_| true, &mut found);
             keeping::unique_inside(layout, &collection.fields, "", false, &mut found);
         }
         Purpose::Versions => {
@@ -152,7 +154,7 @@ pub(crate) fn plan(layout: &Layout<'_>, collection: &mut CollectionPlan) {
                 matches!(pattern, Pattern::Subset { .. } | Pattern::Computed { .. })
             };
             let keeps = |decision: &Decision| decision.patterns.iter().any(is_kept);
-            by_references(layout, collection, keeps, &mut found);
+            held::by_references(layout, collection, keeps, &mut found);
         }
     }
     keeping::expiry(layout, collection, &mut found);
@@ -556,275 +558,6 @@ fn only_of(
     });
     let variant = having.next().filter(|_| having.next().is_none())?;
     Some(Partial::Is(discriminator, variant.name.clone()))
-}
-
-/// Children are found by the id they hold (PT-ref.1), the newest first where a page shows those.
-fn by_references(
-    layout: &Layout<'_>,
-    collection: &CollectionPlan,
-    wanted: impl Fn(&Decision) -> bool,
-    found: &mut Vec<IndexPlan>,
-) {
-    let here = entities_in(layout, collection);
-    for (relationship, decision) in layout.linked().filter(|(_, decision)| wanted(decision)) {
-        let (holder, other) = match decision.patterns.first() {
-            Some(Pattern::ParentInChild | Pattern::ParentsInChild | Pattern::Tree) => {
-                (&relationship.child, &relationship.parent)
-            }
-            Some(Pattern::ChildrenInParent) => (&relationship.parent, &relationship.child),
-            _ => continue,
-        };
-        let Some(path) = here.get(holder.as_str()) else { continue };
-        if decision.patterns.contains(&Pattern::Tree) {
-            let parent = layout.naming.field(&["parent", "id"]);
-            let serves = format!("`{}`, one step down", relationship.name);
-            let by = orders(layout.model, relationship, decision).into_iter();
-            let by: Vec<String> =
-                by.filter_map(|by| sorting_key(layout, collection, path, &by)).collect();
-            if by.is_empty() {
-                found.push(IndexPlan::on(vec![(parent.clone(), false)], serves.clone()));
-            }
-            found.extend(by.into_iter().map(|by| {
-                IndexPlan::on(vec![(parent.clone(), false), (by, true)], serves.clone())
-            }));
-            let serves = format!("`{}`, all below", relationship.name);
-            found.push(IndexPlan::on(vec![("ancestors".to_owned(), false)], serves));
-            continue;
-        }
-        // Ids in a parent lead to `_id`s, which are indexed; the way back is indexed only if it is asked.
-        let asked = layout.model.reads.iter().any(|read| {
-            read.from == *holder
-                && read.filter.iter().any(|(name, _)| {
-                    let is_role = relationship.parent == *holder && *name == relationship.role();
-                    is_role || name == other || relationship.field.as_ref() == Some(name)
-                })
-                // From a child to the parents that list it.
-                || other != holder
-                    && read.with.iter().any(|with| {
-                        with.relationship == relationship.name
-                            && !decision.spares(layout.model, with, false)
-                    })
-                    && derive::comes_by_parent(layout.model, read, relationship)
-                        == (*other == relationship.parent)
-        });
-        let in_parent = decision.patterns.first() == Some(&Pattern::ChildrenInParent);
-        let Some(held) = layout.held_at(relationship, decision) else { continue };
-        let held = held.split('.').next().unwrap_or_default();
-        let keys = vec![(place_of(layout, collection, path, held), false)];
-        // A child that has one parent is held by one. Empty lists have a key, too, and are left out; so has an empty
-        // list in a list, and no filter leaves that one out.
-        let own = matches!(decision.facts.kind, Kind::OneToOne | Kind::OneToMany);
-        let in_list = array_of(&collection.fields, path.trim_end_matches('.')).is_some();
-        if in_parent && own && !in_list {
-            let key = keys[0].0.clone();
-            let is_list =
-                decision.facts.kind == Kind::OneToMany && !key[path.len()..].contains('.');
-            let filled = if is_list { format!("{key}.0") } else { key.clone() };
-            let serves = format!("no `{}` of two `{}`", relationship.child, relationship.parent);
-            // Beside one for the way back it runs the other way: two of the same keys have the same name.
-            let apart = (asked || decision.refreshes_copies()) && filled != key;
-            found.push(IndexPlan {
-                unique: true,
-                only: Some(Partial::Present(filled)),
-                ..IndexPlan::on(vec![(key, apart)], serves)
-            });
-        }
-        // Copies that follow a declared write are found by the id beside them.
-        let refreshed = in_parent && decision.refreshes_copies();
-        if in_parent && !asked && !refreshed {
-            continue;
-        }
-        let mut serves = format!("`{}`", relationship.name);
-        if refreshed {
-            serves.push_str(&format!(", where copies of `{other}` are refreshed"));
-        }
-        let mut sorted = orders(layout.model, relationship, decision)
-            .into_iter()
-            .filter(|_| !in_parent)
-            .filter_map(|by| sorting_key(layout, collection, path, &by))
-            .peekable();
-        if sorted.peek().is_none() {
-            found.push(IndexPlan::on(keys, serves));
-            continue;
-        }
-        found.extend(sorted.map(|by| {
-            let keys = keys.iter().cloned().chain([(by, true)]).collect();
-            IndexPlan::on(keys, serves.clone())
-        }));
-    }
-}
-
-/// One that is part of another document is found by its own id by whoever adds to it. What is in a list is
-/// found like that where children hold the id.
-fn by_parts(layout: &Layout<'_>, collection: &CollectionPlan, found: &mut Vec<IndexPlan>) {
-    for (entity, path) in entities_in(layout, collection) {
-        let id = format!("{path}_id");
-        let in_list = array_of(&collection.fields, path.trim_end_matches('.')).is_some();
-        if path.is_empty() || at_path(&collection.fields, &id).is_none() {
-            continue;
-        }
-        if in_list && !layout.is_named(entity) {
-            continue;
-        }
-        let serves = format!("`{entity}` by its id");
-        let mut index = IndexPlan::on(vec![(id.clone(), false)], serves);
-        // No two have one id; on several shards such an index would rule out the key (CK-13). Documents without
-        // the part have no id of it.
-        if !in_list && layout.model.deployment.shards < 2 {
-            index.unique = true;
-            let always = is_always_there(&collection.fields, &id);
-            index.only = (!always).then_some(Partial::Present(id));
-        }
-        found.push(index);
-    }
-}
-
-/// Whether every document has what is at a path.
-fn is_always_there(fields: &[Planned], path: &str) -> bool {
-    let mut at = fields;
-    path.split('.').all(|part| {
-        let field = at.iter().find(|field| field.name == part);
-        at = field.map_or(&[], |field| &field.fields);
-        field.is_some_and(|field| field.required && !field.nullable)
-    })
-}
-
-/// What children of a parent are sorted by where the newest of them are shown, or kept: each order that is
-/// asked for and that no preview answers, that of the preview first.
-pub(crate) fn orders(
-    model: &DesignModel,
-    relationship: &Relationship,
-    decision: &Decision,
-) -> Vec<String> {
-    let child = model.entity(&relationship.child);
-    let mut found: Vec<String> = decision
-        .patterns
-        .iter()
-        .filter_map(|pattern| match pattern {
-            Pattern::Subset { by, .. } => Some(by.clone()),
-            _ => None,
-        })
-        .collect();
-    for (_, by) in unanswered(model, relationship, decision) {
-        let by = preview::order(by.as_ref(), child).unwrap_or_else(|| "_id".to_owned());
-        if !found.contains(&by) {
-            found.push(by);
-        }
-    }
-    if found.is_empty() && relationship.keep_newest.is_some() {
-        found.extend(child.and_then(newest_date));
-    }
-    found
-}
-
-/// Reads that want the newest children of a parent which it does not have, and what says which are newest.
-fn unanswered<'m>(
-    model: &'m DesignModel,
-    relationship: &Relationship,
-    decision: &Decision,
-) -> Vec<(&'m DesignRead, Option<String>)> {
-    let from_parent = |read: &&DesignRead| derive::comes_by_parent(model, read, relationship);
-    let wanted = |read: &'m DesignRead| {
-        let along = read.with.iter().filter(|with| with.relationship == relationship.name);
-        let fetched = along.filter(|with| !decision.spares(model, with, true));
-        let newest = fetched.filter_map(|with| with.newest.as_ref());
-        newest.map(move |(_, by)| (read, by.clone())).collect::<Vec<_>>()
-    };
-    derive::along(model, relationship).filter(from_parent).flat_map(wanted).collect()
-}
-
-/// Where what children are sorted by stands in a collection. Elements of a list have the order of their
-/// list, and a time series is sorted by its time.
-fn sorting_key(
-    layout: &Layout<'_>,
-    collection: &CollectionPlan,
-    path: &str,
-    by: &str,
-) -> Option<String> {
-    let key = place_of(layout, collection, path, by);
-    let sorts = match &collection.purpose {
-        Purpose::TimeSeries { time, .. } => key == *time,
-        _ => {
-            at_path(&collection.fields, &key).is_some()
-                && array_of(&collection.fields, &key).is_none()
-        }
-    };
-    sorts.then_some(key)
-}
-
-/// Reads that want elements of the lists of many documents in an order: an index finds the documents, and
-/// what is in them is sorted at every read.
-pub(crate) fn sorted_at_every_read<'m>(
-    layout: &Layout<'m>,
-    collections: &[CollectionPlan],
-) -> Vec<&'m DesignRead> {
-    let homes = collections.iter().filter(|c| matches!(c.purpose, Purpose::Entity));
-    let homes: Vec<_> = homes.map(|c| (c, entities_in(layout, c))).collect();
-    let is_sorted = |read: &&DesignRead| {
-        let from = read.from.as_str();
-        let has_own = homes.iter().any(|(_, here)| here.get(from).is_some_and(String::is_empty));
-        !read.sort.is_empty()
-            && !has_own
-            && homes.iter().any(|(collection, here)| {
-                let path = here.get(from).map(|path| path.trim_end_matches('.'));
-                let of_one = read.filter.iter().any(|(name, how)| {
-                    *how == Matching::Equal && (*name == collection.entity || name == "_id")
-                });
-                !of_one && path.is_some_and(|path| array_of(&collection.fields, path).is_some())
-            })
-    };
-    layout.model.reads.iter().filter(is_sorted).collect()
-}
-
-/// Reads of the newest children of a parent whose order no index has: all children of the parent are read
-/// and sorted.
-pub(crate) fn unsorted<'m>(
-    layout: &Layout<'m>,
-    collections: &[CollectionPlan],
-) -> Vec<&'m DesignRead> {
-    let mut found = Vec::new();
-    let is_home = |collection: &&CollectionPlan| {
-        matches!(
-            collection.purpose,
-            Purpose::Entity | Purpose::TimeSeries { .. } | Purpose::Bucket(_)
-        )
-    };
-    let homes = collections.iter().filter(is_home);
-    let homes: Vec<_> = homes.map(|c| (c, entities_in(layout, c))).collect();
-    for (relationship, decision) in layout.linked() {
-        let is_tree = decision.patterns.contains(&Pattern::Tree);
-        let held = match decision.patterns.first() {
-            Some(Pattern::Tree) => Some(layout.naming.field(&["parent", "id"])),
-            Some(Pattern::ParentInChild | Pattern::ParentsInChild) => {
-                layout.held_at(relationship, decision)
-            }
-            // Found by their ids, which come from the parent or from pairs.
-            _ => continue,
-        };
-        let Some(held) = held else { continue };
-        let child = layout.model.entity(&relationship.child);
-        for (read, by) in unanswered(layout.model, relationship, decision) {
-            let by = preview::order(by.as_ref(), child).unwrap_or_else(|| "_id".to_owned());
-            let is_sorted = homes.iter().any(|(collection, here)| {
-                let Some(path) = here.get(relationship.child.as_str()) else { return false };
-                let key = sorting_key(layout, collection, path, &by);
-                let Some(by) = key else { return false };
-                let first =
-                    if is_tree { held.clone() } else { place_of(layout, collection, path, &held) };
-                // The server gives a time series this index by itself.
-                let given = matches!(collection.purpose, Purpose::TimeSeries { .. });
-                let serves = |index: &IndexPlan| {
-                    let keys: Vec<&str> = index.keys.iter().map(|(key, _)| key.as_str()).collect();
-                    index.only.is_none() && keys.starts_with(&[&first, &by])
-                };
-                given || collection.indexes.iter().any(serves)
-            });
-            if !is_sorted {
-                found.push(read);
-            }
-        }
-    }
-    found
 }
 
 /// An index that another begins with is not needed, unless it is unique, partial or lets documents go.

@@ -1,0 +1,149 @@
+//! What reads want sorted: the orders that indexes have to have, and the reads that are sorted after all (CK-12).
+
+use docward_model::{DesignModel, DesignRead, Matching, Relationship};
+
+use super::{IndexPlan, array_of, entities_in, place_of};
+use crate::collection::{CollectionPlan, Purpose};
+use crate::layout::Layout;
+use crate::pattern::{Pattern, newest_date};
+use crate::plan::Decision;
+use crate::planned::at_path;
+use crate::{derive, preview};
+
+/// What children of a parent are sorted by where the newest of them are shown, or kept: each order that is
+/// asked for and that no preview answers, that of the preview first.
+pub(crate) fn orders(
+    model: &DesignModel,
+    relationship: &Relationship,
+    decision: &Decision,
+) -> Vec<String> {
+    let child = model.entity(&relationship.child);
+    let mut found: Vec<String> = decision
+        .patterns
+        .iter()
+        .filter_map(|pattern| match pattern {
+            Pattern::Subset { by, .. } => Some(by.clone()),
+            _ => None,
+        })
+        .collect();
+    for (_, by) in unanswered(model, relationship, decision) {
+        let by = preview::order(by.as_ref(), child).unwrap_or_else(|| "_id".to_owned());
+        if !found.contains(&by) {
+            found.push(by);
+        }
+    }
+    if found.is_empty() && relationship.keep_newest.is_some() {
+        found.extend(child.and_then(newest_date));
+    }
+    found
+}
+
+/// Reads that want the newest children of a parent which it does not have, and what says which are newest.
+fn unanswered<'m>(
+    model: &'m DesignModel,
+    relationship: &Relationship,
+    decision: &Decision,
+) -> Vec<(&'m DesignRead, Option<String>)> {
+    let from_parent = |read: &&DesignRead| derive::comes_by_parent(model, read, relationship);
+    let wanted = |read: &'m DesignRead| {
+        let along = read.with.iter().filter(|with| with.relationship == relationship.name);
+        let fetched = along.filter(|with| !decision.spares(model, with, true));
+        let newest = fetched.filter_map(|with| with.newest.as_ref());
+        newest.map(move |(_, by)| (read, by.clone())).collect::<Vec<_>>()
+    };
+    derive::along(model, relationship).filter(from_parent).flat_map(wanted).collect()
+}
+
+/// Where what children are sorted by stands in a collection. Elements of a list have the order of their
+/// list, and a time series is sorted by its time.
+pub(super) fn sorting_key(
+    layout: &Layout<'_>,
+    collection: &CollectionPlan,
+    path: &str,
+    by: &str,
+) -> Option<String> {
+    let key = place_of(layout, collection, path, by);
+    let sorts = match &collection.purpose {
+        Purpose::TimeSeries { time, .. } => key == *time,
+        _ => {
+            at_path(&collection.fields, &key).is_some()
+                && array_of(&collection.fields, &key).is_none()
+        }
+    };
+    sorts.then_some(key)
+}
+
+/// Reads that want elements of the lists of many documents in an order: an index finds the documents, and
+/// what is in them is sorted at every read.
+pub(crate) fn sorted_at_every_read<'m>(
+    layout: &Layout<'m>,
+    collections: &[CollectionPlan],
+) -> Vec<&'m DesignRead> {
+    let homes = collections.iter().filter(|c| matches!(c.purpose, Purpose::Entity));
+    let homes: Vec<_> = homes.map(|c| (c, entities_in(layout, c))).collect();
+    let is_sorted = |read: &&DesignRead| {
+        let from = read.from.as_str();
+        let has_own = homes.iter().any(|(_, here)| here.get(from).is_some_and(String::is_empty));
+        !read.sort.is_empty()
+            && !has_own
+            && homes.iter().any(|(collection, here)| {
+                let path = here.get(from).map(|path| path.trim_end_matches('.'));
+                let of_one = read.filter.iter().any(|(name, how)| {
+                    *how == Matching::Equal && (*name == collection.entity || name == "_id")
+                });
+                !of_one && path.is_some_and(|path| array_of(&collection.fields, path).is_some())
+            })
+    };
+    layout.model.reads.iter().filter(is_sorted).collect()
+}
+
+/// Reads of the newest children of a parent whose order no index has: all children of the parent are read
+/// and sorted.
+pub(crate) fn unsorted<'m>(
+    layout: &Layout<'m>,
+    collections: &[CollectionPlan],
+) -> Vec<&'m DesignRead> {
+    let mut found = Vec::new();
+    let is_home = |collection: &&CollectionPlan| {
+        matches!(
+            collection.purpose,
+            Purpose::Entity | Purpose::TimeSeries { .. } | Purpose::Bucket(_)
+        )
+    };
+    let homes = collections.iter().filter(is_home);
+    let homes: Vec<_> = homes.map(|c| (c, entities_in(layout, c))).collect();
+    for (relationship, decision) in layout.linked() {
+        let is_tree = decision.patterns.contains(&Pattern::Tree);
+        let held = match decision.patterns.first() {
+            Some(Pattern::Tree) => Some(layout.naming.field(&["parent", "id"])),
+            Some(Pattern::ParentInChild | Pattern::ParentsInChild) => {
+                layout.held_at(relationship, decision)
+            }
+            // Found by their ids, which come from the parent or from pairs.
+            _ => continue,
+        };
+        let Some(held) = held else { continue };
+        let child = layout.model.entity(&relationship.child);
+        for (read, by) in unanswered(layout.model, relationship, decision) {
+            let by = preview::order(by.as_ref(), child).unwrap_or_else(|| "_id".to_owned());
+            let is_sorted = homes.iter().any(|(collection, here)| {
+                let Some(path) = here.get(relationship.child.as_str()) else { return false };
+                let key = sorting_key(layout, collection, path, &by);
+                let Some(by) = key else { return false };
+                let first =
+                    if is_tree { held.clone() } else { place_of(layout, collection, path, &held) };
+                // The server gives a time series this index by itself.
+                let given = matches!(collection.purpose, Purpose::TimeSeries { .. });
+                let serves = |index: &IndexPlan| {
+                    let keys: Vec<&str> = index.keys.iter().map(|(key, _)| key.as_str()).collect();
+                    index.only.is_none() && keys.starts_with(&[&first, &by])
+                };
+                given || collection.indexes.iter().any(serves)
+            });
+            if !is_sorted {
+                found.push(read);
+            }
+        }
+    }
+    found
+}
