@@ -124,7 +124,7 @@ fn ck_10_a_transaction_writes_parent_and_child_or_none() {
         ("a transaction takes one away (CK-10)", 1),
         ("and changes the parent (CK-10)", 4),
         ("undoes both: the child (CK-10)", 4),
-        ("and changes the child (CK-10)", 2),
+        ("and changes the child (CK-10)", 3),
         ("changes no parent (CK-10)", 1),
         ("leaves no parent (CK-10)", 1),
     ] {
@@ -136,6 +136,10 @@ fn ck_10_a_transaction_writes_parent_and_child_or_none() {
     let file = "patterns/account-entries-parent-id-in-child.js";
     let said = std::fs::read_to_string(folder.join(file)).unwrap().replace("\n * ", " ");
     assert!(said.contains(example), "{said}");
+    // A write that changes an entry that is there adds none.
+    let changes =
+        "For `confirm`, such as: changeEntryInTransaction(db, accountId, entryId, changes, ";
+    assert!(said.contains(changes) && said.matches("`confirm`").count() == 1, "{said}");
     let used = folder.join("used.js");
     let script = format!(
         "load(__dirname + \"/{file}\");\ndb = db.getSiblingDB(\"used\");\nconst accountId = new ObjectId();\ndb.t_account.insertOne({{ _id: accountId, iban: \"1\", balance: NumberDecimal(\"0\"), state: \"open\" }});\nfor (let i = 1; i <= 3; i++) {{\n  const entry = {{ amount: NumberDecimal(String(i)), bookTime: new Date() }};\n  {example};\n}}\nconst sum = db.t_entry.find().toArray().reduce((sum, one) => sum + Number(one.amount), 0);\nprint(`balance ${{db.t_account.findOne().balance}} of ${{sum}}`);\n"

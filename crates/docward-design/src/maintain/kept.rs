@@ -3,14 +3,14 @@
 
 use bson::{Bson, Document, doc};
 use docward_model::{
-    BsonType, Relationship,
+    Relationship,
     shell::{key, quote},
 };
 
 use super::linked::serves;
 use super::owned::{at, missing};
 use super::summary::Summary;
-use super::transaction::Both;
+use super::transaction::{Act, Both};
 use super::{Place, Plans, picked, unless_matched};
 use crate::collection::Purpose;
 use crate::js::{self, SPREAD, given, member_of};
@@ -119,7 +119,7 @@ impl<'m> Plans<'m> {
                 parent: &keeper.parent,
                 parent_id,
                 keeps: true,
-                removes: false,
+                act: Act::Changes,
                 child: None,
             };
             jobs.extend(self.together(keeper.relationship, decision, change, both));
@@ -149,25 +149,7 @@ impl<'m> Plans<'m> {
             filter.insert(held, given(&parent_id));
             parameters.insert(0, parent_id);
         }
-        let mut steps = vec![Step::Code(
-            "if (Object.keys(changes).length === 0) throw new Error(\"nothing to change\");"
-                .to_owned(),
-        )];
-        for held in self.ids_with_more(&r.child) {
-            steps.push(Step::Code(format!(
-                "if ({} !== undefined) throw new Error({});",
-                member_of("changes", &held),
-                quote(&format!("{held} is not changed here: more follows from it"))
-            )));
-        }
-        let change = doc! { "$set": given("changes") };
-        let changed = Statement::new(
-            keeper.children,
-            Method::FindOneAndUpdate,
-            [filter.into(), change.into()],
-        );
-        steps.push(Step::Let("found", changed));
-        steps.push(Step::Code("if (found === null) return false;".to_owned()));
+        let mut steps = self.begin_change(&r.child, keeper.children, filter);
         if all.iter().any(|keeper| !keeper.summary.sums.is_empty()) {
             steps.push(Step::Note(
                 "What was there is taken off and what is there now put on, so that two changes at the same time lose nothing.".to_owned(),
@@ -209,6 +191,27 @@ impl<'m> Plans<'m> {
         clauses.dedup();
         let name = self.name("change", r, false);
         Some(Job { name, parameters, does, clauses, steps })
+    }
+
+    /// Steps that give fields of one child other values, unless more follows from one of them.
+    pub(super) fn begin_change(&self, child: &str, children: &str, filter: Document) -> Vec<Step> {
+        let mut steps = vec![Step::Code(
+            "if (Object.keys(changes).length === 0) throw new Error(\"nothing to change\");"
+                .to_owned(),
+        )];
+        for held in self.ids_with_more(child) {
+            steps.push(Step::Code(format!(
+                "if ({} !== undefined) throw new Error({});",
+                member_of("changes", &held),
+                quote(&format!("{held} is not changed here: more follows from it"))
+            )));
+        }
+        let change = doc! { "$set": given("changes") };
+        let changed =
+            Statement::new(children, Method::FindOneAndUpdate, [filter.into(), change.into()]);
+        steps.push(Step::Let("found", changed));
+        steps.push(Step::Code("if (found === null) return false;".to_owned()));
+        steps
     }
 
     /// In a check: what a parent called `root` keeps of the children that the cursor `all` finds follows a change of
@@ -333,16 +336,7 @@ impl<'m> Plans<'m> {
             let shown =
                 keeper.summary.preview.iter().any(|(.., shown)| shown.contains(&&*field.name));
             let declared = sets.is_empty() || sets.contains(&field.name.as_str());
-            let plain = matches!(
-                field.kind,
-                BsonType::Date
-                    | BsonType::Int
-                    | BsonType::Long
-                    | BsonType::Double
-                    | BsonType::Decimal
-                    | BsonType::String
-            );
-            if declared && plain && (summed || shown) {
+            if declared && super::varies(field) && (summed || shown) {
                 let unique =
                     entity.and_then(|entity| entity.field(&field.name)).is_some_and(|f| f.unique);
                 made.insert(&field.name, given(super::vary(field, unique, day)));

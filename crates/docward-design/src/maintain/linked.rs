@@ -6,7 +6,7 @@ use docward_model::{BsonType, Relationship, shell::quote};
 use super::kept::Keeper;
 use super::owned::{at, missing, one};
 use super::summary::Summary;
-use super::transaction::Both;
+use super::transaction::{Act, Both};
 use super::{Place, Plans, picked, unless_matched};
 use crate::collection::Purpose;
 use crate::index::IndexPlan;
@@ -31,7 +31,18 @@ struct Link<'m> {
     copied: Vec<&'m str>,
 }
 
-impl Link<'_> {
+impl<'m> Link<'m> {
+    /// What a link in a transaction does to both ends.
+    fn both(&self, summary: &Summary<'_>) -> Both<'_, 'm> {
+        Both {
+            parent: &self.parent,
+            parent_id: &self.parent_id,
+            keeps: !summary.is_empty(),
+            act: Act::Adds,
+            child: Some((&self.child, &self.child_id)),
+        }
+    }
+
     /// Finds the child, whole where the parent keeps something of it. What links to it refuses when it is
     /// not there; what takes a link away does not.
     fn found_child(&self, summary: &Summary<'_>, refuses: bool) -> Vec<Step> {
@@ -233,14 +244,7 @@ impl<'m> Plans<'m> {
             clauses,
             steps: self.changed(link, &summary, push, in_child, true),
         }];
-        let both = Both {
-            parent: &link.parent,
-            parent_id: &link.parent_id,
-            keeps: !summary.is_empty(),
-            removes: false,
-            child: Some((&link.child, &link.child_id)),
-        };
-        jobs.extend(self.together(r, link.decision, &jobs[0], both));
+        jobs.extend(self.together(r, link.decision, &jobs[0], link.both(&summary)));
         jobs.push(Job {
             name: remove.clone(),
             parameters,
@@ -520,14 +524,7 @@ impl<'m> Plans<'m> {
             clauses,
             steps,
         }];
-        let both = Both {
-            parent: &link.parent,
-            parent_id: &link.parent_id,
-            keeps: !summary.is_empty(),
-            removes: false,
-            child: Some((&link.child, &link.child_id)),
-        };
-        jobs.extend(self.together(r, link.decision, &jobs[0], both));
+        jobs.extend(self.together(r, link.decision, &jobs[0], link.both(&summary)));
         jobs.push(Job {
             name: remove.clone(),
             parameters,
@@ -702,8 +699,10 @@ impl<'m> Plans<'m> {
         let mut lines = self.both_check(link.relationship, &link.parent, call, (None, count, 1));
         let unlink = format!("{remove}(at, {root_id}, others[0]._id);");
         lines.push(unlink.clone());
-        lines.extend(self.other_check(link.relationship, &link.child, |update, other| {
-            format!("{add}InTransaction(at, {root_id}, others[0]._id, {update}, {other})")
+        let child = (&link.child, "others[0]._id");
+        lines.extend(self.other_check(link.relationship, child, |update, other| {
+            let set = format!("{{ $set: {other} }}");
+            format!("{add}InTransaction(at, {root_id}, others[0]._id, {update}, {set})")
         }));
         lines.push(unlink);
         lines

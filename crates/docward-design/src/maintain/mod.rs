@@ -294,6 +294,19 @@ pub(crate) fn is_one_of_each(collection: &CollectionPlan, field: &str) -> bool {
     collection.indexes.iter().any(|index| index.unique && alone(&index.keys))
 }
 
+/// Whether a check can give a field another value.
+pub(crate) fn varies(field: &Planned) -> bool {
+    matches!(
+        field.kind,
+        BsonType::Date
+            | BsonType::Int
+            | BsonType::Long
+            | BsonType::Double
+            | BsonType::Decimal
+            | BsonType::String
+    )
+}
+
 /// An expression over `i` that differs from call to call; what must be unique does so for good.
 pub(crate) fn vary(field: &Planned, unique: bool, day: i64) -> String {
     let number = if unique { "unique()" } else { "i" };

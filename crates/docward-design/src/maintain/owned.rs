@@ -5,7 +5,7 @@ use docward_model::{BsonType, Relationship, shell::quote};
 
 use super::extended::Other;
 use super::kept::Keeper;
-use super::transaction::{Bad, Both};
+use super::transaction::{Act, Bad, Both};
 use super::{Place, Plans, factory, picked};
 use crate::collection::Purpose;
 use crate::js::{self, SPREAD, given, member_of};
@@ -137,7 +137,7 @@ impl<'m> Plans<'m> {
             parent: &parent,
             parent_id: &parent_id,
             keeps: !summary.is_empty(),
-            removes: false,
+            act: Act::Adds,
             child: None,
         };
         jobs.extend(self.together(relationship, decision, &jobs[0], both));
@@ -155,12 +155,19 @@ impl<'m> Plans<'m> {
             (&parent_id, &child_id, &held),
         );
         let goes = self.removes_both(relationship, decision);
-        let both = Both { removes: true, ..both };
-        let gone = goes.then(|| self.with_parent(relationship, &removal, both));
+        let removes = Both { act: Act::Removes, ..both };
+        let gone = goes.then(|| self.with_parent(relationship, &removal, removes));
         jobs.push(removal);
         jobs.extend(gone);
         jobs.push(self.listing(relationship, newest_first, children, (&parent_id, &held)));
         let change = self.keeping(keeper.as_ref(), decision, (&parent_id, &child_id), &mut jobs);
+        let mut changed = Vec::new();
+        if change.is_none() {
+            let child = (children, child_id.as_str(), held.as_str());
+            changed = self.changed_together(relationship, decision, child, both);
+        }
+        let changes = changed.last().map(|job| job.name.clone());
+        jobs.extend(changed);
         if let Some(fields) = copied {
             let names: Vec<&str> = fields.iter().map(String::as_str).collect();
             jobs.push(self.refreshing(relationship, decision, &names, (&parent, children)));
@@ -199,7 +206,7 @@ impl<'m> Plans<'m> {
         let check = check.into_iter().chain(self.together_check(
             (relationship, decision),
             &parent,
-            whole.as_ref(),
+            (whole.as_ref(), changes.as_deref()),
             (children, &held),
         ));
         let figures = keeper.iter().flat_map(|keeper| {
@@ -504,7 +511,7 @@ impl<'m> Plans<'m> {
         &self,
         (relationship, decision): (&'m Relationship, &Decision),
         parent: &Place<'m>,
-        whole: Option<&Job>,
+        (whole, changes): (Option<&Job>, Option<&str>),
         (children, held): (&str, &str),
     ) -> Vec<String> {
         let (add, root_id) = (self.name("add", relationship, false), parent.id_in("root"));
@@ -529,6 +536,12 @@ impl<'m> Plans<'m> {
             let call =
                 |update: &str| format!("{remove}InTransaction(at, {root_id}, {any}._id, {update})");
             lines.extend(self.both_check(relationship, parent, call, (None, &count, -1)));
+        }
+        if let (Some(name), Some(child)) = (changes, self.place(&relationship.child)) {
+            let id = format!("{any}._id");
+            lines.extend(self.other_check(relationship, (&child, &id), |update, other| {
+                format!("{name}(at, {root_id}, {id}, {other}, {update})")
+            }));
         }
         lines.extend(
             whole.into_iter().flat_map(|job| self.made_check(job, parent, (&children, held))),

@@ -5,6 +5,7 @@ use docward_model::{BsonType, DesignWrite, Relationship, shell::quote};
 
 use super::owned::at;
 use super::{Place, Plans, unless_matched, vary};
+use crate::collection::Purpose;
 use crate::js::{self, SPREAD, given, member_of};
 use crate::plan::Decision;
 use crate::planned::{Origin, Planned};
@@ -18,10 +19,19 @@ pub(super) struct Both<'p, 'm> {
     pub(super) parent_id: &'p str,
     /// Whether the function that is called writes what the parent keeps of its children.
     pub(super) keeps: bool,
-    /// Whether it takes a child away.
-    pub(super) removes: bool,
+    /// What it does to a child.
+    pub(super) act: Act,
     /// Where a child is that is only linked, and the parameter of its id: it may change, too.
     pub(super) child: Option<(&'p Place<'m>, &'p str)>,
+}
+
+/// What a function does to a child.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Act {
+    /// Makes it, or links it.
+    Adds,
+    Changes,
+    Removes,
 }
 
 /// In a check: the code that a child is refused with, and a call that has such a child.
@@ -164,6 +174,37 @@ impl<'m> Plans<'m> {
         })
     }
 
+    /// A change of a child that is there, by itself and with its parent, where a declared write changes both.
+    pub(super) fn changed_together(
+        &self,
+        r: &'m Relationship,
+        decision: &Decision,
+        (children, child_id, held): (&str, &str, &str),
+        both: Both<'_, 'm>,
+    ) -> Vec<Job> {
+        let changes = |write: &DesignWrite| {
+            write.updates.contains(&r.child) && write.updates.contains(&r.parent)
+        };
+        let entity = self.layout.model.entity(&r.child);
+        let has_versions = entity.and_then(|e| self.beside(e, &Purpose::Versions)).is_some();
+        if !decision.needs_transaction || has_versions || !self.atomic(r).any(changes) {
+            return Vec::new();
+        }
+        let filter = doc! { "_id": given(child_id), held: given(both.parent_id) };
+        let mut steps = self.begin_change(&r.child, children, filter);
+        steps.push(Step::Code("return true;".to_owned()));
+        let parameters = [both.parent_id, child_id, "changes"].map(str::to_owned).to_vec();
+        let job = Job {
+            name: self.name("change", r, false),
+            parameters,
+            does: format!("Changes one of `{}`.", r.name),
+            clauses: vec!["PT-ref.1"],
+            steps,
+        };
+        let with = self.with_parent(r, &job, Both { act: Act::Changes, keeps: false, ..both });
+        vec![job, with]
+    }
+
     /// Fields of the parent that declared writes set along with its children.
     fn set_together(&self, r: &'m Relationship, parent: &Place<'m>) -> Vec<&'m Planned> {
         let sets = self.atomic(r).flat_map(|write| &write.sets);
@@ -182,9 +223,15 @@ impl<'m> Plans<'m> {
         r: &'m Relationship,
         name: &str,
         parameters: &[String],
-        Both { parent, removes, .. }: Both<'_, 'm>,
+        Both { parent, act, child, .. }: Both<'_, 'm>,
     ) -> String {
-        let mut writes = self.atomic(r).filter(|write| write.deletes.contains(&r.child) == removes);
+        // Of a write that changes a child that is there, a function that adds one is no example.
+        let mut writes = self.atomic(r).filter(|write| match (act, child) {
+            (Act::Removes, _) => write.deletes.contains(&r.child),
+            (Act::Changes, _) => write.updates.contains(&r.child),
+            (Act::Adds, None) => write.inserts.contains(&r.child),
+            (Act::Adds, Some(_)) => !write.deletes.contains(&r.child),
+        });
         let Some(write) = writes.find(|w| w.sets.iter().any(|(entity, _)| *entity == r.parent))
         else {
             return String::new();
@@ -207,7 +254,7 @@ impl<'m> Plans<'m> {
                 let same = child.and_then(|child| child.fields.iter().find(like));
                 let by = match same.filter(|_| parameters.contains(&given_child)) {
                     Some(same) => member_of(&given_child, &same.name),
-                    None => if removes { "-1" } else { "1" }.to_owned(),
+                    None => if act == Act::Removes { "-1" } else { "1" }.to_owned(),
                 };
                 more.insert(path, given(by));
             } else {
@@ -242,16 +289,7 @@ impl<'m> Plans<'m> {
     ) -> Option<&'m Planned> {
         let entity = self.layout.model.entity(entity)?;
         let is_fit = |field: &&Planned| {
-            let plain = matches!(
-                field.kind,
-                BsonType::Date
-                    | BsonType::Int
-                    | BsonType::Long
-                    | BsonType::Double
-                    | BsonType::Decimal
-                    | BsonType::Bool
-                    | BsonType::String
-            );
+            let plain = super::varies(field) || field.kind == BsonType::Bool;
             let declared = entity.fields.iter().find(|own| own.name == field.name);
             let path = format!("{}{}", parent.path, field.name).replace(".$.", ".");
             plain
@@ -321,26 +359,24 @@ impl<'m> Plans<'m> {
         within(&lines)
     }
 
-    /// In a check: what a link does to the child `others[0]` in a transaction. `call` writes a call with both changes.
+    /// In a check: a transaction changes the child with an id, too. `call` writes a call with both changes.
     pub(super) fn other_check(
         &self,
         r: &'m Relationship,
-        child: &Place<'m>,
+        (child, id): (&Place<'m>, &str),
         call: impl Fn(&str, &str) -> String,
     ) -> Vec<String> {
         let field = self.checked_field(r, &r.child, child);
         let Some(field) = field.filter(|field| field.values.is_empty()) else { return Vec::new() };
         let day = crate::example::day(self.layout.model);
-        let found = format!(
-            "at.getCollection({}).findOne({{ _id: others[0]._id }})",
-            quote(&child.collection.name)
-        );
+        let found =
+            format!("at.getCollection({}).findOne({{ _id: {id} }})", quote(&child.collection.name));
         let read = member_of(&found, &field.name);
         let value = match field.kind {
             BsonType::Bool => format!("!{read}"),
             _ => vary(field, true, day),
         };
-        let set = js::object(&doc! { "$set": { &field.name: given("other") } }, 0);
+        let set = js::object(&doc! { &field.name: given("other") }, 0);
         let lines = [
             format!("const other = {value};"),
             format!("{};", call("{ $unset: { nothing: 1 } }", &set)),

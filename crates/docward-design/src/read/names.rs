@@ -313,6 +313,14 @@ impl Names<'_, '_, '_> {
             let message = format!("`{}` is a series, which goes by its time", entity.name);
             self.faults.push(at, message, Some(format!("take out `by: {by}`, or say `{time}`")));
         }
+        // What is below a date is nothing.
+        let above = by.split_once('.').and_then(|(above, _)| entity.field(above));
+        if by == "_id" || above.is_some_and(|above| above.fields.is_empty()) {
+            let message =
+                format!("`{}` goes by `{by}`, which no index can let documents go by", entity.name);
+            self.faults.push(at, message, Some("name a `date` of the document itself".to_owned()));
+            return;
+        }
         let Some(field) = entity.field(by).filter(|field| field.kind != BsonType::Date) else {
             return;
         };

@@ -67,6 +67,13 @@ fn dp_2_what_documents_go_by_is_a_date() {
         faults("title", ""),
         ["m.yaml:4:14: `loan` goes by `title`, which is a string; make it a `date`"]
     );
+    for by in ["_id", "loanTime.x"] {
+        let said = faults(by, "");
+        assert!(
+            said.iter().any(|said| said.contains("no index can let documents go by")),
+            "{said:?}"
+        );
+    }
     let unknown = faults("lendTime", "");
     assert!(unknown[0].contains("lendTime") && unknown[0].contains("loanTime"), "{unknown:?}");
     let series = "    series: {time: at, id: title, rate: 1/min}\n";
