@@ -360,10 +360,7 @@ fn is_computed(text: &[u8], from: usize, to: usize) -> bool {
     const NEAR: usize = 90;
     const OPERATORS: [&[u8]; 8] =
         [b"$inc", b"$sum", b"$add", b"$subtract", b"$multiply", b"$divide", b"$avg", b"$mul"];
-    let start = memchr::memrchr(b'\n', &text[..from]).map_or(0, |at| at + 1);
-    let begins = text[start..from].trim_ascii_start();
-    // A remark, or a line of one.
-    if [&b"//"[..], b"#", b"*", b"/*"].iter().any(|sign| begins.starts_with(sign)) {
+    if units::is_remark(text, from) {
         return false;
     }
     let near = &text[from.saturating_sub(NEAR)..from];

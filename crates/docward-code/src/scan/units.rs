@@ -16,10 +16,7 @@ pub(super) fn is_whole(text: &[u8], from: usize, to: usize) -> bool {
     is_validated(behind)
         || is_marked(before, behind)
         || is_cut(before, behind)
-        || {
-            let root = before.iter().rposition(|b| !is_way(b)).map_or(0, |at| at + 1);
-            is_in_hundredths(&before[..root], behind)
-        }
+        || is_in_hundredths(without_way(before), behind)
         || is_described(behind)
 }
 
@@ -27,7 +24,13 @@ fn is_way(b: &u8) -> bool {
     b.is_ascii_alphanumeric() || b"_.[]?!".contains(b)
 }
 
-fn is_remark(text: &[u8], at: usize) -> bool {
+/// What stands before a way of members: `Number(` before `order.items[0].`.
+fn without_way(before: &[u8]) -> &[u8] {
+    &before[..before.iter().rposition(|b| !is_way(b)).map_or(0, |at| at + 1)]
+}
+
+/// Whether a place is in a line of a remark.
+pub(super) fn is_remark(text: &[u8], at: usize) -> bool {
     let start = memchr::memrchr(b'\n', &text[..at]).map_or(0, |end| end + 1);
     let line = text[start..at].trim_ascii_start();
     [&b"//"[..], b"#", b"*", b"/*"].iter().any(|sign| line.starts_with(sign))
@@ -65,8 +68,7 @@ fn is_marked(before: &[u8], behind: &[u8]) -> bool {
 
 /// `parseInt(req.body.price)`, `price: parseInt(x)`, `Number.isInteger(price)`.
 fn is_cut(before: &[u8], behind: &[u8]) -> bool {
-    let root = before.iter().rposition(|b| !is_way(b)).map_or(0, |at| at + 1);
-    let head = &before[..root];
+    let head = without_way(before);
     let given = behind.trim_ascii_start();
     let given = match given {
         [b':', value @ ..] => value.trim_ascii_start(),
@@ -106,8 +108,7 @@ pub(super) fn has_fractions(text: &[u8], from: usize, to: usize) -> bool {
     let line = memchr::memrchr(b'\n', before).map_or(before, |at| &before[at + 1..]);
     let behind = &text[to..text.len().min(to + ROUNDED)];
     let rest = behind.split(|b| *b == b'\n' || *b == b';').next().unwrap_or_default();
-    let root = before.iter().rposition(|b| !is_way(b)).map_or(0, |at| at + 1);
-    let head = &before[..root];
+    let head = without_way(before);
     let reads = |head: &[u8]| head.ends_with(b"parseFloat(") || head.ends_with(b"float(");
     let given = rest.trim_ascii_start();
     let given = given.strip_prefix(b"'").or_else(|| given.strip_prefix(b"\"")).unwrap_or(given);
@@ -143,7 +144,6 @@ fn is_decimal(text: &[u8]) -> bool {
 pub(super) fn is_formatted(text: &[u8], from: usize, to: usize) -> bool {
     let before = &text[from.saturating_sub(NEAR)..from];
     let behind = &text[to..text.len().min(to + NEAR)];
-    let root = before.iter().rposition(|b| !is_way(b)).map_or(0, |at| at + 1);
     let formats = [&b"formatMoney"[..], b"formatAmount", b"formatCurrency", b"formatPrice"];
     let defined = formats.iter().filter_map(|name| {
         let at = memchr::memmem::rfind(before, name)?;
@@ -154,7 +154,7 @@ pub(super) fn is_formatted(text: &[u8], from: usize, to: usize) -> bool {
         let at = memchr::memmem::rfind(before, name);
         at.is_some_and(|at| before[..at].trim_ascii_end().ends_with(b"function"))
     };
-    is_in_hundredths(&before[..root], behind)
+    is_in_hundredths(without_way(before), behind)
         && (defined.into_iter().any(is_definition) || formats.iter().any(called))
 }
 
@@ -180,12 +180,11 @@ pub(super) fn is_number_of_things(text: &[u8], from: usize, to: usize) -> bool {
         way.ends_with("price") || way.ends_with("priceperunit")
     };
     let before = &text[from.saturating_sub(NEAR)..from];
-    let root = before.iter().rposition(|b| !is_way(b)).map_or(0, |at| at + 1);
-    let head = before[..root].trim_ascii_end();
-    let factor = head.strip_suffix(b"*").map(<[u8]>::trim_ascii_end).is_some_and(|head| {
-        let start = head.iter().rposition(|b| !is_way(b)).map_or(0, |at| at + 1);
-        prices(&head[start..])
-    });
+    let head = without_way(before).trim_ascii_end();
+    let factor = head
+        .strip_suffix(b"*")
+        .map(<[u8]>::trim_ascii_end)
+        .is_some_and(|head| prices(&head[without_way(head).len()..]));
     let rest = text[to..text.len().min(to + NEAR)].trim_ascii_start();
     let behind = rest
         .strip_prefix(b"*")
