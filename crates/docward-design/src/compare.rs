@@ -59,21 +59,6 @@ impl<'m> Operations<'m> {
         Self { model, reads, writes, inside }
     }
 
-    /// Entities that are part of a child's documents, also by way of others.
-    fn parts(&self, relationship: &Relationship) -> BTreeSet<&'m str> {
-        let mut found = BTreeSet::new();
-        let mut open = vec![relationship.child.as_str()];
-        while let Some(at) = open.pop() {
-            for below in self.inside.get(at).into_iter().flatten() {
-                let is_end = *below == relationship.child || *below == relationship.parent;
-                if !is_end && found.insert(*below) {
-                    open.push(below);
-                }
-            }
-        }
-        found
-    }
-
     fn concerning(&self, relationship: &Relationship) -> Concerning<'m> {
         let ends = |found: &BTreeMap<&str, BTreeSet<usize>>| {
             let of = |entity: &String| found.get(entity.as_str()).cloned().unwrap_or_default();
@@ -88,7 +73,9 @@ impl<'m> Operations<'m> {
         let mut all: BTreeSet<usize> = parent.union(&child).copied().collect();
         // Of what is shared, there would be as many copies of its parts.
         let parts = match relationship.is_shared() {
-            true => self.parts(relationship),
+            true => derive::parts(&relationship.child, &relationship.parent, |entity| {
+                self.inside.get(entity).cloned().unwrap_or_default()
+            }),
             false => BTreeSet::new(),
         };
         all.extend(parts.iter().filter_map(|part| self.writes.get(part)).flatten());

@@ -407,20 +407,13 @@ impl<'m> Deciding<'m> {
 
     /// Entities that are part of an entity's documents, also by way of others, but for one.
     fn parts(&self, entity: &str, without: &str) -> BTreeSet<&'m str> {
-        let mut found: BTreeSet<&'m str> = BTreeSet::new();
-        let mut open = vec![entity];
-        while let Some(at) = open.pop() {
-            let below = self.of(at).filter(|r| r.parent == at && r.child != without);
-            let embedded = |r: &&Relationship| {
-                self.made.get(&r.name).is_some_and(|made| made.choice == Some(Choice::Embed))
-            };
-            for r in below.filter(embedded) {
-                if r.child != entity && found.insert(&r.child) {
-                    open.push(&r.child);
-                }
-            }
-        }
-        found
+        let embedded = |r: &&Relationship| {
+            self.made.get(&r.name).is_some_and(|made| made.choice == Some(Choice::Embed))
+        };
+        derive::parts(entity, without, |at| {
+            let below = self.of(at).filter(|r| r.parent == at).filter(embedded);
+            below.map(|r| r.child.as_str()).collect()
+        })
     }
 
     /// Writes of what is part of a child are writes of the child.

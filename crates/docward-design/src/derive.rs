@@ -242,6 +242,23 @@ pub(crate) fn comes_by_parent(
     reached.contains(parent) || !reached.contains(child)
 }
 
+/// Entities that are part of an entity's documents, also by way of others, but for one; `inside` tells what is embedded
+/// in each.
+pub(crate) fn parts<'m>(
+    entity: &str,
+    without: &str,
+    inside: impl Fn(&str) -> Vec<&'m str>,
+) -> BTreeSet<&'m str> {
+    let mut found = BTreeSet::new();
+    let mut open = inside(entity);
+    while let Some(at) = open.pop() {
+        if at != entity && at != without && found.insert(at) {
+            open.extend(inside(at));
+        }
+    }
+    found
+}
+
 /// The relationships a read goes along, to fetch, count or sum.
 fn followed(read: &DesignRead) -> impl Iterator<Item = &str> {
     let fetched = read.with.iter().map(|with| &with.relationship);
