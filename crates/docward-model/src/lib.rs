@@ -76,7 +76,7 @@ pub use rule::{Maturity, Need, RuleMeta, Scope, Threshold, ThresholdValue};
 pub use seen::Seen;
 pub use server::{
     CollectionStats, Connections, ConnectionsSince, CustomRole, DefaultConcerns, IndexUsage,
-    Member, PrivilegePlace, RolePrivilege, Server, StartOptions, Topology, User,
+    Member, PrivilegePlace, RolePrivilege, Server, StartOptions, TOLERATED_LAG, Topology, User,
 };
 pub use server_names::is_server_owned;
 pub use service::{DeclaredDeployment, DeclaredTopology, LimitScope, Service, ServiceClass};

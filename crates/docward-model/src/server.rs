@@ -162,7 +162,18 @@ impl Member {
     pub fn is_visible(&self) -> bool {
         self.hidden != Some(true) && self.arbiter != Some(true)
     }
+
+    /// Whether clients that read from secondaries read from it: one that follows the primary as fast as it can.
+    pub fn is_read_from(&self) -> bool {
+        self.state.as_deref() == Some("SECONDARY")
+            && self.healthy != Some(false)
+            && self.is_visible()
+            && self.delay_seconds.unwrap_or(0) == 0
+    }
 }
+
+/// Seconds that a member may be behind before what it says is old, unless something else is configured.
+pub const TOLERATED_LAG: u64 = 10;
 
 /// A user of the deployment.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

@@ -1,6 +1,8 @@
 //! RP-7: members that lag behind the primary.
 
-use docward_model::{Draft, Evidence, Member, Need, Seen, Severity, Subject, Topology, Unit};
+use docward_model::{
+    Draft, Evidence, Member, Need, Seen, Severity, Subject, TOLERATED_LAG, Topology, Unit,
+};
 
 use crate::{Cx, declare_rule, facts::text, threshold};
 
@@ -42,18 +44,11 @@ declare_rule! {
 threshold!(
     TOLERANCE,
     "tolerance",
-    Int(10),
+    Int(TOLERATED_LAG as i64),
     "seconds",
     "no figure in source",
     "how far reads may be behind"
 );
-
-fn is_read_from(member: &Member) -> bool {
-    member.state.as_deref() == Some("SECONDARY")
-        && member.healthy != Some(false)
-        && member.is_visible()
-        && member.delay_seconds.unwrap_or(0) == 0
-}
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let Some(server) = &evidence.server else { return };
@@ -67,7 +62,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let tolerance = cx.count(&TOLERANCE);
     let lagging: Vec<(&Member, u64)> = members
         .iter()
-        .filter(|member| is_read_from(member))
+        .filter(|member| member.is_read_from())
         .filter_map(|member| Some((member, member.lag_seconds?)))
         .filter(|(_, lag)| *lag > tolerance)
         .collect();

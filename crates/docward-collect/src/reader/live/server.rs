@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use docward_model::{
     Connections, CustomRole, DefaultConcerns, Member, PrivilegePlace, RolePrivilege, Server,
-    StartOptions, Topology, User, Value, text,
+    StartOptions, TOLERATED_LAG, Topology, User, Value, text,
 };
 use mongodb::bson::{Bson, Document, doc};
 
@@ -56,9 +56,6 @@ const BUILT_IN: [&str; 19] = [
     "userAdminAnyDatabase",
 ];
 
-/// Seconds that a member may be behind the primary before readings from it are called old.
-const LATE: u64 = 10;
-
 impl Reader<'_, '_, '_> {
     /// Says that documents may come from a member that is behind: a report about them is about the past.
     fn note_lag(&self, deployment: &Deployment<'_>, server: &Server) {
@@ -74,13 +71,13 @@ impl Reader<'_, '_, '_> {
                 "primaryPreferred" => !has_primary,
                 _ => true,
             };
-            by_preference && member.is_visible()
+            by_preference && member.is_read_from()
         };
         let late: Vec<String> = members
             .iter()
-            .filter(|m| m.state.as_deref() == Some("SECONDARY") && m.healthy != Some(false))
             .filter(|member| is_read_from(member))
-            .filter_map(|member| Some((member, member.lag_seconds.filter(|lag| *lag > LATE)?)))
+            .filter_map(|member| Some((member, member.lag_seconds?)))
+            .filter(|(_, lag)| *lag > TOLERATED_LAG)
             .map(|(member, lag)| format!("{} ({})", member.host, text::plural(lag, "second")))
             .collect();
         if late.is_empty() {
