@@ -14,10 +14,14 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
+GIB = 1 << 30
+# A build from nothing with its tests, and the data of the servers that run at once.
+SPACE_WANTED = 16 * GIB
 # What scripts/browser.py says when there is no browser and none can be installed.
 NO_BROWSER = 3
 # What scripts/mongosh.py says when there is no shell and none can be installed.
@@ -56,6 +60,27 @@ def threads():
     os.environ.setdefault("RUST_TEST_THREADS", str(2 * (os.cpu_count() or 2)))
 
 
+def build_once():
+    """A build that is thrown away keeps no parts for the next one: they are half of what it writes."""
+    if os.environ.get("CI"):
+        os.environ.setdefault("CARGO_INCREMENTAL", "0")
+
+
+def space():
+    """A full disk shows as servers that do not start, one test after the other: better said at once."""
+    folders = {"the build": target_directory(), "servers of the tests": tempfile.gettempdir()}
+    for purpose, folder in folders.items():
+        while not os.path.isdir(folder):
+            folder = os.path.dirname(folder)
+        free = shutil.disk_usage(folder).free
+        if free < SPACE_WANTED:
+            print(
+                f"== warning: {free / GIB:.1f} GiB are free in {folder}, which {purpose} may fill;"
+                f" {SPACE_WANTED / GIB:.0f} GiB are safe",
+                flush=True,
+            )
+
+
 def target_directory():
     return os.environ.get("CARGO_TARGET_DIR") or os.path.join(ROOT, "target")
 
@@ -79,6 +104,8 @@ def main():
         sys.exit(f"no step {unknown[0]}; there are: {', '.join(names)}")
     install()
     threads()
+    build_once()
+    space()
     skipped = []
     for name, command in STEPS:
         if wanted and name not in wanted:
