@@ -9,7 +9,7 @@ mod said;
 
 use docward_model::{
     ChecklistItem, Collection, DataValue, Evidence, Field, Finding, Level, Need, Profile, Settings,
-    Severity, ValidationLevel, Verdict,
+    Severity, Verdict,
 };
 
 use crate::facts::{business, patterns, sharding, sizes::Figures, text};
@@ -277,27 +277,6 @@ impl<'a> View<'a> {
             let evidence = "which collections are core is seen from their documents, and none were read: \
                             declare them under `core` in docward.toml, or read documents";
             return (Verdict::Unknown, evidence.to_owned());
-        }
-        // A validator at level `off` is there and checks nothing.
-        let is_off = |c: &&Collection| {
-            let options = c.options.as_ref().filter(|o| o.validator.is_some());
-            options.is_some_and(|o| o.validation_level == ValidationLevel::Off)
-                && business::is_core(self.settings, c)
-        };
-        let off: Vec<String> = self
-            .evidence
-            .collections
-            .iter()
-            .filter(is_off)
-            .map(|c| format!("`{}`", c.namespace))
-            .collect();
-        if !off.is_empty() && self.findings(&["V001", "V004"]).is_empty() {
-            let one = "core collection has a validator that is switched off";
-            let many = "core collections have validators that are switched off";
-            let noun = if off.len() == 1 { one } else { many };
-            let evidence =
-                format!("{} {noun}: {}", text::count(off.len() as u64), text::phrases(&off, 3));
-            return (Verdict::Fail, evidence);
         }
         self.clean(
             "CK-6",

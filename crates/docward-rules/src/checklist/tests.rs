@@ -303,8 +303,10 @@ fn ck_6_a_validator_that_is_switched_off_fails() {
         )
     };
     let verdict = |level: &str| {
-        let example = Example::new("T002", "", &body(level));
-        of("CK-6", &example.evidence, &example.settings, &Outcome::default()).verdict
+        let mut example = Example::new("T002", "", &body(level));
+        example.settings.select.clear();
+        let outcome = crate::judge(&example.evidence, &example.settings);
+        of("CK-6", &example.evidence, &example.settings, &outcome).verdict
     };
     assert_eq!(verdict("strict"), Verdict::Pass);
     assert_eq!(verdict("off"), Verdict::Fail);

@@ -40,7 +40,7 @@ declare_rule! {
     /// The validator is new and is being watched before it may refuse.
     V002, "weak-validation",
     level: Recommended,
-    clauses: ["DM-11.2"],
+    clauses: ["DM-11.2", "CK-6"],
     maturity: Stable,
     scope: Everywhere,
     needs: [Options],
@@ -131,7 +131,12 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     )
     .data("level", level_name(options.validation_level))
     .data("action", if warn { "warn" } else { "error" })
-    .data("core", core);
+    .data("core", core)
+    // Switched off it is as good as none; one that warns is a step on the way.
+    .clauses(match options.validation_level {
+        ValidationLevel::Off => &["DM-11.2", "CK-6"],
+        _ => &["DM-11.2"],
+    });
     if let Some(found) = &breaches {
         draft = draft.data("demands_broken", found.len());
     }
