@@ -29,7 +29,7 @@ pub(crate) fn bucket_aging(layout: &Layout<'_>, entity: &Entity) -> Option<(Stri
 /// The date that says when a document came: as declared, else by its name. Others (a birthday, the start of a subscription) would let
 /// documents go that are young.
 pub(crate) fn coming(entity: &Entity) -> Option<&str> {
-    entity.kept_by.as_deref().or_else(|| coming_among(&dates_of(entity)))
+    entity.kept_by.as_ref().map(|(by, _)| by.as_str()).or_else(|| coming_among(&dates_of(entity)))
 }
 
 /// The same of fields that hold dates, by their names.

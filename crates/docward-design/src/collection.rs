@@ -139,7 +139,9 @@ fn of_entity(layout: &Layout<'_>, entity: &Entity) -> CollectionPlan {
         documents: entity.count,
         per_year: life.per_year,
         kept_days: life.kept_days,
-        gone_days: crate::remarks::gone_after(layout.model, &entity.name),
+        // While nobody says how many come, none are taken to go either.
+        gone_days: crate::remarks::gone_after(layout.model, &entity.name)
+            .filter(|_| !life.growth_open),
         cold_days: patterns.iter().find_map(|pattern| match pattern {
             Pattern::Archive { days } => Some(*days as f64),
             _ => None,

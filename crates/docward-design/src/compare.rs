@@ -14,7 +14,7 @@ use crate::layout::{Layout, has_part_id};
 use crate::pattern::Pattern;
 use crate::plan::Decision;
 use crate::planned::{Rank, document_bytes};
-use crate::predict::{self, Act, Home, Packed, Predictor, ReadPlan, WritePlan};
+use crate::predict::{self, Act, Home, Link, Packed, Predictor, ReadPlan, WritePlan};
 use crate::{derive, quantile, readings};
 
 /// The reads and writes of a model by the entities whose documents they touch: most have nothing to do with most
@@ -122,6 +122,8 @@ impl Way {
 pub struct Alternative {
     /// The way.
     pub way: Way,
+    /// What it is called: where the ids are, when they can be in several places.
+    pub name: &'static str,
     /// Whether it was chosen.
     pub chosen: bool,
     /// Each operation that touches parent or child.
@@ -130,6 +132,8 @@ pub struct Alternative {
     pub parent: Vec<(u32, u64, u64, u64)>,
     /// When the parent crosses the tiers, at the 99th percentile.
     pub crossings: Vec<Crossing>,
+    /// Of what several parents share: elements of the longest list, on either end.
+    pub longest_list: Option<u64>,
     /// Bytes of parents and children now.
     pub storage: Option<u64>,
     /// Bytes of the indexes that the relationship needs, beside those on `_id`.
@@ -337,6 +341,18 @@ fn parents_of_one(model: &DesignModel, way: &Predictor, decision: &Decision) -> 
     Some((links(count(&decision.parent), Some(children), each)? / children).max(1.0))
 }
 
+/// Elements of the longest list that a way makes.
+fn longest_list(relationship: &Relationship, way: &Predictor) -> u64 {
+    let children = relationship.children.map_or(0, |children| children.max);
+    match (way.way, way.link) {
+        (Way::Embed, _) | (_, Link::ChildIds) => {
+            children.min(relationship.keep_newest.unwrap_or(u64::MAX))
+        }
+        (_, Link::ParentIds) => relationship.parents_max as u64,
+        (_, Link::ParentId | Link::Pairs) => 0,
+    }
+}
+
 fn alternative(
     model: &DesignModel,
     relationship: &Relationship,
@@ -434,10 +450,12 @@ fn alternative(
     };
     let made = Alternative {
         way: way.way,
+        name: if decision.has_many_parents() { way.name() } else { way.way.name() },
         chosen: way.chosen,
         operations,
         parent: sizes,
         crossings,
+        longest_list: decision.has_many_parents().then(|| longest_list(relationship, way)),
         storage,
         index_bytes,
     };

@@ -15,7 +15,7 @@ use crate::decide::{Choice, Ruling};
 use crate::deciding::settled;
 use crate::derive::{self, Question};
 use crate::documents::Documents;
-use crate::facts::{Bounds, Facts};
+use crate::facts::{Bounds, Facts, Kind};
 use crate::layout::Layout;
 use crate::naming::Naming;
 use crate::pattern::{self, Pattern};
@@ -56,6 +56,11 @@ pub struct Decision {
 }
 
 impl Decision {
+    /// Whether both ends have several of the other: ids can be in either, or in a document for each pair.
+    pub(crate) fn has_many_parents(&self) -> bool {
+        self.facts.kind == Kind::ManyToMany
+    }
+
     /// Whether what a read fetches along the relationship is there already, where it begins: the newest few,
     /// or copies, in the parent or in the child.
     pub(crate) fn spares(&self, model: &DesignModel, with: &With, in_parent: bool) -> bool {

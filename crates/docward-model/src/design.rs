@@ -74,8 +74,8 @@ pub struct Entity {
     pub variants: Vec<Variant>,
     /// Question 3 of DP-2: how it lives. `None` is an open question.
     pub lifecycle: Option<Lifecycle>,
-    /// The date that says how old a document is, where its name does not.
-    pub kept_by: Option<String>,
+    /// The date that says how old a document is, where its name does not, and where that stands.
+    pub kept_by: Option<(String, Location)>,
     /// Said to be written by nobody, so that no write has to name it.
     pub never_written: bool,
     /// Said to be read by nobody on its own.

@@ -40,6 +40,8 @@ pub enum Need {
     ShardKeys,
     /// A workload: profiler output, logs or proxy traffic.
     Workload,
+    /// A workload that lasted long enough to tell rates.
+    Rates,
     /// Facts only a running server tells: how it was started, its users, its members.
     Server,
     /// How often indexes are used, which a running server counts.
@@ -66,6 +68,7 @@ impl Need {
             Self::Indexes => "indexes",
             Self::ShardKeys => "shard keys",
             Self::Workload => "workload",
+            Self::Rates => "a workload of at least a minute",
             Self::Server => "a running server",
             Self::IndexUsage => "index usage",
             Self::Network => "network rules",

@@ -419,6 +419,16 @@ impl Workload {
         self.shapes.iter().map(|s| s.count).sum::<u64>() + self.other_operations
     }
 
+    /// How long it lasted.
+    pub fn seconds(&self) -> Option<f64> {
+        self.span.map(|(from, to)| (to - from) as f64 / 1000.0)
+    }
+
+    /// Whether it lasted long enough to say how often something happens.
+    pub fn tells_rates(&self) -> bool {
+        self.seconds().is_some_and(|seconds| seconds >= 60.0)
+    }
+
     /// Operations that were running for long when a server was asked.
     pub fn running(&self) -> u64 {
         self.shapes.iter().map(|s| s.running.operations).sum()

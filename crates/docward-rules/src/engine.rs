@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use docward_model::{Collection, CoreSource, Evidence, Finding, Need, Settings, Skipped};
+use docward_model::{Collection, CoreSource, Evidence, Finding, Need, Settings, Skipped, Workload};
 
 use crate::{Check, Cx, RULES, Rule, cx::Shared, facts::sharding};
 
@@ -123,6 +123,7 @@ fn has(collection: &Collection, rule: &docward_model::RuleMeta) -> bool {
         | Need::Core
         | Need::ShardKeys
         | Need::Workload
+        | Need::Rates
         | Need::Server
         | Need::Network
         | Need::Code
@@ -150,6 +151,7 @@ fn missing_everywhere(rule: &Rule, evidence: &Evidence, settings: &Settings) -> 
         Need::Indexes => !any(|c| c.indexes.is_some()),
         Need::ShardKeys => !sharding::has_keys(evidence, settings),
         Need::Workload => evidence.workload.is_none(),
+        Need::Rates => !evidence.workload.as_ref().is_some_and(Workload::tells_rates),
         Need::Server => evidence.server.is_none(),
         Need::IndexUsage => !any(has_usage),
         Need::Network => evidence.network.is_none(),

@@ -160,39 +160,41 @@ pub fn predictors(
     }
     let layout = Layout { model, decisions: &design.decisions, advice: &design.entities, naming };
     let documents = Documents::new(&layout);
-    if !relationship.is_shared() {
-        return all(&documents, relationship, decision, true);
-    }
-    let base = Base::new(&documents, relationship, decision);
-    let embeds = decision.choice == Some(Choice::Embed);
-    let made = |way, link| Predictor {
-        chosen: (way == Way::Embed) == embeds && (embeds || link == base.link),
-        ..base.predictor(way, link)
-    };
-    let mut ways = vec![made(Way::Embed, base.link)];
-    ways.extend(
-        [Link::ChildIds, Link::ParentIds, Link::Pairs].map(|link| made(Way::Reference, link)),
-    );
-    ways.sort_by_key(|way| !way.chosen);
-    ways
+    all(&documents, relationship, decision, true)
 }
 
+/// The ways of a relationship for a table, or to be measured. Ids of children that parents share can be in three
+/// places; where a parent has one child its id is in the parent, and only a measurement tries the others.
 pub(crate) fn all(
     documents: &Documents<'_>,
     relationship: &Relationship,
     decision: &Decision,
     measured: bool,
 ) -> Vec<Predictor> {
-    let chosen = crate::compare::chosen(decision);
-    let subset = Preview::of(decision).is_some();
-    let mut ways = vec![Way::Embed, Way::Reference];
-    if subset {
-        ways.push(Way::Hybrid);
-    }
-    ways.sort_by_key(|way| *way != chosen);
     let base = Base { measured, ..Base::new(documents, relationship, decision) };
-    let made = ways.into_iter().map(|way| base.predictor(way, base.link));
-    made.map(|made| Predictor { chosen: made.way == chosen, ..made }).collect()
+    let shared = relationship.is_shared() && (decision.has_many_parents() || measured);
+    let references = match shared {
+        true => vec![Link::ChildIds, Link::ParentIds, Link::Pairs],
+        false => vec![base.link],
+    };
+    // Previews of what is shared are not measured.
+    let preview = Preview::of(decision).is_some() && !(shared && measured);
+    let chosen = match crate::compare::chosen(decision) {
+        Way::Hybrid if !preview => Way::Reference,
+        way => way,
+    };
+    let mut ways = vec![(Way::Embed, base.link)];
+    ways.extend(references.into_iter().map(|link| (Way::Reference, link)));
+    if preview {
+        ways.push((Way::Hybrid, base.link));
+    }
+    let is_chosen = |way: Way, link: Link| way == chosen && link == base.link;
+    ways.sort_by_key(|(way, link)| !is_chosen(*way, *link));
+    let made = ways.into_iter().map(|(way, link)| Predictor {
+        chosen: is_chosen(way, link),
+        ..base.predictor(way, link)
+    });
+    made.collect()
 }
 
 /// What all ways of a relationship share.

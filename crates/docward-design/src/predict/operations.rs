@@ -466,12 +466,18 @@ impl Predictor {
             entries += comes_or_goes(write, child) * own;
         }
         let held: f64 = parents.iter().map(|n| self.document_bytes(*n)).sum();
+        // Of two of one entity, the child has a list of its own.
+        let is_parent = parent == child && !embedded && self.link == Link::ChildIds;
+        let own_child = match is_parent && plan.child == Some(Act::Update) {
+            true => self.document_bytes(children),
+            false => self.sizes.own_child as f64,
+        };
         OperationCost {
             name: write.name.clone(),
             writes: true,
             per_second: write.per_second,
             documents: parents.len() as f64 + apart + pairs,
-            bytes: held + apart * self.sizes.own_child as f64 + pairs * self.sizes.pair as f64,
+            bytes: held + apart * own_child + pairs * self.sizes.pair as f64,
             entries,
             transaction: plan.transaction,
         }

@@ -1,6 +1,6 @@
 //! `entities:` with their fields, and how they live (DP-2).
 
-use docward_model::{BsonType, Entity, EntityField, Lifecycle, Series, Spread, Variant};
+use docward_model::{BsonType, Entity, EntityField, Lifecycle, Location, Series, Spread, Variant};
 
 use super::{count, one_text, rate};
 use crate::fault::Faults;
@@ -75,7 +75,10 @@ fn never(node: Option<&Node>, word: &str, faults: &mut Faults<'_>) -> bool {
 }
 
 /// How documents come and go, and the date that they go by.
-fn lifecycle(node: &Node, faults: &mut Faults<'_>) -> (Option<Lifecycle>, Option<String>) {
+fn lifecycle(
+    node: &Node,
+    faults: &mut Faults<'_>,
+) -> (Option<Lifecycle>, Option<(String, Location)>) {
     let Some(mut table) = Table::of(node, "`lifecycle`", faults) else { return (None, None) };
     let growth = table.get("growth").and_then(|n| {
         n.read("the growth", "`0`, `20/s`, `600k/month` or `2M/year`", quantity::per_year, faults)
@@ -97,7 +100,10 @@ fn lifecycle(node: &Node, faults: &mut Faults<'_>) -> (Option<Lifecycle>, Option
     let cold_days = table.get("cold-after").and_then(|n| {
         n.read("when it is hardly read any more", "`1 year`", quantity::days, faults)
     });
-    let by = one_text(table.get("by"), "the date that it goes by", faults);
+    let by = table.get("by").and_then(|node| {
+        let text = node.text("the date that it goes by", faults)?.to_owned();
+        Some((text, faults.location(node.at)))
+    });
     table.finish("`lifecycle`", faults);
     // What is left out is an open question; what cannot be read has been said.
     let per_year = if growth_open { Some(0.0) } else { growth };

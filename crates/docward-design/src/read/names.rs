@@ -31,9 +31,9 @@ pub(super) fn check(model: &DesignModel, faults: &mut Faults<'_>) {
             names.time(entity, &series.time);
             names.in_every_reading(entity, &series.time, &series.id);
         }
-        if let Some(by) = &entity.kept_by {
-            names.fields(entity, std::slice::from_ref(by), &entity.place, &entity.name);
-            names.age(entity, by);
+        if let Some((by, place)) = &entity.kept_by {
+            names.fields(entity, std::slice::from_ref(by), place, &entity.name);
+            names.age(entity, by, place);
         }
         names.fields(entity, &entity.attributes, &entity.place, &entity.name);
         names.one_type(entity);
@@ -306,8 +306,8 @@ impl Names<'_, '_, '_> {
     }
 
     /// Documents go by a date; readings by their time.
-    fn age(&mut self, entity: &Entity, by: &str) {
-        let at = At { line: entity.place.line, column: entity.place.column };
+    fn age(&mut self, entity: &Entity, by: &str, place: &Location) {
+        let at = At { line: place.line, column: place.column };
         let time = entity.series.as_ref().map(|series| &series.time);
         if let Some(time) = time.filter(|time| *time != by) {
             let message = format!("`{}` is a series, which goes by its time", entity.name);

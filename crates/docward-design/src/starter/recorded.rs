@@ -55,8 +55,7 @@ impl Operations {
     ) -> Self {
         let mut found = Self { reads: Vec::new(), writes: Vec::new(), over: None };
         let Some(workload) = &evidence.workload else { return found };
-        let Some(seconds) = workload.span.map(|(from, to)| ((to - from) as f64 / 1000.0).max(1.0))
-        else {
+        let Some(seconds) = workload.seconds().map(|seconds| seconds.max(1.0)) else {
             return found;
         };
         let mut known = Known { fields: BTreeMap::new(), relations };

@@ -142,6 +142,7 @@ fn decision(decision: &Decision) -> Value {
 fn alternative(way: &Alternative) -> Value {
     json!({
         "way": way.way.name(),
+        "name": way.name,
         "chosen": way.chosen,
         "operations": way.operations.iter().map(|cost| json!({
             "name": cost.name, "writes": cost.writes, "perSecond": cost.per_second,
@@ -152,6 +153,7 @@ fn alternative(way: &Alternative) -> Value {
             "years": years, "p50": p50, "p99": p99, "max": max,
         })).collect::<Vec<_>>(),
         "crossings": way.crossings.iter().map(crossing).collect::<Vec<_>>(),
+        "longestList": way.longest_list,
         "storageBytes": way.storage,
         "indexBytes": way.index_bytes,
     })

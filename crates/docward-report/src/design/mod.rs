@@ -142,7 +142,7 @@ pub(crate) fn costs(decision: &Decision) -> Vec<Vec<String>> {
     let mut heading = vec![String::new()];
     heading.extend(
         ways.iter()
-            .map(|way| format!("{}{}", way.way.name(), if way.chosen { " (chosen)" } else { "" })),
+            .map(|way| format!("{}{}", way.name, if way.chosen { " (chosen)" } else { "" })),
     );
     let mut rows = vec![heading];
     for (i, operation) in first.operations.iter().enumerate() {
@@ -185,6 +185,12 @@ pub(crate) fn costs(decision: &Decision) -> Vec<Vec<String>> {
         line(label, &|way| {
             let (_, p50, p99, max) = way.parent[i];
             format!("{} / {} / {}", text::bytes(p50), text::bytes(p99), text::bytes(max))
+        });
+    }
+    if ways.iter().any(|way| way.longest_list.is_some()) {
+        line("longest list", &|way| match way.longest_list {
+            Some(0) | None => "none".to_owned(),
+            Some(elements) => text::count(elements),
         });
     }
     if ways.iter().any(|way| way.storage.is_some()) {

@@ -180,7 +180,7 @@ fn growth(decision: &Decision) -> Markup {
             let (first, last) = (way.parent.first()?, way.parent.last()?);
             Some(format!(
                 "{} from {} to {}",
-                way.way.name(),
+                way.name,
                 text::bytes(first.2),
                 text::bytes(last.2)
             ))
@@ -190,7 +190,7 @@ fn growth(decision: &Decision) -> Markup {
     let ends: Vec<(&str, f64)> = decision
         .alternatives
         .iter()
-        .filter_map(|way| Some((way.way.name(), y(way.parent.last()?.2 as f64))))
+        .filter_map(|way| Some((way.name, y(way.parent.last()?.2 as f64))))
         .collect();
     html! {
         figure .chart {
@@ -209,8 +209,8 @@ fn growth(decision: &Decision) -> Markup {
                     polyline points=(points.join(" ")) style={ "fill:none;stroke:var(--bar);stroke-width:2.5" (dash) } {}
                     @if let Some((years, _, p99, _)) = way.parent.last() {
                         // Lines that end in one place share a label's height no longer.
-                        @let lower = ends.iter().take_while(|(name, _)| *name != way.way.name()).filter(|(_, end)| (end - y(*p99 as f64)).abs() < 12.0).count();
-                        text .tick x=(px(x(*years) + 6.0)) y=(px(y(*p99 as f64) + 4.0 + 12.0 * lower as f64)) { (way.way.name()) }
+                        @let lower = ends.iter().take_while(|(name, _)| *name != way.name).filter(|(_, end)| (end - y(*p99 as f64)).abs() < 12.0).count();
+                        text .tick x=(px(x(*years) + 6.0)) y=(px(y(*p99 as f64) + 4.0 + 12.0 * lower as f64)) { (way.name) }
                     }
                 }
                 @for years in [0_u32, 1, 3, 5] {

@@ -1,10 +1,10 @@
 //! The model that data should follow, designed once for all rules that compare with it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use docward_design::{
-    Bounds, Choice, CollectionPlan, Decision, Design, Naming, Pattern, design, design_stored,
+    Bounds, Choice, CollectionPlan, Decision, Design, Naming, Pattern, Planned, design, design_stored,
 };
 use docward_model::{
     BsonType, Collection, DesignModel, Evidence, Namespace, ProfileName, Reference, Relationship,
@@ -24,6 +24,8 @@ pub struct Declared {
     pub decided: Design,
     /// Relationships that are embedded or open, and that the data refers by, with the child's collection.
     pub refers: BTreeMap<String, String>,
+    /// Those of [`Self::refers`] whose children some parents hold already: documents are on their way.
+    moving: BTreeSet<String>,
     /// How names are made.
     naming: Naming,
 }
@@ -43,14 +45,23 @@ impl Declared {
         let (bounds, naming) = (Bounds::default(), Naming::of(&model, profile));
         let decided = design(&model, profile, &bounds);
         let (mut stored, mut refers) = (BTreeMap::new(), BTreeMap::new());
+        let mut moving = BTreeSet::new();
         for decision in decided.decisions.iter().filter(|d| d.choice != Some(Choice::Reference)) {
             let found = model.relationship(&decision.relationship).and_then(|relationship| {
                 let child = collection_of(&model, naming, &relationship.child)?;
+                let held = holds_children(&model, naming, evidence, relationship);
+                // A child that has a collection by the model as well is where it should be.
+                if held && decided.collections.iter().any(|plan| plan.name == child) {
+                    return None;
+                }
                 let (pattern, field) =
                     referring(&model, naming, evidence, relationship, decision, &child)?;
-                Some((child, pattern, field))
+                Some((child, pattern, field, held))
             });
-            let Some((child, pattern, field)) = found else { continue };
+            let Some((child, pattern, field, held)) = found else { continue };
+            if held {
+                moving.insert(decision.relationship.clone());
+            }
             stored.insert(decision.relationship.clone(), pattern);
             refers.insert(decision.relationship.clone(), child);
             let mut all = model.relationships.iter_mut();
@@ -62,7 +73,7 @@ impl Declared {
             true => decided.clone(),
             false => design_stored(&model, profile, &bounds, &stored),
         };
-        Self { model, design: as_stored, decided, refers, naming }
+        Self { model, design: as_stored, decided, refers, moving, naming }
     }
 
     /// What the model says about a collection: by its name, whatever database it is in.
@@ -112,6 +123,22 @@ impl Declared {
         self.decided.decisions.iter().find(|decision| decision.relationship == relationship)
     }
 
+    /// What was decided on a relationship whose children are on their way into their parents.
+    pub fn moving(&self, relationship: &str) -> Option<&Decision> {
+        self.moving.get(relationship).and_then(|name| self.decision(name))
+    }
+
+    /// Fields that hold the children that have arrived in an entity, as the model wants them.
+    pub fn arrived(&self, entity: &str) -> Vec<&Planned> {
+        let all = self.moving.iter().filter_map(|name| self.model.relationship(name));
+        let of_entity = all.filter(|relationship| relationship.parent == entity);
+        let plan = self.decided.collections.iter().find(|plan| plan.entity == entity);
+        let fields = plan.map_or(&[][..], |plan| &plan.fields);
+        of_entity
+            .filter_map(|relationship| fields.iter().find(|f| f.name == relationship.role()))
+            .collect()
+    }
+
     /// Whether a namespace holds what a plan is about.
     pub fn is_home(plan: &CollectionPlan, namespace: &Namespace) -> bool {
         plan.name == namespace.collection
@@ -124,8 +151,24 @@ fn collection_of(model: &DesignModel, naming: Naming, entity: &str) -> Option<St
     Some(entity.collection.clone().unwrap_or_else(|| naming.collection(&[&entity.name])))
 }
 
-/// How data refers by a relationship that is not a reference: the child has a collection, its parent no part that
-/// is called like it, and one of them an id of the other. With the field, where it is not called as usual.
+/// Whether parents hold their children: they have a part that is called like the relationship.
+fn holds_children(
+    model: &DesignModel,
+    naming: Naming,
+    evidence: &Evidence,
+    relationship: &Relationship,
+) -> bool {
+    let Some(name) = collection_of(model, naming, &relationship.parent) else { return false };
+    let parents = evidence.collections.iter().find(|c| c.namespace.collection == name);
+    let part = parents.and_then(|c| c.profile.as_ref()?.field(relationship.role()));
+    part.is_some_and(|field| {
+        let ids = field.types.of(BsonType::ObjectId) + field.types.of(BsonType::String);
+        ids < field.types.total()
+    })
+}
+
+/// How data refers by a relationship that is not a reference: the child has a collection, and one of the two an
+/// id of the other. With the field, where it is not called as usual.
 fn referring(
     model: &DesignModel,
     naming: Naming,
@@ -138,17 +181,6 @@ fn referring(
     let children = stored(child)?;
     let kept = children.profile.as_ref()?;
     let parent = collection_of(model, naming, &relationship.parent)?;
-    let parents = stored(&parent);
-    let is_part = |collection: &Collection| {
-        let part = collection.profile.as_ref().and_then(|p| p.field(relationship.role()));
-        part.is_some_and(|field| {
-            let ids = field.types.of(BsonType::ObjectId) + field.types.of(BsonType::String);
-            ids < field.types.total()
-        })
-    };
-    if parents.is_some_and(is_part) {
-        return None;
-    }
     let leads = |reference: &&Reference, from: &str, to: &str| {
         reference.from.collection == from && reference.to.collection == to
     };

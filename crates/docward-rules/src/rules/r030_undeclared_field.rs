@@ -76,11 +76,13 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let least = cx.limit(&MIN_SHARE);
     let open = declared.undecided(&plan.entity);
     let held = declared.held(&plan.entity);
+    let arrived = declared.arrived(&plan.entity);
     let mut compared = Compared {
         profile,
         least,
         open: &open,
         held: &held,
+        arrived: &arrived,
         unknown: vec![],
         missing: vec![],
         odd: vec![],
@@ -192,6 +194,8 @@ struct Compared<'p> {
     open: &'p [String],
     /// Fields that refer to any key.
     held: &'p [String],
+    /// Fields that some documents have already.
+    arrived: &'p [&'p Planned],
     unknown: Vec<(String, f64)>,
     missing: Vec<String>,
     /// Fields of another type, what was found most and what was declared.
@@ -246,17 +250,20 @@ impl Compared<'_> {
     fn compare(&mut self, seen: &[&Field], planned: &[Planned], above: &str) {
         for field in seen.iter().filter(|field| field.shape == FieldShape::Named) {
             let path = format!("{above}{}", field.name);
-            match planned.iter().find(|planned| planned.name == field.name) {
+            let on_top = above.is_empty();
+            let mut arrived = self.arrived.iter().copied().filter(|_| on_top);
+            let expected = planned.iter().find(|planned| planned.name == field.name);
+            match expected.or_else(|| arrived.find(|planned| planned.name == field.name)) {
                 // What an `_id` is made of nobody declares.
                 Some(_) if path == "_id" => {}
-                Some(_) if above.is_empty() && self.held.contains(&field.name) => {}
+                Some(_) if expected.is_some() && on_top && self.held.contains(&field.name) => {}
                 Some(planned) => {
                     self.kind(field, planned, &path);
                     self.values(field, planned, &path);
                     self.inside(field, planned, &path);
                 }
                 None if FRAMEWORK.contains(&field.name.as_str()) => {}
-                None if above.is_empty() && self.open.contains(&field.name) => {}
+                None if on_top && self.open.contains(&field.name) => {}
                 None if field.presence() >= self.least => {
                     self.unknown.push((path, field.presence()));
                 }

@@ -15,7 +15,8 @@ declare_rule! {
     /// documents that hold the parent's id) and compares with `children` of the relationship: more at the
     /// 99th percentile than declared times a factor, or more at most than `max`. It decides again with the
     /// numbers that were found and says when the verdict would turn. Where the model embeds and the data still
-    /// refers, the documents of the child's collection are counted.
+    /// refers, the documents of the child's collection are counted; where some parents hold their children
+    /// already and others do not, both are.
     ///
     /// ## Why it matters
     /// The number of children decides between embedding and referencing. A model that was right for 20 is
@@ -88,13 +89,17 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             continue;
         };
         let Some(spread) = relationship.children else { continue };
-        let Some(seen) = lengths(collection, cx, &declared, decision) else { continue };
+        let stored = lengths(collection, cx, &declared, decision);
+        let refers = stored.is_some() && declared.refers.contains_key(&decision.relationship);
+        // Children that are on their way are counted in both places.
+        let arrived = declared.moving(&decision.relationship);
+        let arrived = arrived.and_then(|moved| lengths(collection, cx, &declared, moved));
+        let Some(seen) = stored.or(arrived) else { continue };
         let over = seen.p99() as f64 > spread.p99 as f64 * factor;
         // What a statement cuts off is cut off by design.
         let capped = relationship.keep_newest.is_some_and(|newest| seen.max <= newest);
         if (over || seen.max > spread.max) && !capped {
             let wanted = declared.decision(&decision.relationship).unwrap_or(decision);
-            let refers = declared.refers.contains_key(&decision.relationship);
             drafts.push(draft(collection, (wanted, refers), spread, &seen));
         }
     }

@@ -11,7 +11,8 @@ declare_rule! {
     /// ## What it checks
     /// With a model and a workload (`--log`, the profiler, or a running deployment), compares reads and
     /// writes a second of each collection with the rates that the model declares, and reports those that
-    /// are higher by a factor. Logs hold slow operations only, so a rate that was seen is a lower bound,
+    /// are higher by a factor. Less than a minute says nothing about rates, and the report names the rule
+    /// among those that were not judged. Logs hold slow operations only, so a rate that was seen is a lower bound,
     /// and a lower rate is never reported.
     ///
     /// ## Why it matters
@@ -53,7 +54,7 @@ declare_rule! {
     clauses: ["DP-1", "DP-2"],
     maturity: Preview,
     scope: Everywhere,
-    needs: [Workload, Design],
+    needs: [Workload, Rates, Design],
     thresholds: [FACTOR, MIN_OPERATIONS],
     check: AnyCollection(check),
 }
@@ -75,17 +76,11 @@ threshold!(
     "operations on a collection that must have been seen before anything is said"
 );
 
-/// A shorter time says nothing about rates, in seconds.
-const LEAST_SECONDS: f64 = 60.0;
-
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let Some(declared) = declared::of(cx) else { return };
     let Some(plan) = declared.plan(collection) else { return };
     let Some(workload) = &cx.evidence().workload else { return };
-    let Some(seconds) = workload.span.map(|(from, to)| (to - from) as f64 / 1000.0) else { return };
-    if seconds < LEAST_SECONDS {
-        return;
-    }
+    let Some(seconds) = workload.seconds() else { return };
     let (least, factor) = (cx.count(&MIN_OPERATIONS), cx.limit(&FACTOR));
     for writes in [false, true] {
         let seen = operations(workload, collection, writes);
@@ -175,15 +170,18 @@ fn draft(collection: &Collection, writes: bool, seen: u64, rate: f64, expected: 
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::check;
+    use crate::testing::{Example, check};
 
-    fn said(rate: &str, times: u64) -> Vec<String> {
-        let body = format!(
+    fn body(rate: &str, times: u64) -> String {
+        format!(
             "model\nname: shop\nentities:\n  order: {{fields: {{orderNo: string}}}}\nreads:\n  \
              order page: {{rate: {rate}, from: order, where: [orderNo]}}\n...\n@ db_shop.t_order\n\
              {{\"orderNo\": \"A\"}}\nran x{times} {{\"command\": {{\"find\": \"t_order\", \"filter\": {{\"orderNo\": \"A\"}}}}, \"nreturned\": 1}}"
-        );
-        check("R033", &body).into_iter().map(|finding| finding.what).collect()
+        )
+    }
+
+    fn said(rate: &str, times: u64) -> Vec<String> {
+        check("R033", &body(rate, times)).into_iter().map(|finding| finding.what).collect()
     }
 
     #[test]
@@ -202,5 +200,10 @@ mod tests {
     #[test]
     fn dp_2_a_short_time_says_nothing_about_rates() {
         assert_eq!(said("1/day", 500), Vec::<String>::new());
+        let example = Example::new("R033", "", &body("1/day", 500));
+        let judged = crate::judge(&example.evidence, &example.settings);
+        let mut of_rule = judged.skipped.iter().filter(|skipped| skipped.rule == "R033");
+        let needs = of_rule.next().map(|skipped| skipped.needs.as_str());
+        assert_eq!(needs, Some("a workload of at least a minute"));
     }
 }

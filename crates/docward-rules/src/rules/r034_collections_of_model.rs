@@ -112,7 +112,13 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         let what: Vec<String> = refers
             .iter()
             .map(|name| {
-                format!("`{name}` is embedded in the model, and in `{}`", declared.refers[*name])
+                let collection = &declared.refers[*name];
+                match declared.moving(name) {
+                    Some(_) => {
+                        format!("`{name}` is embedded in some parents, and in `{collection}` as well")
+                    }
+                    None => format!("`{name}` is embedded in the model, and in `{collection}`"),
+                }
             })
             .collect();
         let shown = what.iter().take(5).cloned().collect::<Vec<_>>().join("; ");
@@ -234,6 +240,52 @@ mod tests {
         let large = "{\"sku\": \"$pad(2000)\", \"orderId\": ObjectId(\"$oid\")}";
         let found = check("R032", &format!("{model}{orders}@ db_shop.lines\nx30 {large}"));
         assert_eq!(found.len(), 1, "{found:?}");
+    }
+
+    #[test]
+    fn dp_2_dm_07_3_children_on_their_way_into_their_parents_are_compared_in_both_places() {
+        let model = "model\nname: shop\nentities:\n  \
+             order: {fields: {no: string}, lifecycle: {growth: 1/s, kept: forever}}\n  \
+             item: {collection: lines, fields: {sku: string}, lifecycle: {growth: 3/s, kept: forever}}\n\
+             relationships:\n  order.items: {child: item, children: {p99: 5, max: 10}, growth: bounded}\n\
+             reads:\n  page: {rate: 9/s, from: order, where: [no], with: [order.items]}\n\
+             writes:\n  place: {rate: 1/s, insert: [order, item]}\n...\n";
+        let stored = |inside: &str, beside: &str| {
+            let mut text = format!("{model}@ db_shop.t_order\n");
+            for order in 0..40 {
+                let items = if order < 15 { format!(", \"items\": {inside}") } else { String::new() };
+                text.push_str(&format!("{{\"_id\": {order}, \"no\": \"A\"{items}}}\n"));
+            }
+            text.push_str("@ db_shop.lines\n");
+            for item in 0..75 {
+                let order = 15 + item / 3;
+                text.push_str(&format!("{{\"_id\": {item}, \"orderId\": {order}, {beside}}}\n"));
+            }
+            text
+        };
+        let said = |rule: &str, text: &str| {
+            check(rule, text).into_iter().map(|f| f.what).collect::<Vec<_>>()
+        };
+        let good = stored("$array(3, {\"sku\": \"B\"})", "\"sku\": \"B\"");
+        assert_eq!(
+            said("R034", &good),
+            ["the data still refers: `order.items` is embedded in some parents, and in `lines` as well"]
+        );
+        for rule in ["R030", "R031", "R032"] {
+            assert_eq!(said(rule, &good), Vec::<String>::new(), "{rule}");
+        }
+        let odd = stored("$array(60, {\"sku\": \"B\", \"gift\": 1})", "\"sku\": 1");
+        assert_eq!(
+            said("R030", &odd),
+            [
+                "`lines` has 1 field of another type: `sku (int, declared as string)`",
+                "`t_order` has 1 field that the model of `order` does not: `items[].gift (100 %)`"
+            ]
+        );
+        assert_eq!(
+            said("R031", &odd),
+            ["`order.items` has 60 for a parent at p99 and 60 at most; the model says 5 and 10"]
+        );
     }
 
     #[test]
