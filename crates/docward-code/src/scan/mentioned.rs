@@ -240,7 +240,10 @@ impl Sought {
                     if units::has_fractions(text, from, to) || is_given_fraction(&text[to..]) {
                         out.fractions.insert(name.clone());
                     }
-                    if kind != FileKind::Settings && is_computed(text, from, to) {
+                    if kind != FileKind::Settings
+                        && is_computed(text, from, to)
+                        && !units::is_counted_up(text, from, to)
+                    {
                         match units::is_number_of_things(text, from, to) {
                             true => _ = out.whole.insert(name.clone()),
                             false => computed.push((from, name)),
@@ -268,8 +271,10 @@ impl Sought {
             let way = way_to(text, at);
             let said = |owner: &str| !way.is_empty() && way.contains(owner);
             let is_said = owners.iter().any(|(_, owner)| said(owner));
+            let other = !is_said && names_another(&way);
             let spoken = owners.iter().filter(|(there, owner)| match is_said {
                 true => said(owner),
+                false if other => owner.starts_with(last_of(&way)),
                 false => there.abs_diff(at) <= NEAR_OWNER || called.contains(owner),
             });
             spoken.for_each(|(_, owner)| {
@@ -290,6 +295,28 @@ fn way_to(text: &[u8], at: usize) -> String {
     let is_way = |b: &u8| b.is_ascii_alphanumeric() || b"_.[]?!".contains(b);
     let way = before.iter().rev().take_while(|b| is_way(b)).count();
     String::from_utf8_lossy(&before[before.len() - way..]).to_ascii_lowercase()
+}
+
+/// The last name of a way: `item` of `cart.items[0].item.`.
+fn last_of(way: &str) -> &str {
+    let way = way.trim_end_matches(['.', '?', '!']);
+    let way = way.split('[').next().unwrap_or(way);
+    way.rsplit('.').next().unwrap_or(way)
+}
+
+/// Whether the last name of a way says whose a number is, and not just that it is something's.
+fn names_another(way: &str) -> bool {
+    const ANYTHING: [&str; 60] = [
+        "this", "self", "item", "items", "elem", "element", "obj", "object", "doc", "document",
+        "docs", "data", "row", "record", "res", "result", "results", "acc", "sum", "total", "curr",
+        "cur", "current", "prev", "value", "val", "entry", "body", "req", "request", "params",
+        "input", "form", "formdata", "values", "state", "props", "payload", "details", "detail",
+        "info", "new", "old", "existing", "updated", "update", "updates", "saved", "found", "dto",
+        "model", "entity", "response", "resp", "last", "first", "next", "one", "single",
+        "selected",
+    ];
+    let last = last_of(way);
+    last.len() > 3 && !ANYTHING.contains(&last)
 }
 
 /// Whether a name is used where it stands: neither in a remark, nor in a list of what is taken in or handed out.
@@ -430,18 +457,20 @@ fn is_given_result(rest: &[u8]) -> bool {
     const COMPUTED: [&[u8]; 8] =
         [b"reduce(", b" * ", b" + ", b" - ", b"toFixed(", b"Math.", b"sum(", b"round("];
     let value = match rest {
-        // The end of a text: `"[price=" + price`.
-        [b':' | b'=', quote, value @ ..]
-            if is_text(Some(quote)) && value.trim_ascii_start().starts_with(b"+") =>
-        {
-            return false;
-        }
+        // The end of a text: `"[price=" + price`, `"price='" + price`.
+        [b':' | b'=', value @ ..] if is_end_of_text(value) => return false,
         [b':', value @ ..] => value,
         [b'=', next, value @ ..] if !matches!(next, b'=' | b'>') => value,
         _ => return false,
     };
     let line = value.split(|b| *b == b'\n').next().unwrap_or_default();
     COMPUTED.iter().any(|sign| memchr::memmem::find(line, sign).is_some())
+}
+
+/// Whether a text ends there that something is put behind.
+fn is_end_of_text(rest: &[u8]) -> bool {
+    let quotes = rest.iter().take_while(|b| is_text(Some(b))).count();
+    quotes > 0 && rest[quotes..].trim_ascii_start().starts_with(b"+")
 }
 
 /// Spaces are skipped, ends of lines are not.
@@ -496,6 +525,7 @@ mod tests {
             "list.sort((a, b) => a.price - b.price)",
             "\"Room [price=\" + price + \", id=\" + id",
             "'$' + item.price",
+            "\", price='\" + price + '\\'' +",
             "total_amount: found?.price,",
             " * price of it",
             "path/to/price",

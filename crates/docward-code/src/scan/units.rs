@@ -18,6 +18,30 @@ pub(super) fn is_whole(text: &[u8], from: usize, to: usize) -> bool {
         || is_cut(before, behind)
         || is_in_hundredths(without_way(before), behind)
         || is_described(behind)
+        || is_stepped(text, from, to)
+}
+
+/// Whether a form lets people give whole numbers only: `<input name="price" type="number" step="1">`.
+fn is_stepped(text: &[u8], from: usize, to: usize) -> bool {
+    /// Nobody writes longer elements of a form.
+    const LONGEST: usize = 400;
+    let before = &text[from.saturating_sub(LONGEST)..from];
+    let behind = &text[to..text.len().min(to + LONGEST)];
+    let Some(start) = before.iter().rposition(|b| *b == b'<') else { return false };
+    let name = &before[start + 1..];
+    let is_input = name.get(..5).is_some_and(|tag| tag.eq_ignore_ascii_case(b"input"));
+    // Functions in an element have arrows.
+    let is_end = |at: &usize| behind[*at] == b'>' && (*at == 0 || behind[*at - 1] != b'=');
+    let end = (0..behind.len()).find(is_end).unwrap_or(behind.len());
+    let step = |part: &[u8]| {
+        let at = memchr::memmem::find(part, b"step=")? + 5;
+        let value = part[at..].trim_ascii_start();
+        let value = &value[value.iter().take_while(|b| b"\"'{".contains(b)).count()..];
+        let digits = value.iter().take_while(|b| b.is_ascii_digit()).count();
+        let is_whole = digits > 0 && value[0] != b'0' && value.get(digits) != Some(&b'.');
+        Some(is_whole)
+    };
+    is_input && step(name).or_else(|| step(&behind[..end])) == Some(true)
 }
 
 fn is_way(b: &u8) -> bool {
@@ -172,6 +196,7 @@ fn is_described(behind: &[u8]) -> bool {
 
 /// Whether an amount says how many: something is paid for each, as in `item.price * item.amount`.
 pub(super) fn is_number_of_things(text: &[u8], from: usize, to: usize) -> bool {
+    let rest = &text[to..text.len().min(to + NEAR)];
     if !text[from..to].eq_ignore_ascii_case(b"amount") {
         return false;
     }
@@ -185,12 +210,44 @@ pub(super) fn is_number_of_things(text: &[u8], from: usize, to: usize) -> bool {
         .strip_suffix(b"*")
         .map(<[u8]>::trim_ascii_end)
         .is_some_and(|head| prices(&head[without_way(head).len()..]));
-    let rest = text[to..text.len().min(to + NEAR)].trim_ascii_start();
     let behind = rest
+        .trim_ascii_start()
         .strip_prefix(b"*")
         .map(<[u8]>::trim_ascii_start)
         .is_some_and(|rest| prices(&rest[..rest.iter().take_while(|b| is_way(b)).count()]));
     factor || behind
+}
+
+/// Whether something is counted one by one, which nobody does with money: `total++`, `++total`, `total += 1`,
+/// `$inc: {total: 1}`.
+pub(super) fn is_counted_up(text: &[u8], from: usize, to: usize) -> bool {
+    let (near, behind) =
+        (&text[from.saturating_sub(NEAR)..from], &text[to..text.len().min(to + NEAR)]);
+    let is_one = |rest: &[u8]| {
+        let rest = rest.trim_ascii_start();
+        rest.first() == Some(&b'1')
+            && !rest.get(1).is_some_and(|b| b.is_ascii_digit() || *b == b'.')
+    };
+    let rest = behind.trim_ascii_start();
+    let given = rest.trim_start_matches_quote();
+    let is_increment = memchr::memmem::rfind(near, b"$inc").is_some_and(|at| {
+        !near[at..].contains(&b'}') && given.strip_prefix(b":").is_some_and(is_one)
+    });
+    rest.starts_with(b"++")
+        || without_way(near).ends_with(b"++")
+        || rest.strip_prefix(b"+=").is_some_and(is_one)
+        || is_increment
+}
+
+/// The end of a quoted name is skipped.
+trait Quoted {
+    fn trim_start_matches_quote(&self) -> &Self;
+}
+
+impl Quoted for [u8] {
+    fn trim_start_matches_quote(&self) -> &Self {
+        self.strip_prefix(b"\"").or_else(|| self.strip_prefix(b"'")).unwrap_or(self)
+    }
 }
 
 #[cfg(test)]
@@ -219,6 +276,8 @@ mod tests {
             "numeral(price).divide(100)",
             " *         price:\n *           type: integer\n",
             "\"price\": {\"type\": \"integer\"}",
+            "<input name=\"price\" type=\"number\" onChange={(e) => set(e)} step=\"1\" />",
+            "<Input type='number' step={1000} name='price'>",
         ] {
             let (from, to) = at(text, "price");
             assert!(is_whole(text.as_bytes(), from, to), "{text}");
@@ -234,6 +293,9 @@ mod tests {
             "price: Number,",
             "// price: z.number().int()",
             "price: {type: Number}",
+            "<input name=\"price\" type=\"number\" step=\"0.01\">",
+            "<input name=\"price\" type=\"number\" step=\"any\">",
+            "<input name=\"price\"><input name=\"n\" step=\"1\">",
         ] {
             let (from, to) = at(text, "price");
             assert!(!is_whole(text.as_bytes(), from, to), "{text}");
@@ -296,5 +358,24 @@ mod tests {
         assert!(counts("cart.amount * product.unitPrice"));
         assert!(!counts("order.amount * rate"));
         assert!(!counts("total + order.amount"));
+    }
+
+    #[test]
+    fn dm_09_2_what_is_counted_one_by_one_is_no_money() {
+        let counts = |text: &str| {
+            let (from, to) = at(text, "amount");
+            is_counted_up(text.as_bytes(), from, to)
+        };
+        for text in ["x.amount++;", "++x.amount", "x.amount += 1;", "{ $inc: { 'x.amount': 1 } }"] {
+            assert!(counts(text), "{text}");
+        }
+        for text in [
+            "x.amount += 1.5",
+            "x.amount += 10",
+            "$inc: { amount: n }",
+            "$inc: {n: 1}, $set: {amount: 1}",
+        ] {
+            assert!(!counts(text), "{text}");
+        }
     }
 }

@@ -190,10 +190,9 @@ pub(crate) fn all(
     }
     let is_chosen = |way: Way, link: Link| way == chosen && link == base.link;
     ways.sort_by_key(|(way, link)| !is_chosen(*way, *link));
-    let made = ways.into_iter().map(|(way, link)| Predictor {
-        chosen: is_chosen(way, link),
-        ..base.predictor(way, link)
-    });
+    let made = ways
+        .into_iter()
+        .map(|(way, link)| Predictor { chosen: is_chosen(way, link), ..base.predictor(way, link) });
     made.collect()
 }
 

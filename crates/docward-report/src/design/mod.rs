@@ -141,8 +141,7 @@ pub(crate) fn costs(decision: &Decision) -> Vec<Vec<String>> {
     let Some(first) = ways.first() else { return Vec::new() };
     let mut heading = vec![String::new()];
     heading.extend(
-        ways.iter()
-            .map(|way| format!("{}{}", way.name, if way.chosen { " (chosen)" } else { "" })),
+        ways.iter().map(|way| format!("{}{}", way.name, if way.chosen { " (chosen)" } else { "" })),
     );
     let mut rows = vec![heading];
     for (i, operation) in first.operations.iter().enumerate() {

@@ -178,12 +178,7 @@ fn growth(decision: &Decision) -> Markup {
         .iter()
         .filter_map(|way| {
             let (first, last) = (way.parent.first()?, way.parent.last()?);
-            Some(format!(
-                "{} from {} to {}",
-                way.name,
-                text::bytes(first.2),
-                text::bytes(last.2)
-            ))
+            Some(format!("{} from {} to {}", way.name, text::bytes(first.2), text::bytes(last.2)))
         })
         .collect::<Vec<_>>()
         .join(", ");

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use docward_design::{
-    Bounds, Choice, CollectionPlan, Decision, Design, Naming, Pattern, Planned, design, design_stored,
+    Bounds, Choice, CollectionPlan, Decision, Design, Naming, Pattern, Planned, design,
+    design_stored,
 };
 use docward_model::{
     BsonType, Collection, DesignModel, Evidence, Namespace, ProfileName, Reference, Relationship,

@@ -88,16 +88,36 @@ pub fn may_be_of_day(leaf: &str) -> bool {
 /// Whether a name may say a day of the calendar, which has no time and no zone: `dueDate`, `dateOfBirth`. What a
 /// program writes down by itself (`createdDate`, `lastLoginDate`) is a moment.
 pub fn may_be_a_day(leaf: &str) -> bool {
-    const RECORDED: [&str; 24] = [
+    const RECORDED: [&str; 23] = [
         "creat", "updat", "modif", "chang", "delet", "insert", "added", "login", "logon", "logout",
-        "logged", "signin", "signup", "last", "seen", "sync", "refresh", "crawl", "fetch",
-        "import", "upload", "access", "time", "stamp",
+        "logged", "signin", "signup", "seen", "sync", "refresh", "crawl", "fetch", "import",
+        "upload", "access", "time", "stamp",
+    ];
+    // What people did last, and tell (`lastDonationDate`), is a day; what a program saw last is none.
+    const TOLD: [&str; 14] = [
+        "donat",
+        "period",
+        "service",
+        "vaccin",
+        "checkup",
+        "exam",
+        "treatment",
+        "maintenance",
+        "inspection",
+        "transfusion",
+        "surgery",
+        "dose",
+        "work",
+        "attend",
     ];
     let all = names::words(leaf);
     let is_day = matches!(all.last().map(String::as_str), Some("date" | "day" | "birthday"))
         || all.first().is_some_and(|first| first == "date")
         || matches!(names::normalised(leaf).as_str(), "dateofbirth" | "birthdate" | "dob");
-    is_day && !all.iter().any(|word| RECORDED.iter().any(|stem| word.starts_with(stem)))
+    let says =
+        |stems: &[&str]| all.iter().any(|word| stems.iter().any(|stem| word.starts_with(stem)));
+    let is_last = all.iter().any(|word| word == "last") && !says(&TOLD);
+    is_day && !is_last && !says(&RECORDED)
 }
 
 /// Whether a name says a point in time. `runtime`, `timezone` and formats of dates do not.

@@ -115,7 +115,9 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 let collection = &declared.refers[*name];
                 match declared.moving(name) {
                     Some(_) => {
-                        format!("`{name}` is embedded in some parents, and in `{collection}` as well")
+                        format!(
+                            "`{name}` is embedded in some parents, and in `{collection}` as well"
+                        )
                     }
                     None => format!("`{name}` is embedded in the model, and in `{collection}`"),
                 }
@@ -253,7 +255,8 @@ mod tests {
         let stored = |inside: &str, beside: &str| {
             let mut text = format!("{model}@ db_shop.t_order\n");
             for order in 0..40 {
-                let items = if order < 15 { format!(", \"items\": {inside}") } else { String::new() };
+                let items =
+                    if order < 15 { format!(", \"items\": {inside}") } else { String::new() };
                 text.push_str(&format!("{{\"_id\": {order}, \"no\": \"A\"{items}}}\n"));
             }
             text.push_str("@ db_shop.lines\n");
@@ -269,7 +272,9 @@ mod tests {
         let good = stored("$array(3, {\"sku\": \"B\"})", "\"sku\": \"B\"");
         assert_eq!(
             said("R034", &good),
-            ["the data still refers: `order.items` is embedded in some parents, and in `lines` as well"]
+            [
+                "the data still refers: `order.items` is embedded in some parents, and in `lines` as well"
+            ]
         );
         for rule in ["R030", "R031", "R032"] {
             assert_eq!(said(rule, &good), Vec::<String>::new(), "{rule}");

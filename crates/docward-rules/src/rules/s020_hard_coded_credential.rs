@@ -22,8 +22,8 @@ declare_rule! {
     /// are about MongoDB by themselves or by what they stand under. The password is never printed. What is
     /// filled in later (`<password>`, `${PASSWORD}`, `*****`) is no password. Words that stand for one
     /// (`password`, `changeme`), passwords that lead to this
-    /// machine or to a container beside it (also the first password of a container in the `.env` that a compose file
-    /// beside it reads), defaults for when a variable is not set (`os.getenv(name, "…")`, `process.env.NAME || "…"`),
+    /// machine or to a container beside it (also the first password of a container in a `.env` that a compose file
+    /// beside or above it reads), defaults for when a variable is not set (`os.getenv(name, "…")`, `process.env.NAME || "…"`),
     /// comments, example files and
     /// examples in texts (messages, prompts) are mentioned with less weight: they are seldom the ones in use, but
     /// people copy them. What a schema of settings falls back to (`z.string().default("…")`, also of Joi) is in use as it
@@ -137,17 +137,23 @@ fn draft(evidence: &Evidence, found: &Code, secret: &CodeSecret, others: &[&Code
     })
 }
 
-/// Whether it is the first password of a container, in the `.env` that a compose file beside it reads.
+/// Whether it is the first password of a container, in a file of variables that a compose file beside or above it
+/// reads.
 fn is_of_compose(found: &Code, secret: &CodeSecret) -> bool {
     let file = found.within_project(&secret.place.location.file);
     let (folder, name) = file.rsplit_once('/').unwrap_or(("", &file));
     let is_compose = |path: &String| {
         let (beside, name) = path.rsplit_once('/').unwrap_or(("", path));
-        beside == folder
+        let is_above = beside.is_empty()
+            || folder
+                .strip_prefix(beside)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        is_above
             && (name.starts_with("docker-compose") || name.starts_with("compose."))
             && (name.ends_with(".yml") || name.ends_with(".yaml"))
     };
-    name == ".env" && secret.shown.contains("initdb") && found.paths.iter().any(is_compose)
+    let is_variables = name.starts_with(".env") || name.ends_with(".env");
+    is_variables && secret.shown.contains("initdb") && found.paths.iter().any(is_compose)
 }
 
 /// How much it weighs, and the reason in words.
@@ -347,6 +353,10 @@ mod tests {
         let both = |file: &str| format!("{env}source {file}\n{compose}");
         assert_eq!(severities(".env", &both("docker-compose.yml")), [Severity::Info]);
         assert_eq!(severities(".env", &both("other/docker-compose.yml")), [Severity::Error]);
+        for file in [".env.mongo", "deploy/.env", ".envs/mongo.env"] {
+            let found = severities(file, &both("docker-compose.yml"));
+            assert_eq!(found, [Severity::Info], "{file}");
+        }
         assert_eq!(severities(".env", env), [Severity::Error]);
         let other = both("docker-compose.yml").replace("INITDB_ROOT_", "");
         assert_eq!(severities(".env", &other), [Severity::Error]);

@@ -220,6 +220,7 @@ fn may_be_meant(found: &Code, field: &DeclaredField, leaf: &str) -> bool {
         || is_estimate
         || is_plan(field, leaf)
         || is_copy(field)
+        || is_copy_of_other(found, field, leaf)
         || quantities::may_count(field, leaf)
         || quantities::is_of_market(found, field, leaf)
         || quantities::is_played_for(found, field, leaf)
@@ -320,7 +321,46 @@ fn is_copy(field: &DeclaredField) -> bool {
     let says =
         |name: &str| words(name).iter().any(|word| SHOWN.contains(&words::singular(word).as_str()));
     let above = field.path.rsplit_once('.').map_or("", |(above, _)| above);
-    says(above) || says(&field.model)
+    says(above) || says(&field.model) || is_history(&field.model)
+}
+
+/// Whether a model keeps what was, and no movements of money.
+fn is_history(model: &str) -> bool {
+    const MOVED: [&str; 12] = [
+        "payment",
+        "transaction",
+        "wallet",
+        "order",
+        "purchase",
+        "sale",
+        "billing",
+        "balance",
+        "transfer",
+        "deposit",
+        "credit",
+        "account",
+    ];
+    let all = words(model);
+    let is_named = all.last().is_some_and(|last| last == "history");
+    is_named && !all.iter().any(|word| MOVED.contains(&words::singular(word).as_str()))
+}
+
+/// Whether an element of a list is named after another model that has the field itself: `invoices[].total` of a
+/// `Person` beside `total` of `Invoice`. Lines of an order are what is paid, whatever the product costs today.
+fn is_copy_of_other(found: &Code, field: &DeclaredField, leaf: &str) -> bool {
+    let Some(above) = field.path.strip_suffix(leaf).and_then(|above| above.strip_suffix("[]."))
+    else {
+        return false;
+    };
+    let list = above.rsplit('.').next().unwrap_or(above);
+    let one = words::singular(&normalised(list));
+    let is_line = matches!(one.as_str(), "item" | "product" | "line" | "orderitem" | "cartitem");
+    !is_line
+        && normalised(&field.model) != one
+        && found
+            .fields
+            .iter()
+            .any(|other| other.path == leaf && words::singular(&normalised(&other.model)) == one)
 }
 
 /// Whether a field beside it says what the number is, a sum or a share: `amountType` of `amount`, `discountType` of
@@ -376,7 +416,11 @@ fn is_of_models(field: &DeclaredField) -> bool {
 fn is_grade_or_rate(field: &DeclaredField, leaf: &str) -> bool {
     let model: Vec<String> = words(&field.model).iter().map(|word| words::singular(word)).collect();
     let has = |word: &str| model.iter().any(|known| known == word);
-    let is_exchange = has("forex") || (has("rate") && (has("currency") || has("exchange")));
+    let is_code = leaf.len() == 3 && leaf.bytes().all(|b| b.is_ascii_uppercase());
+    let is_exchange = has("forex")
+        || (has("rate") && (has("currency") || has("exchange")))
+        // `USD` of a `Currency` is what one costs.
+        || (has("currency") && is_code);
     let is_grade = words(&field.path).iter().any(|word| words::singular(word) == "rating");
     is_exchange || is_grade || normalised(leaf) == "valueformoney"
 }

@@ -21,7 +21,7 @@ declare_rule! {
     /// of the calendar (`dueDate`, `birth_date`) and no code gives it the present time
     /// (`new Date().toISOString()`), beside a date of a
     /// related name (`startDate` of `startDay`) or the same as a number (`lastUpdate` of `lastUpdateTime`), where it may be a time of day
-    /// (`startTime`, `preferredStartTime`, `scheduledTime`), in what browsers hand over (`expirationTime` beside `endpoint` and
+    /// (`startTime`, `preferredStartTime`, `scheduledTime`, `visitTime` beside `visitDate`), in what browsers hand over (`expirationTime` beside `endpoint` and
     /// `keys`), in capitals as other systems write them (`LAUNCH_DATE`), in answers of payment
     /// providers (beside `responseCode` and `bankCode`) and other systems (an object in which everything is text, also what they count; parts of a
     /// model that is named after a result, `ScanResult`, and has a date itself), and in structs of Go that documents are only read into.
@@ -72,6 +72,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             || code::is_never_run(evidence, &field.place)
             || is_day(evidence, leaf)
             || moments::may_be_of_day(leaf)
+            || has_day_beside(evidence, field, leaf)
             || names::style(leaf) == names::Style::Screaming
             || is_of_others(&field.path)
             || is_answer(evidence, field, leaf)
@@ -230,6 +231,16 @@ fn is_day(evidence: &Evidence, leaf: &str) -> bool {
     names::normalised(leaf) == "datekey" || (moments::may_be_a_day(leaf) && !is_stamped)
 }
 
+/// Whether a time stands beside the day that it is of: `visitTime` and `visitDate`.
+fn has_day_beside(evidence: &Evidence, field: &DeclaredField, leaf: &str) -> bool {
+    let name = names::normalised(leaf);
+    let Some(stem) = name.strip_suffix("time").filter(|stem| !stem.is_empty()) else {
+        return false;
+    };
+    let day = format!("{stem}date");
+    beside(evidence, field, leaf).any(|other| names::normalised(other) == day)
+}
+
 /// Whether a text is one of the two times of day between which something is open: `openAt` and `closeAt`.
 fn is_of_opening(evidence: &Evidence, field: &DeclaredField, leaf: &str) -> bool {
     const PAIRS: [(&str, &str); 2] = [("openat", "closeat"), ("opensat", "closesat")];
@@ -362,6 +373,10 @@ mod tests {
         assert_eq!(severity("scheduledTime: String"), Some(Severity::Info));
         assert_eq!(severity("blockedTime: String"), Some(Severity::Info));
         assert_eq!(severity("finishedTime: String"), Some(Severity::Warn));
+        assert_eq!(severity("visitTime: String"), Some(Severity::Warn));
+        assert_eq!(severity("visitTime: String, visitDate: String"), Some(Severity::Info));
+        assert_eq!(severity("last_donate_date: String"), Some(Severity::Info));
+        assert_eq!(severity("lastSeenDate: String"), Some(Severity::Warn));
         let paid = "payDate: String, responseCode: String, bankCode: String";
         assert_eq!(severity(paid), Some(Severity::Info));
         let stamped = "payTime: String, bankCode: String";

@@ -25,8 +25,8 @@ declare_rule! {
     /// without `@Version` and `@Transactional`, also of a document that a function of the project hands over
     /// (`getWallet(id)`) and that is told to save itself, and of what `Optional.get()` or a reactive `flatMap` hands over. A function that leaves the counting to `$inc`, and sets the value in a
     /// special case only, is left alone as well. It is information where any change does (`tokenVersion`), where the
-    /// value is worked out once a day (`currentStreak`), where it is a statistic that is shown (`stats.commandsUsed`,
-    /// `downloadCount`, `totalLogins`), in code that never runs (a method that nobody calls, or that only such methods call; a file that no
+    /// value is worked out once a day (`currentStreak`), where it is a statistic of how a program is used (`stats.commandsUsed`,
+    /// `downloadCount`, `totalLogins`; what visitors do at the same time, `views`, `likes`, is none), in code that never runs (a method that nobody calls, or that only such methods call; a file that no
     /// other takes in), in a program that one person uses in a terminal, where it is saved with a session that a caller may give, where a coroutine of
     /// Python reads and writes with pymongo and awaits nothing between, and in functions that are there for tests. A schema with `optimisticConcurrency`, a list that is sorted, cut or given anew before the same
     /// `save` (Mongoose then asks for the version it read), and a `@Version` of a class above refuse the second of two. A field that a schema of Mongoose does not declare is not stored, and two

@@ -350,3 +350,28 @@ fn dm_09_2_classes_of_pydantic_that_motor_stores() {
     assert_eq!(count(changed), 0);
     assert_eq!(count("await send(bill.dict())"), 0);
 }
+
+#[test]
+fn dm_09_2_lists_of_what_another_model_keeps_and_histories_are_copies() {
+    use docward_model::Severity;
+    let severity = |list: &str, model: &str| {
+        let files = format!(
+            "source a.js\nconst mongoose = require('mongoose');\nmodule.exports = mongoose.model('Person', new mongoose.Schema({{{list}: [{{totalDue: Number, amount: Number}}]}}));\nsource b.js\nconst mongoose = require('mongoose');\nmodule.exports = mongoose.model('{model}', new mongoose.Schema({{totalDue: Number, amount: Number}}));"
+        );
+        let found = told(&files);
+        found.iter().find(|(_, what)| what.contains(list)).map(|(severity, _)| *severity)
+    };
+    assert_eq!(severity("invoices", "Invoice"), Some(Severity::Info));
+    assert_eq!(severity("invoices", "Order"), Some(Severity::Warn));
+    assert_eq!(severity("items", "Item"), Some(Severity::Warn), "lines are what is paid");
+    let history = |model: &str| {
+        let files = format!(
+            "source a.js\nconst mongoose = require('mongoose');\nmodule.exports = mongoose.model('{model}', new mongoose.Schema({{totalFee: Number}}));"
+        );
+        told(&files)[0].0
+    };
+    assert_eq!(history("PromotionHistory"), Severity::Info);
+    assert_eq!(history("PaymentHistory"), history("Payment"));
+    let rates = "source a.js\nconst mongoose = require('mongoose');\nmodule.exports = mongoose.model('currency', new mongoose.Schema({USD: Number, EUR: Number}));";
+    assert_eq!(told(rates), []);
+}
