@@ -334,6 +334,10 @@ pub(crate) struct Written {
 
 /// Whether a write changes an entity in what is part of its documents: not when they come or go as a whole.
 pub(crate) fn changes_part(write: &DesignWrite, entity: &str, parts: &BTreeSet<&str>) -> bool {
+    // Most entities have none.
+    if parts.is_empty() {
+        return false;
+    }
     let whole = write.inserts.iter().chain(&write.deletes).any(|name| name == entity);
     let comes_or_goes = write.inserts.iter().chain(&write.deletes);
     let sets =

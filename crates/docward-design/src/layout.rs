@@ -569,20 +569,23 @@ pub(crate) fn has_part_id(
     let changed =
         |write: &DesignWrite| write.updates.contains(entity) || write.deletes.contains(entity);
     let single = relationship.children.is_some_and(|children| children.max <= 1);
-    !relationship.is_shared()
-        && (is_referred_to
-            || model.reads.iter().any(by_id)
-            || !single && model.writes.iter().any(|w| changed(w) || changes_list(model, entity, w)))
-}
-
-/// Whether a write changes a list of an entity, which stays: the one of several that it is about has an id.
-fn changes_list(model: &DesignModel, entity: &str, write: &DesignWrite) -> bool {
-    let whole = write.inserts.iter().chain(&write.deletes).any(|name| name == entity);
-    let is_list = |r: &Relationship| {
+    if relationship.is_shared() {
+        return false;
+    }
+    if is_referred_to || model.reads.iter().any(by_id) {
+        return true;
+    }
+    // A write that changes a list of an entity, which stays, is about one of several: that has an id.
+    let is_list = |r: &&Relationship| {
         let several = r.children.is_some_and(|children| children.max > 1);
-        r.parent == entity && r.child != entity && several && !r.is_shared()
+        r.parent == *entity && r.child != *entity && several && !r.is_shared()
     };
-    !whole && model.relationships.iter().any(|r| is_list(r) && write.touches(&r.child))
+    let lists: Vec<&Relationship> = model.relationships.iter().filter(is_list).collect();
+    let changes_list = |write: &DesignWrite| {
+        let whole = write.inserts.contains(entity) || write.deletes.contains(entity);
+        !whole && lists.iter().any(|r| write.touches(&r.child))
+    };
+    !single && model.writes.iter().any(|write| changed(write) || changes_list(write))
 }
 
 /// Whether a field says which series a reading belongs to. A copy does not: when its source changes, the

@@ -153,6 +153,37 @@ fn st_20_lm_6_pt_junction_1_who_follows_whom_is_a_document_for_each_pair() {
 }
 
 #[test]
+fn er_t_6_pt_junction_1_all_places_of_ids_are_compared() {
+    let social = gallery("social");
+    let follows = &social.decision("user.followees").alternatives;
+    let longest: Vec<_> = follows.iter().map(|way| (way.name, way.longest_list)).collect();
+    assert_eq!(
+        longest,
+        [
+            ("junction", Some(0)),
+            ("embed", Some(7500)),
+            ("child-ids-in-parent", Some(7500)),
+            ("parent-ids-in-child", Some(500_000))
+        ]
+    );
+    let chosen: Vec<bool> = follows.iter().map(|way| way.chosen).collect();
+    assert_eq!(chosen, [true, false, false, false]);
+    let bytes = |way: usize, name: &str| {
+        follows[way].operations.iter().find(|cost| cost.name == name).unwrap().bytes
+    };
+    // A list in the parent is written with it, also where parent and child are of one entity.
+    assert!(bytes(2, "follow or not") > 10.0 * bytes(0, "follow or not"));
+    // With pairs, those who are followed are looked up one by one.
+    assert!(bytes(0, "who is followed") > bytes(2, "who is followed"));
+    let courses = social.decision("user.courses").alternatives.iter();
+    let names: Vec<_> = courses.map(|way| way.name).collect();
+    assert_eq!(names, ["child-ids-in-parent", "embed", "parent-ids-in-child", "junction"]);
+    let notes = social.decision("user.notes").alternatives.iter();
+    let notes: Vec<_> = notes.map(|way| (way.name, way.longest_list)).collect();
+    assert_eq!(notes, [("reference", None), ("embed", None)]);
+}
+
+#[test]
 fn er_t_6_students_list_their_courses_and_courses_of_3000_list_nobody() {
     let social = gallery("social");
     assert_eq!(social.named("user.courses"), ["child-ids-in-parent", "extended-reference"]);

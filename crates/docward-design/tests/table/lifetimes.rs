@@ -42,6 +42,9 @@ writes:
     assert!(named.indexes("loan").contains(&"{ loanTime: 1 } for 157680000 s".to_owned()));
     assert_eq!(documents(&named), [20_000, 19_000, 17_000, 15_000]);
     assert!(named.advice("loan").remarks.is_empty(), "{:?}", named.advice("loan").remarks);
+    // While nobody says how many come, they are not taken to dwindle.
+    let text = "entities:\n  loan: {count: 20k, lifecycle: {kept: 5 years, by: at}, fields: {at: date}}\n";
+    assert_eq!(documents(&of(text)), [20_000; 4]);
     // Without it nothing lets them go, and there are ever more.
     let open = loans("", "");
     assert!(!open.indexes("loan").iter().any(|index| index.contains("for")));
@@ -76,11 +79,12 @@ fn dp_2_what_documents_go_by_is_a_date() {
     }
     let unknown = faults("lendTime", "");
     assert!(unknown[0].contains("lendTime") && unknown[0].contains("loanTime"), "{unknown:?}");
+    assert!(unknown[0].starts_with("m.yaml:3:47: "), "{unknown:?}");
     let series = "    series: {time: at, id: title, rate: 1/min}\n";
     assert_eq!(
         faults("loanTime", series),
         [
-            "m.yaml:2:3: `loan` is a series, which goes by its time; take out `by: loanTime`, or say `at`"
+            "m.yaml:3:47: `loan` is a series, which goes by its time; take out `by: loanTime`, or say `at`"
         ]
     );
 }
