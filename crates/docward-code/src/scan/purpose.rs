@@ -227,6 +227,8 @@ pub fn is_test(path: &str) -> bool {
     });
     in_folder
         || name.starts_with("test_")
+        || name.starts_with("test-")
+        || name.split('.').next() == Some("test")
         || name == "conftest.py"
         || [
             ".test.",

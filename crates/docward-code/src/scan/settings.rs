@@ -41,6 +41,11 @@ pub(super) fn passwords(
     if lower.split('/').rev().skip(1).any(|folder| TRANSLATED.contains(&folder)) {
         return;
     }
+    // Lists of packages have versions: `"mongo-password": "^1.0.0"`.
+    let name = lower.rsplit('/').next().unwrap_or(&lower);
+    if matches!(name, "package.json" | "composer.json" | "bower.json") {
+        return;
+    }
     let all = settings(text, &lower);
     let about_mongo = |setting: &&Setting| setting.path.contains("mongo");
     // Where the servers are, as far as the file says.

@@ -91,7 +91,10 @@ impl<'m> Plans<'m> {
         let update = Self::update_of(&r.parent, &parameters);
         let name = format!("{}InTransaction", job.name);
         let sample = self.example_call(r, &name, &parameters, both);
-        parameters.push(if keeps { format!("{update} = null") } else { update.clone() });
+        // What a declared write sets in the parent is not forgotten in silence.
+        let sets = |write: &DesignWrite| write.sets.iter().any(|(entity, _)| *entity == r.parent);
+        let optional = keeps && !self.atomic(r).any(sets);
+        parameters.push(if optional { format!("{update} = null") } else { update.clone() });
         let mut inner = vec![
             Step::Code(format!("const result = {}(db, {});", job.name, job.parameters.join(", "))),
             Step::Code("if (result === false) return false;".to_owned()),
@@ -112,13 +115,13 @@ impl<'m> Plans<'m> {
             ));
             parameters.push(format!("{other} = null"));
         }
-        if keeps {
+        if optional {
             inner.push(Step::Code(format!("if ({update} === null) return result;")));
         }
         inner.push(Step::Let("done", parent.update(parent_id, given(&update))));
         inner.push(unless_matched(&r.parent));
         inner.push(Step::Code("return result;".to_owned()));
-        if keeps {
+        if optional {
             does.push_str(&format!(
                 " What the `{}` keeps of its `{}` is written anyway; without an update nothing else of it is.",
                 r.parent,

@@ -363,6 +363,14 @@ mod tests {
     }
 
     #[test]
+    fn sc_7_versions_of_packages_are_no_passwords() {
+        let text = "{\"dependencies\": {\"@accounts/mongo-password\": \"^0.33.2\"}}\n";
+        assert_eq!(severities("package.json", text), []);
+        let uri = "{\"scripts\": {\"seed\": \"mongosh mongodb://app:9dXk2pLw7Q@db.shop.io/x\"}}\n";
+        assert_eq!(severities("package.json", uri), [Severity::Error]);
+    }
+
+    #[test]
     fn sc_7_clusters_that_somebody_has() {
         let uri = |login: &str, host: &str| format!("U=mongodb+srv://{login}@{host}/x\n");
         let real = "cluster0.k3x9q.mongodb.net";
