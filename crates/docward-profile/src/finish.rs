@@ -333,6 +333,7 @@ impl Finisher {
             fields_capped: p.tree.capped,
             id_order: IdOrder { pairs: p.id_pairs, rising: p.id_rising },
             shuffled: false,
+            copied: false,
             in_order: false,
             observed: None,
             growth,

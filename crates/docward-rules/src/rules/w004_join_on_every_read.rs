@@ -58,7 +58,7 @@ threshold!(
 threshold!(
     MIN_COUNT,
     "min-count",
-    Int(20),
+    Int(workload::ENOUGH),
     "operations",
     "no figure in source",
     "fewer joins are no pattern"
