@@ -18,7 +18,7 @@ use docward_workload::own_name;
 use futures_util::{Stream, StreamExt as _, TryStreamExt as _, stream};
 use mongodb::{
     Client, Collection,
-    bson::{Bson, Document, RawDocumentBuf, doc},
+    bson::{Bson, Document, RawDocumentBuf, Utf8Lossy, doc},
     error::{Error, ErrorKind},
     options::{
         AggregateOptions, ClientOptions, CollectionOptions, FindOptions, Hint, ReadPreference,
@@ -671,7 +671,11 @@ async fn asked(
 ) -> Result<Vec<Document>, Error> {
     let database = client.database(&database);
     let question = database.run_cursor_command(command(read, rest));
-    question.selection_criteria(criteria).await?.try_collect().await
+    let answer = question.selection_criteria(criteria).await?.with_type::<RawDocumentBuf>();
+    // One name that is not UTF-8 must not cost the answer.
+    let readable =
+        |row: RawDocumentBuf| async move { Ok(Utf8Lossy::<Document>::try_from(row.as_ref())?.0) };
+    answer.and_then(readable).try_collect().await
 }
 
 /// An answer, unless the server says nothing for too long.
