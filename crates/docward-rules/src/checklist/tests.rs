@@ -1,5 +1,7 @@
 //! The items, one by one.
 
+mod recorded;
+
 use docward_model::Subject;
 
 use super::*;

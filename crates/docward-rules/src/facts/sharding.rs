@@ -137,7 +137,10 @@ pub fn reads(evidence: &Evidence) -> BTreeMap<Namespace, Vec<Cow<'_, QueryStats>
         for lookup in &stats.shape.lookups {
             let Some((_, foreign)) = &lookup.fields else { continue };
             let to = Namespace::new(&*namespace.database, &*lookup.from);
-            reads.entry(to.clone()).or_default().push(Cow::Owned(sent_by_lookup(stats, to, foreign)));
+            reads
+                .entry(to.clone())
+                .or_default()
+                .push(Cow::Owned(sent_by_lookup(stats, to, foreign)));
         }
     }
     reads

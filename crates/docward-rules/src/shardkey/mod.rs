@@ -442,8 +442,7 @@ impl<'a> Judge<'a> {
     /// The share of the reads that pass a test, when there are enough to say so.
     fn share_of_reads(&self, test: impl Fn(&QueryStats) -> bool) -> Option<f64> {
         let all = self.counted_reads()?;
-        let with: u64 =
-            self.reads.iter().flatten().filter(|s| test(s)).map(|s| s.count).sum();
+        let with: u64 = self.reads.iter().flatten().filter(|s| test(s)).map(|s| s.count).sum();
         (all >= self.limits.reads.max(1)).then(|| with as f64 / all as f64)
     }
 }

@@ -33,7 +33,8 @@ fn sk_4_the_number_of_reads_is_that_of_the_rule_about_it() {
     let mut example = example(&by_user(2));
     let two = ThresholdSetting::Int(2);
     example.settings.overrides.push(override_at("db_shop.*", "W011", "min-count", two));
-    let found = ask(&example, &KeyQuestion { keys: vec![key(&["userId"])], ..KeyQuestion::default() });
+    let found =
+        ask(&example, &KeyQuestion { keys: vec![key(&["userId"])], ..KeyQuestion::default() });
     assert_eq!(check(&found, "SK-4").verdict, Verdict::Pass);
 }
 
