@@ -163,3 +163,28 @@ fn sk_3_a_sample_of_a_running_collection_says_nothing_about_insertion_order() {
     let whole = evidence(&["--full"]);
     assert!(whole.starts_with("\"fail\""), "{whole}");
 }
+
+/// A member that copies stores by several threads what came in one go: its order is not that of inserts.
+#[test]
+fn sk_3_the_order_of_inserts_is_read_from_the_primary() {
+    let servers = Launch::replica_set(3).start();
+    servers.insert("db_shop.t_order", (0..500).map(|n| doc! { "_id": n, "state": "open" }));
+    let judged = |uri: &str| {
+        let key = ["--key", r#"{"_id": 1}"#, "--format", "json", "--no-progress"];
+        let out = shardkey(&[&[uri, "--db", "db_shop"], &key[..]].concat());
+        let report: serde_json::Value = serde_json::from_slice(&out.stdout).expect("JSON");
+        let checks = report["collections"][0]["keys"][0]["checks"].as_array().expect("checks");
+        let found = checks.iter().find(|c| c["clause"] == "SK-3").expect("SK-3");
+        format!("{}: {}", found["verdict"], found["evidence"])
+    };
+    // Who leaves open whom to ask gets what the primary says.
+    let default = judged(&servers.uri());
+    assert!(default.starts_with("\"fail\""), "{default}");
+    assert!(default.contains("100 % of the last documents as they lie"), "{default}");
+    let secondary = format!("{}&readPreference=secondary", servers.uri());
+    let direct = servers.uri_of((servers.primary() + 1) % 3);
+    for uri in [&secondary, &direct] {
+        let said = judged(uri);
+        assert!(!said.starts_with("\"pass\""), "{uri}: {said}");
+    }
+}

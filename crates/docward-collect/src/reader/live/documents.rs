@@ -474,13 +474,8 @@ impl Reader<'_, '_, '_> {
         let (sender, mut batches) = mpsc::channel(AHEAD);
         let began = Instant::now();
         let batch_size = batch_size(listed, self.request.max_rate, 1);
-        let cursor = deployment.session.cursor(
-            &listed.namespace,
-            way,
-            filter,
-            batch_size,
-            from_primary,
-        );
+        let cursor =
+            deployment.session.cursor(&listed.namespace, way, filter, batch_size, from_primary);
         fetch(deployment, cursor, sender);
         let mut last = began;
         let before = self.table.entry(listed.slot).taken;

@@ -29,10 +29,10 @@ mod uri;
 mod workload;
 
 pub(crate) use lookups::Kept;
+use order::Answering;
 pub(crate) use privileges::Missing;
 pub use resolve::{Resolved, resolve_name};
 pub(crate) use session::Session;
-use order::Answering;
 use session::Stop;
 pub(crate) use trouble::LiveTrouble;
 

@@ -38,7 +38,8 @@ impl Answering {
     /// one is named.
     fn may_copy(self, direct: bool, read_preference: &str) -> bool {
         let is_this_one = direct || self.is_alone;
-        let is_primary = (is_this_one && self.is_primary) || (!direct && read_preference == "primary");
+        let is_primary =
+            (is_this_one && self.is_primary) || (!direct && read_preference == "primary");
         self.is_member && !is_primary
     }
 }
@@ -54,7 +55,12 @@ impl Reader<'_, '_, '_> {
     /// Whether to read a collection from the primary: shard keys are judged by the order of inserts, the
     /// documents come in their order, and the connection string leaves open whom to ask. What is read in
     /// order is a part or small: what is large is read in ranges, or by a random walk.
-    pub(super) fn asks_primary(&self, deployment: &Deployment<'_>, way: Way, in_ranges: bool) -> bool {
+    pub(super) fn asks_primary(
+        &self,
+        deployment: &Deployment<'_>,
+        way: Way,
+        in_ranges: bool,
+    ) -> bool {
         self.request.analyze_keys.is_some()
             && !deployment.session.direct
             && !deployment.session.prefers
