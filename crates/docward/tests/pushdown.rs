@@ -142,7 +142,8 @@ fn dm_08_1_a_name_that_is_not_utf_8_does_not_cost_the_counts() {
     let at = odd.windows(2).position(|two| two == b"kX").unwrap() + 1;
     odd[at] = 0xff;
     let odd = bson::RawDocumentBuf::from_bytes(odd).unwrap();
-    let target = servers.client().database("db_shop").collection("t_order_item");
+    let shop = servers.client().database("db_shop");
+    let target = shop.collection::<bson::RawDocumentBuf>("t_order_item");
     servers.wait(target.insert_one(odd).into_future()).unwrap();
     let report = audit(&[&servers.uri(), "--pushdown", "--metadata-only"]);
     assert_eq!(report["problems"].as_array().unwrap().len(), 0, "{:#}", report["problems"]);
