@@ -169,7 +169,7 @@ pub fn leading_fields(
         .as_deref()?
         .iter()
         .filter(|i| !i.is_id())
-        .filter(|i| !i.usage.is_some_and(|usage| usage.operations > 0))
+        .filter(|i| i.usage.is_none_or(|usage| usage.operations == 0))
         .filter_map(|i| i.keys.first())
         .filter(|key| !is_asked_for(evidence, collection, &key.path))
         .filter_map(|k| k.path.split('.').next())
