@@ -188,3 +188,33 @@ fn sk_3_the_order_of_inserts_is_read_from_the_primary() {
         assert!(!said.starts_with("\"pass\""), "{uri}: {said}");
     }
 }
+
+#[test]
+fn sk_4_joins_of_other_collections_are_reads_of_the_one_asked_about() {
+    let servers = Launch::standalone().start();
+    let orders = (0..3000).map(|n| doc! { "_id": n, "customerId": (n * 7919) % 1500 });
+    servers.insert("db_shop.t_order", orders);
+    servers.insert("db_shop.t_customer", (0..1500).map(|n| doc! { "_id": n }));
+    servers.command("db_shop", doc! { "profile": 2 });
+    let lookup = doc! { "from": "t_order", "localField": "_id", "foreignField": "customerId", "as": "orders" };
+    for n in 0..25 {
+        let pipeline = vec![doc! { "$match": { "_id": n } }, doc! { "$lookup": &lookup }];
+        let join = doc! { "aggregate": "t_customer", "pipeline": pipeline, "cursor": {} };
+        servers.command("db_shop", join);
+    }
+    let judged = |key: &str| {
+        let asked = ["--db", "db_shop", "--collection", "t_order", "--no-progress", "--key", key];
+        let out = shardkey(&[&[servers.uri().as_str()], &asked[..]].concat());
+        String::from_utf8_lossy(&out.stdout).into_owned()
+    };
+    let text = judged(r#"{"customerId": 1}"#);
+    let said =
+        "pass    SK-4  100 % of 25 reads (25 by a $lookup of other collections) name its first";
+    assert!(text.contains(said), "{text}");
+    servers.command("db_shop", doc! { "profile": 0 });
+    servers.command("db_shop", doc! { "drop": "system.profile" });
+    servers.command("db_shop", doc! { "profile": 2 });
+    servers.command("db_shop", doc! { "find": "t_order", "filter": { "customerId": 7 } });
+    let text = judged(r#"{"customerId": 1}"#);
+    assert!(text.contains("1 read (too few to judge by)"), "{text}");
+}

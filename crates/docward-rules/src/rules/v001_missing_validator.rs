@@ -323,4 +323,12 @@ x1500 {"_id": $i, "userName": "li", "age": NumberLong(31), "score": 2, "nick": n
         assert!(found[0].todo.contains("there is no name to describe"), "{}", found[0].todo);
         assert!(found[0].todo.contains("D010"), "{}", found[0].todo);
     }
+
+    #[test]
+    fn dm_11_1_a_name_that_is_not_utf_8_is_left_out_of_the_skeleton() {
+        let body = "@ db_shop.t_users\nx9 {\"_id\": $i, \"userName\": \"a\", \"k\u{fffd}\": 1}";
+        let found = check("V001", body);
+        let command = &found[0].fix.as_ref().expect("a skeleton").command;
+        assert!(command.contains("properties: {userName: {bsonType: \"string\"}}"), "{command}");
+    }
 }
