@@ -5,6 +5,7 @@
 //! An item that is answered by rules fails by every finding that cites it, whichever rule it is of, so that
 //! the list never contradicts the findings beside it. Only the rules it rests on can keep it from passing.
 
+mod keys;
 mod said;
 
 use docward_model::{
@@ -422,13 +423,13 @@ impl<'a> View<'a> {
         if sharding::cluster(self.evidence).is_some() {
             codes.push("K005");
         }
-        self.clean(
+        self.as_far_as_order_tells(self.clean(
             "CK-13",
             &codes,
             "shard key breaks a requirement",
             "shard keys break a requirement",
             "the shard keys have enough values, none dominates, none rises",
-        )
+        ))
     }
 
     /// CK-15.
