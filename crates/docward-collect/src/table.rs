@@ -43,6 +43,8 @@ pub(crate) struct Entry {
     pub(crate) in_order: bool,
     /// Set when documents came in random order, which says nothing about how they are stored.
     pub(crate) shuffled: bool,
+    /// Set when they may lie as a member that copies has stored them.
+    pub(crate) copied: bool,
     /// Documents met again that an earlier run kept track of.
     pub(crate) followed: Vec<TrackedDocument>,
     /// Set when nothing more is taken.
@@ -93,6 +95,7 @@ impl Table {
             unread: 0,
             in_order: false,
             shuffled: false,
+            copied: false,
             followed: Vec::new(),
             closed: false,
             whole: false,
@@ -179,6 +182,7 @@ impl Table {
             {
                 profile.total = profile.documents + entry.unread;
                 profile.in_order = entry.in_order;
+                profile.copied |= entry.copied;
                 // Documents that the sample holds anyway are not followed twice.
                 let known: BTreeSet<u64> = profile.tracked.iter().map(|d| d.hash).collect();
                 let followed = entry.followed.into_iter().filter(|d| !known.contains(&d.hash));

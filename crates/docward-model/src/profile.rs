@@ -502,6 +502,9 @@ pub struct Profile {
     /// Set when documents came in random order: positions say nothing about how they are stored.
     #[serde(default)]
     pub shuffled: bool,
+    /// Set when documents may lie as a member that copies others has stored them: in runs, not as they came.
+    #[serde(default)]
+    pub copied: bool,
     /// Set when those not read come after those that were, because reading ended: no random sample.
     #[serde(default)]
     pub in_order: bool,

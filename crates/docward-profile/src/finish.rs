@@ -282,15 +282,14 @@ impl Finisher {
         let p = &self.profiler;
         let newest = self.created.iter().flatten().max().copied();
         let from_oid = self.age_from.as_ref().is_some_and(|f| f.as_str() == "_id");
+        // An object that holds nothing is a value, too; of equally deep places one with others is named.
+        let has_values = |f: &Field| {
+            let values = f.types.values();
+            values.iter().any(|(kind, _)| !matches!(kind, BsonType::Object | BsonType::Array))
+        };
         let deepest = fields
             .iter()
-            .filter(|f| {
-                f.types
-                    .values()
-                    .iter()
-                    .any(|(k, _)| !matches!(k, BsonType::Object | BsonType::Array))
-            })
-            .max_by_key(|f| (f.depth, Reverse(f.path.as_str().len())))
+            .max_by_key(|f| (f.depth, has_values(f), Reverse(f.path.as_str().len())))
             .map(|f| f.path.clone());
         let max_depth = p.depths.iter().rposition(|&n| n > 0).unwrap_or(0) as u32;
         let max_depth = fields
@@ -333,6 +332,7 @@ impl Finisher {
             fields_capped: p.tree.capped,
             id_order: IdOrder { pairs: p.id_pairs, rising: p.id_rising },
             shuffled: false,
+            copied: false,
             in_order: false,
             observed: None,
             growth,

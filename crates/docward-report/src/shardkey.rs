@@ -13,6 +13,14 @@ use crate::text::{Paint, wrap};
 const ZONE_VALUES_HIDDEN: &str =
     "values out of documents are left out: --show-values fills them in";
 
+/// Says of reads that no verdict rests on that they are too few.
+fn unused(report: &KeyReport) -> &'static str {
+    let mut verdicts = report.judged.iter().chain(&report.proposals);
+    let is_used = verdicts.any(|verdict| verdict.targeted.is_some());
+    let has_verdict = !(report.judged.is_empty() && report.proposals.is_empty());
+    if has_verdict && !is_used && report.reads > Some(0) { " (too few to judge by)" } else { "" }
+}
+
 /// Keys of each collection: what was asked about, then what is proposed.
 pub fn shard_keys(
     reports: &[KeyReport],
@@ -35,7 +43,11 @@ pub fn shard_keys(
             },
             count(report.sampled),
             report.shards,
-            report.reads.map_or(String::new(), |n| format!(", {}", plural(n, "read")))
+            report.reads.map_or(String::new(), |n| format!(
+                ", {}{}",
+                plural(n, "read"),
+                unused(report)
+            ))
         );
         for verdict in &report.judged {
             let word = match verdict.verdict {

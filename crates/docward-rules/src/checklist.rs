@@ -5,16 +5,17 @@
 //! An item that is answered by rules fails by every finding that cites it, whichever rule it is of, so that
 //! the list never contradicts the findings beside it. Only the rules it rests on can keep it from passing.
 
+mod keys;
 mod said;
 
 use docward_model::{
     ChecklistItem, Collection, DataValue, Evidence, Field, Finding, Level, Need, Profile, Settings,
-    Severity, Verdict,
+    Severity, Verdict, Workload,
 };
 
-use crate::facts::{business, patterns, sharding, sizes::Figures, text};
+use crate::facts::{business, joins, patterns, sharding, sizes::Figures, text, workload};
 use crate::{Outcome, RULES, Rule};
-use said::{first, left_open, places, read, seen};
+use said::{first, left_open, places, read, seen, shortened};
 
 /// Core documents stay within this (CK-2).
 const CORE_BYTES: u64 = 1_048_576;
@@ -101,6 +102,20 @@ fn people() -> Answer {
     (Verdict::Unknown, evidence.to_owned())
 }
 
+/// Why so many recorded operations vouch for nothing, if they do not: a workload of connections, of
+/// operations that have not ended, or of so few that the rules could not have found what they look for.
+fn too_few(recorded: u64) -> Option<String> {
+    let enough = workload::ENOUGH as u64;
+    match recorded {
+        0 => Some("the workload shows no operation that has ended".to_owned()),
+        few if few < enough => Some(format!(
+            "the workload shows {}: too few to tell, {enough} are asked for",
+            text::plural(few, "operation")
+        )),
+        _ => None,
+    }
+}
+
 /// What a list is answered from.
 pub(crate) struct View<'a> {
     pub(crate) evidence: &'a Evidence,
@@ -173,7 +188,10 @@ impl<'a> View<'a> {
             return (Verdict::Unknown, "no documents of core collections were read".to_owned());
         };
         let depth = profile.max_depth;
-        let at = profile.deepest.as_ref().map_or_else(String::new, |p| format!(" at `{p}`"));
+        let at = profile
+            .deepest
+            .as_ref()
+            .map_or_else(String::new, |p| format!(" at `{}`", shortened(p.as_str())));
         let place = format!(
             "{} in `{}`{at}",
             text::plural(u64::from(depth), "layer"),
@@ -342,12 +360,27 @@ impl<'a> View<'a> {
 
     /// CK-9.
     fn single_reads(&self) -> Answer {
+        // A path that joins needs the other collection every time, hot or not.
+        let rare = joins::reads(self.evidence);
+        let rare: Vec<_> = rare.values().flat_map(|reads| reads.paths.iter()).collect();
+        let seldom = match rare.len() as u64 {
+            0 => String::new(),
+            paths => format!(
+                "; {} that {} seldom {} a second collection every time, in {}",
+                text::plural(paths, "read path"),
+                text::form(paths, "comes", "come"),
+                text::form(paths, "needs", "need"),
+                text::plural(rare.iter().map(|path| path.count).sum(), "operation")
+            ),
+        };
         self.clean(
             "CK-9",
             &["W004", "W006"],
-            "read path needs a second collection nearly every time",
-            "read paths need a second collection nearly every time",
-            "no read path in the workload needs a second collection every time",
+            "collection has a hot read path that needs a second one nearly every time",
+            "collections have a hot read path that needs a second one nearly every time",
+            &format!(
+                "no hot read path in the workload needs a second collection every time{seldom}"
+            ),
         )
     }
 
@@ -390,13 +423,13 @@ impl<'a> View<'a> {
         if sharding::cluster(self.evidence).is_some() {
             codes.push("K005");
         }
-        self.clean(
+        self.as_far_as_order_tells(self.clean(
             "CK-13",
             &codes,
             "shard key breaks a requirement",
             "shard keys break a requirement",
             "the shard keys have enough values, none dominates, none rises",
-        )
+        ))
     }
 
     /// CK-15.
@@ -430,12 +463,15 @@ impl<'a> View<'a> {
     /// Passes when nothing was found at warning or above, by the rules it rests on or by others that
     /// cite the item. Code that was not given keeps nothing from passing: the data says what it came to.
     fn clean(&self, id: &str, codes: &[&'static str], one: &str, many: &str, none: &str) -> Answer {
-        let found = places(&self.against(id, codes));
+        let against = self.against(id, codes);
+        let found = places(&against);
         if !found.is_empty() {
-            let noun = if found.len() == 1 { one } else { many };
+            // Query patterns have no place of their own: several are in one collection.
+            let count = if id == "CK-12" { against.len() } else { found.len() };
+            let noun = if count == 1 { one } else { many };
             return (
                 Verdict::Fail,
-                format!("{} {noun}: {}", text::count(found.len() as u64), first(&found)),
+                format!("{} {noun}: {}", text::count(count as u64), first(&found)),
             );
         }
         let asks_for_code = |code: &str| {
@@ -448,18 +484,13 @@ impl<'a> View<'a> {
             .collect();
         let codes = vouching.as_slice();
         let mut gaps = self.gaps(codes);
-        // A workload of connections, or of operations that have not ended, vouches for nothing.
-        let workload = self.evidence.workload.as_ref();
-        if codes.iter().all(|code| code.starts_with('W'))
-            && workload.is_some_and(|w| w.operations() == 0)
-        {
-            gaps.push("the workload shows no operation that has ended".to_owned());
+        let recorded = self.evidence.workload.as_ref().map(Workload::operations);
+        let mut said = none.to_owned();
+        if let (Some(recorded), true) = (recorded, codes.iter().all(|code| code.starts_with('W'))) {
+            gaps.extend(too_few(recorded));
+            said.push_str(&format!(" ({} recorded)", text::plural(recorded, "operation")));
         }
-        if gaps.is_empty() {
-            (Verdict::Pass, none.to_owned())
-        } else {
-            (Verdict::Unknown, gaps.join("; "))
-        }
+        if gaps.is_empty() { (Verdict::Pass, said) } else { (Verdict::Unknown, gaps.join("; ")) }
     }
 
     /// What speaks against an item: findings of these rules, and those that cite it.

@@ -7,6 +7,8 @@ use docward_model::{
     Skipped, Threshold, ThresholdSetting, ThresholdValue,
 };
 
+use crate::facts::names;
+
 /// What a rule has worked out once for all its subjects, by name.
 pub(crate) type Shared = RefCell<BTreeMap<String, Rc<dyn Any>>>;
 
@@ -129,6 +131,10 @@ impl<'a> Cx<'a> {
             return;
         }
         let is_withheld = self.is_suppressed(&draft);
+        if draft.fix.as_ref().is_some_and(|fix| !names::can_be_named(&fix.command)) {
+            draft.fix = None;
+            draft.todo.push_str("; a name in it is not UTF-8, so no statement can name it: dump the collection, correct the name in the file of the dump and restore it");
+        }
         if let Some(fix) = &mut draft.fix {
             crate::facts::validators::make_way(self.evidence, &draft.at, fix, &mut draft.todo);
         }

@@ -93,7 +93,13 @@ fn ck_12_the_profiler_is_read_and_docward_leaves_itself_out() {
         assert!(!shape["applications"].to_string().contains("docward"), "{shape:#}");
     }
     // Evidence files keep what was learnt.
-    assert_eq!(found(&audit(&[saved]), "W001").len(), 1);
+    let again = audit(&[saved]);
+    assert_eq!(found(&again, "W001").len(), 1);
+    // Operations are no documents there either.
+    let sources = again["sources"].as_array().unwrap();
+    let counted: Vec<_> = sources.iter().map(|s| (&s["kind"], &s["documents"])).collect();
+    let expected = [(&"evidence".into(), &3000.into()), (&"workload".into(), &5.into())];
+    assert_eq!(counted, expected, "{sources:#?}");
     // Other collections than those asked about are left out.
     assert!(found(&audit(&[&uri, "--collection", "t_none"]), "W001").is_empty());
     // The terminal says what was read.

@@ -131,3 +131,23 @@ fn dm_08_1_the_servers_count_is_told_whatever_the_sample_shows() {
     }
     assert_ne!(told(&["--sample", "1000"]), whole, "a sample alone cannot know");
 }
+
+/// The server stores such a name, and drivers do not read it.
+#[test]
+fn dm_08_1_a_name_that_is_not_utf_8_does_not_cost_the_counts() {
+    let servers = Launch::standalone().start();
+    servers.insert("db_shop.t_order_item", needles());
+    let mut odd =
+        bson::RawDocumentBuf::try_from(&doc! { "_id": -1, "kX": 1 }).unwrap().into_bytes();
+    let at = odd.windows(2).position(|two| two == b"kX").unwrap() + 1;
+    odd[at] = 0xff;
+    let odd = bson::RawDocumentBuf::from_bytes(odd).unwrap();
+    let shop = servers.client().database("db_shop");
+    let target = shop.collection::<bson::RawDocumentBuf>("t_order_item");
+    servers.wait(target.insert_one(odd).into_future()).unwrap();
+    let report = audit(&[&servers.uri(), "--pushdown", "--metadata-only"]);
+    assert_eq!(report["problems"].as_array().unwrap().len(), 0, "{:#}", report["problems"]);
+    let large = finding(&report, "D001").unwrap();
+    let what = large["what"].as_str().unwrap();
+    assert!(what.starts_with("1 of 4,001 documents is larger than"), "{what}");
+}

@@ -163,3 +163,58 @@ fn sk_3_a_sample_of_a_running_collection_says_nothing_about_insertion_order() {
     let whole = evidence(&["--full"]);
     assert!(whole.starts_with("\"fail\""), "{whole}");
 }
+
+/// A member that copies stores by several threads what came in one go: its order is not that of inserts.
+#[test]
+fn sk_3_the_order_of_inserts_is_read_from_the_primary() {
+    let servers = Launch::replica_set(3).start();
+    servers.insert("db_shop.t_order", (0..500).map(|n| doc! { "_id": n, "state": "open" }));
+    let judged = |uri: &str| {
+        let key = ["--key", r#"{"_id": 1}"#, "--format", "json", "--no-progress"];
+        let out = shardkey(&[&[uri, "--db", "db_shop"], &key[..]].concat());
+        let report: serde_json::Value = serde_json::from_slice(&out.stdout).expect("JSON");
+        let checks = report["collections"][0]["keys"][0]["checks"].as_array().expect("checks");
+        let found = checks.iter().find(|c| c["clause"] == "SK-3").expect("SK-3");
+        format!("{}: {}", found["verdict"], found["evidence"])
+    };
+    // Who leaves open whom to ask gets what the primary says.
+    let default = judged(&servers.uri());
+    assert!(default.starts_with("\"fail\""), "{default}");
+    assert!(default.contains("100 % of the last documents as they lie"), "{default}");
+    let secondary = format!("{}&readPreference=secondary", servers.uri());
+    let direct = servers.uri_of((servers.primary() + 1) % 3);
+    for uri in [&secondary, &direct] {
+        let said = judged(uri);
+        assert!(!said.starts_with("\"pass\""), "{uri}: {said}");
+    }
+}
+
+#[test]
+fn sk_4_joins_of_other_collections_are_reads_of_the_one_asked_about() {
+    let servers = Launch::standalone().start();
+    let orders = (0..3000).map(|n| doc! { "_id": n, "customerId": (n * 7919) % 1500 });
+    servers.insert("db_shop.t_order", orders);
+    servers.insert("db_shop.t_customer", (0..1500).map(|n| doc! { "_id": n }));
+    servers.command("db_shop", doc! { "profile": 2 });
+    let lookup = doc! { "from": "t_order", "localField": "_id", "foreignField": "customerId", "as": "orders" };
+    for n in 0..25 {
+        let pipeline = vec![doc! { "$match": { "_id": n } }, doc! { "$lookup": &lookup }];
+        let join = doc! { "aggregate": "t_customer", "pipeline": pipeline, "cursor": {} };
+        servers.command("db_shop", join);
+    }
+    let judged = |key: &str| {
+        let asked = ["--db", "db_shop", "--collection", "t_order", "--no-progress", "--key", key];
+        let out = shardkey(&[&[servers.uri().as_str()], &asked[..]].concat());
+        String::from_utf8_lossy(&out.stdout).into_owned()
+    };
+    let text = judged(r#"{"customerId": 1}"#);
+    let said =
+        "pass    SK-4  100 % of 25 reads (25 by a $lookup of other collections) name its first";
+    assert!(text.contains(said), "{text}");
+    servers.command("db_shop", doc! { "profile": 0 });
+    servers.command("db_shop", doc! { "drop": "system.profile" });
+    servers.command("db_shop", doc! { "profile": 2 });
+    servers.command("db_shop", doc! { "find": "t_order", "filter": { "customerId": 7 } });
+    let text = judged(r#"{"customerId": 1}"#);
+    assert!(text.contains("1 read (too few to judge by)"), "{text}");
+}

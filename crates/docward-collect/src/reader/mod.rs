@@ -223,10 +223,16 @@ impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
             .retain(|collection| self.request.filter.wants(&collection.namespace));
         let entry = &mut self.sources[source];
         entry.kind = SourceKind::Evidence;
-        entry.documents = saved.sources.iter().map(|source| source.documents).sum();
-        entry.bytes = saved.sources.iter().map(|source| source.bytes).sum();
+        // Operations were counted as entries, and stay a source of their own.
+        let (recorded, read): (Vec<&Source>, Vec<&Source>) = saved
+            .sources
+            .iter()
+            .partition(|s| matches!(s.kind, SourceKind::Workload | SourceKind::Log));
+        entry.documents = read.iter().map(|source| source.documents).sum();
+        entry.bytes = read.iter().map(|source| source.bytes).sum();
         entry.sampled = saved.sources.iter().any(|source| source.sampled);
         entry.server = saved.sources.iter().find_map(|source| source.server.clone());
+        self.sources.extend(recorded.into_iter().cloned());
         self.taken_ms = self.taken_ms.max(Some(saved.taken_ms));
         self.saved.push(saved);
     }

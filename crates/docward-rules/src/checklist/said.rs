@@ -54,6 +54,15 @@ pub(super) fn seen(
     by_us.into_iter().chain(by_server).collect::<Vec<_>>().join(", ")
 }
 
+/// A path as far as it helps to find the place: nobody reads a hundred names.
+pub(super) fn shortened(path: &str) -> String {
+    const NAMES: usize = 8;
+    match path.match_indices('.').nth(NAMES - 1) {
+        Some((end, _)) => format!("{}.…", &path[..end]),
+        None => path.to_owned(),
+    }
+}
+
 fn place(finding: &Finding) -> String {
     match &finding.at {
         Subject::Deployment => finding.what.clone(),

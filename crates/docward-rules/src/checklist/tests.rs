@@ -1,5 +1,7 @@
 //! The items, one by one.
 
+mod recorded;
+
 use docward_model::Subject;
 
 use super::*;
@@ -91,6 +93,28 @@ fn ck_13_a_rising_key_fails() {
     };
     assert_eq!(judged(r#"{"_id":1}"#), Verdict::Fail);
     assert_eq!(judged(r#"{"_id":"hashed"}"#), Verdict::Pass);
+}
+
+#[test]
+fn ck_13_a_key_that_may_rise_needs_the_order_of_inserts() {
+    let judged = |key: &str, copied: bool, shuffled: bool| {
+        let documents: String = (0..1500u32)
+            .map(|i| format!("{{\"_id\": {}}}\n", i.wrapping_mul(2_654_435_761) >> 1))
+            .collect();
+        let settings = format!("shard-key=db_shop.t_order_item:{key}");
+        let mut example = Example::new("K003", &settings, &documents);
+        let profile = example.evidence.collections[0].profile.as_mut().expect("documents");
+        (profile.copied, profile.shuffled) = (copied, shuffled);
+        let outcome = crate::judge(&example.evidence, &example.settings);
+        of("CK-13", &example.evidence, &example.settings, &outcome)
+    };
+    assert_eq!(judged(r#"{"_id":1}"#, false, false).verdict, Verdict::Pass);
+    for (copied, shuffled) in [(true, false), (false, true)] {
+        let open = judged(r#"{"_id":1}"#, copied, shuffled);
+        assert_eq!(open.verdict, Verdict::Unknown, "{}", open.evidence);
+        assert!(open.evidence.contains("whether `_id` of `db_shop.t_order_item` rises"));
+        assert_eq!(judged(r#"{"_id":"hashed"}"#, copied, shuffled).verdict, Verdict::Pass);
+    }
 }
 
 #[test]

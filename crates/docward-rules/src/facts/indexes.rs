@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use docward_model::{
-    BsonType, Collection, DirectionKind, FieldPath, Index, IndexKey, IndexUsage, Profile, Server,
-    ShardKey, Topology,
+    BsonType, Collection, DirectionKind, Evidence, FieldPath, Index, IndexKey, IndexUsage, Profile,
+    Server, ShardKey, Topology,
 };
 
 use super::schema::described;
@@ -158,7 +158,10 @@ fn in_array(path: &FieldPath) -> bool {
 
 /// Top-level fields that are the first key of an index of their own, and all top-level fields, the
 /// key and object mappers' fields aside.
-pub fn leading_fields(collection: &Collection) -> Option<(BTreeSet<String>, usize)> {
+pub fn leading_fields(
+    evidence: &Evidence,
+    collection: &Collection,
+) -> Option<(BTreeSet<String>, usize)> {
     let profile = collection.profile.as_ref().filter(|p| p.documents > 0)?;
     let names: BTreeSet<&str> = described(profile).map(|f| f.name.as_str()).collect();
     let leading = collection
@@ -166,7 +169,9 @@ pub fn leading_fields(collection: &Collection) -> Option<(BTreeSet<String>, usiz
         .as_deref()?
         .iter()
         .filter(|i| !i.is_id())
+        .filter(|i| i.usage.is_none_or(|usage| usage.operations == 0))
         .filter_map(|i| i.keys.first())
+        .filter(|key| !is_asked_for(evidence, collection, &key.path))
         .filter_map(|k| k.path.split('.').next())
         .filter(|name| names.contains(name))
         .map(str::to_owned)
@@ -174,9 +179,25 @@ pub fn leading_fields(collection: &Collection) -> Option<(BTreeSet<String>, usiz
     Some((leading, names.len()))
 }
 
+/// Whether a recorded operation asks for a field first by value, range or order: an index that begins with
+/// it follows a query.
+fn is_asked_for(evidence: &Evidence, collection: &Collection, path: &str) -> bool {
+    let shapes = evidence.workload.iter().flat_map(|w| w.of(&collection.namespace));
+    let mut shapes = shapes.map(|stats| &stats.shape);
+    shapes.any(|shape| {
+        let asked = shape.filter.iter().chain(shape.alternatives.iter().flatten());
+        asked.map(|p| &p.path).chain(shape.sort.iter().map(|(by, _)| by)).any(|by| by == path)
+    })
+}
+
 /// Whether nearly every field has an index of its own (GC-38).
-pub fn indexes_every_field(collection: &Collection, ratio: f64, least: u64) -> bool {
-    leading_fields(collection).is_some_and(|(leading, all)| {
+pub fn indexes_every_field(
+    evidence: &Evidence,
+    collection: &Collection,
+    ratio: f64,
+    least: u64,
+) -> bool {
+    leading_fields(evidence, collection).is_some_and(|(leading, all)| {
         leading.len() as u64 >= least && leading.len() as f64 >= ratio * all as f64
     })
 }

@@ -20,6 +20,7 @@ pub mod groups;
 pub mod growing;
 pub mod ids;
 pub mod indexes;
+pub mod joins;
 pub mod key_change;
 pub mod moments;
 pub mod names;

@@ -106,6 +106,19 @@ pub fn prefixed(name: &str, prefix: &str) -> String {
     format!("{prefix}{snake}")
 }
 
+/// Whether a statement can name a field: what is not UTF-8 was replaced when the name was read, and a
+/// statement with the replacement finds nothing.
+pub fn can_be_named(name: &str) -> bool {
+    !name.contains(char::REPLACEMENT_CHARACTER)
+}
+
+/// What to do about a field that no statement can name.
+pub fn not_to_be_named(name: &str) -> String {
+    format!(
+        "the name `{name}` is not UTF-8, so no statement can name it: dump the collection, correct the name in the file of the dump and restore it"
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

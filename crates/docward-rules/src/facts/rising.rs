@@ -94,6 +94,18 @@ pub fn may_rise(field: &Field) -> bool {
                 || classes::is_only(field, classes::Class::Number))
 }
 
+/// Whether every one of so many documents has a whole number of its own, and at least every second number
+/// between the smallest and the largest is there: numbers that somebody counts up.
+pub fn has_no_gaps(field: &Field, documents: u64) -> bool {
+    let Some(number) = field.number else { return false };
+    let is_whole = number.fractional_doubles == 0 && number.not_finite == 0;
+    let own = 20.0 * field.distinct.values >= 19.0 * field.types.non_null() as f64;
+    is_whole
+        && own
+        && classes::is_only(field, classes::Class::Number)
+        && number.max - number.min < 2.0 * documents as f64
+}
+
 /// Texts of one length with digits in each behind the same prefix, as `ORD-000123`: numbers that are
 /// given out in order.
 pub fn is_sequence(field: &Field) -> bool {

@@ -7,6 +7,7 @@ use docward_model::{
     BsonType, Distribution, Field, FieldShape, Profile, TextClass, TextProfile, Value,
 };
 
+use super::names;
 use super::naming::is_framework;
 use super::text;
 
@@ -650,7 +651,8 @@ pub fn described(profile: &Profile) -> impl Iterator<Item = &Field> {
 
 /// Proposes a validator that requires fields present in at least `required_share` of documents.
 pub fn propose(profile: &Profile, required_share: f64) -> Proposal {
-    let mut fields: Vec<_> = described(profile).collect();
+    let mut fields: Vec<_> =
+        described(profile).filter(|field| names::can_be_named(&field.name)).collect();
     // The most frequent first when there are too many; then back in document order.
     if fields.len() > MOST_PROPERTIES {
         fields.sort_by_key(|f| std::cmp::Reverse(f.count));

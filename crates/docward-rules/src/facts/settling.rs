@@ -22,6 +22,11 @@ pub struct Outcome {
 /// The class to settle on: what most values are, unless the strings are numbers or dates and such
 /// values exist.
 pub fn main_class(field: &Field, found: &[(Class, u64)]) -> Class {
+    // An id is what documents are known by elsewhere and cannot be changed in place: the fewest are.
+    if field.path.as_str() == "_id" {
+        let most = found.iter().rev().max_by_key(|(_, n)| *n);
+        return most.map_or(Class::Other, |(class, _)| *class);
+    }
     // A single value becomes a list of one; a list does not become a single value.
     if found.len() == 2 && found.iter().any(|(c, _)| *c == Class::Array) {
         return Class::Array;

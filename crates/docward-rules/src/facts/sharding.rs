@@ -1,12 +1,14 @@
 //! Questions about a shard key (SK-*): what it is made of, how fine it is. The key is the one a cluster
 //! has, or else the one that was declared. How to change it is in `key_change`.
 
+use std::{borrow::Cow, collections::BTreeMap};
+
 use docward_model::{
-    BsonType, Cluster, Comparison, Evidence, Field, KeyFields, Namespace, Profile, QueryShape,
-    Server, Settings, ShardKey, Topology,
+    BsonType, Cluster, Comparison, Evidence, Field, KeyFields, Namespace, Operation, Predicate,
+    Profile, QueryShape, QueryStats, Server, Settings, ShardKey, Topology,
 };
 
-use super::{names, rising, words};
+use super::{names, rising, words, workload};
 
 /// What the tables of a sharded cluster say, when there is one.
 pub fn cluster(evidence: &Evidence) -> Option<&Cluster> {
@@ -123,6 +125,43 @@ pub fn array_field<'a>(profile: &Profile, fields: &'a [(String, bool)]) -> Optio
 }
 
 pub use docward_model::key_text;
+
+/// The reads of each collection that have ended: its own, and those that a `$lookup` of another collection
+/// sends to it, one for each operation, which ask for a value of the field that it compares. What the
+/// pipeline of a `$lookup` asks for the record does not tell.
+pub fn reads(evidence: &Evidence) -> BTreeMap<Namespace, Vec<Cow<'_, QueryStats>>> {
+    let mut reads: BTreeMap<Namespace, Vec<Cow<'_, QueryStats>>> = BTreeMap::new();
+    for stats in workload::business_shapes(evidence).filter(|s| s.shape.operation.is_read()) {
+        let namespace = &stats.shape.namespace;
+        reads.entry(namespace.clone()).or_default().push(Cow::Borrowed(stats));
+        for lookup in &stats.shape.lookups {
+            let Some((_, foreign)) = &lookup.fields else { continue };
+            let to = Namespace::new(&*namespace.database, &*lookup.from);
+            reads
+                .entry(to.clone())
+                .or_default()
+                .push(Cow::Owned(sent_by_lookup(stats, to, foreign)));
+        }
+    }
+    reads
+}
+
+/// What a `$lookup` sends to another collection.
+fn sent_by_lookup(stats: &QueryStats, to: Namespace, foreign: &str) -> QueryStats {
+    let asked = Predicate { path: foreign.to_owned(), comparison: Comparison::Equality };
+    let shape = QueryShape {
+        namespace: to,
+        operation: Operation::Find,
+        filter: vec![asked],
+        branches: false,
+        alternatives: Vec::new(),
+        filters_late: false,
+        sort: Vec::new(),
+        lookups: Vec::new(),
+        ..stats.shape.clone()
+    };
+    QueryStats { shape, scattered: (0, 0), ..stats.clone() }
+}
 
 /// Whether a query goes to the shards of a few values: its filter fixes the first field of the key, or
 /// asks for a range of it with two ends, which only a hash scatters; whatever the branches of an `$or`

@@ -72,9 +72,9 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         Draft::new(
             Subject::Collection(collection.namespace.clone()),
             if refused {
-                format!("documents nest {depth} levels deep, MongoDB supports {limit}")
+                format!("documents nest {depth} levels deep as the server counts them, arrays too; MongoDB supports {limit}")
             } else {
-                format!("documents nest {depth} levels deep, {} below the server's limit of {limit}", limit - depth)
+                format!("documents nest {depth} levels deep as the server counts them, arrays too, {} below its limit of {limit}", limit - depth)
             },
             if refused {
                 "that is beyond what MongoDB promises to take: which depth it refuses differs by version and by the way a document comes, so it may be impossible to restore or to write back"

@@ -67,7 +67,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let n = indexes.len() as u64;
     let full = n >= hard;
     // The same cause, said better by I003.
-    if n <= max || (!full && indexes_every_field(collection, 0.8, 5)) {
+    if n <= max || (!full && indexes_every_field(cx.evidence(), collection, 0.8, 5)) {
         return;
     }
     let shard_key = sharding::key_of(cx.evidence(), cx.settings(), &collection.namespace);

@@ -14,7 +14,8 @@ declare_rule! {
     /// ## What it checks
     /// Reports collections where at least 80 % of the top-level fields, and at least five of them, are
     /// the first key of an index. `_id` and the fields of object mappers do not count. Several indexes
-    /// that begin with the same field count once.
+    /// that begin with the same field count once. What was used since the server started, or begins with
+    /// a field that recorded operations ask for or sort by, follows a query and does not count.
     ///
     /// ## Why it matters
     /// Indexes made field by field follow no query: most are never used, yet every insert writes all of
@@ -63,7 +64,7 @@ threshold!(LEAST, "min-indexes", Int(5), "fields", "GC-38", "fewest such fields 
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let Some(profile) = &collection.profile else { return };
-    let Some((leading, fields)) = leading_fields(collection) else { return };
+    let Some((leading, fields)) = leading_fields(cx.evidence(), collection) else { return };
     let own = leading.len() as u64;
     if own < cx.count(&LEAST) || (own as f64) < cx.limit(&RATIO) * fields as f64 {
         return;
@@ -131,5 +132,22 @@ mod tests {
             "{indexes}{{\"_id\": 1, \"a\": 1, \"b\": 1, \"c\": 1, \"d\": 1, \"e\": 1, \"f\": 1}}"
         );
         assert!(check("I003", &body).is_empty());
+    }
+
+    #[test]
+    fn ap_s4_6_indexes_that_follow_queries_do_not_count() {
+        let body = |queries: &str| {
+            let names: Vec<_> = (0..7).map(|i| format!("field{i}")).collect();
+            let document: Vec<_> = names.iter().map(|n| format!("\"{n}\": 1")).collect();
+            let index =
+                |n: &String| format!("index {{\"key\": {{\"{n}\": 1}}, \"name\": \"{n}_1\"}}\n");
+            let indexes: String = names.iter().map(index).collect();
+            format!("{indexes}{{\"_id\": 1, {}}}\n{queries}", document.join(", "))
+        };
+        assert_eq!(check("I003", &body("")).len(), 1);
+        let queries = "ran x9 {\"command\": {\"find\": \"t_order_item\", \"filter\": {\"field1\": 1}, \"sort\": {\"field2\": 1}}}";
+        assert!(check("I003", &body(queries)).is_empty(), "two of seven follow a query");
+        let one = queries.replace(", \"sort\": {\"field2\": 1}", "");
+        assert!(check("I003", &body(&one))[0].what.starts_with("6 of 7 top-level fields"));
     }
 }

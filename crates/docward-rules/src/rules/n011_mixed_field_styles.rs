@@ -7,7 +7,7 @@ use docward_model::{Collection, DataValue, Draft, Evidence, Profile, Safety, Sev
 use crate::{
     Cx, declare_rule,
     facts::{
-        names::{Style, in_style},
+        names::{self, Style, in_style},
         naming::{Named, dominant_style, is_known_abbreviation, named, spelled_twice},
         shell, text,
     },
@@ -170,7 +170,15 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         let origin = foreign.as_ref().map_or_else(String::new, |top| {
             format!("; all of them stand inside `{top}`, so leave them if that part is copied from another system")
         });
-        format!("write all names in {}: rename {}{more}{origin}", target.name(), few.join(", "))
+        let rename = if few.is_empty() {
+            String::new()
+        } else {
+            format!(": rename {}{more}", few.join(", "))
+        };
+        let unnamed = offenders.iter().find(|n| !names::can_be_named(n.name()));
+        let unnamed =
+            unnamed.map_or_else(String::new, |n| format!("; {}", names::not_to_be_named(n.name())));
+        format!("write all names in {}{rename}{origin}{unnamed}", target.name())
     };
     let mut draft = Draft::new(
         Subject::Collection(collection.namespace.clone()),
@@ -266,7 +274,9 @@ fn renames(offenders: &[Named<'_>], target: Style) -> Vec<(String, String)> {
     offenders
         .iter()
         .map(|n| (n.name().to_owned(), in_style(n.name(), target)))
-        .filter(|(from, to)| !to.is_empty() && from != to && seen.insert(from.clone()))
+        .filter(|(from, to)| {
+            names::can_be_named(from) && !to.is_empty() && from != to && seen.insert(from.clone())
+        })
         .collect()
 }
 
@@ -282,6 +292,7 @@ fn rename_command(
     let entries: Vec<_> = offenders
         .iter()
         .filter(|n| !n.field.path.in_array() && !n.name().contains('.'))
+        .filter(|n| names::can_be_named(n.field.path.as_str()))
         .filter(|n| {
             let mut parent = n.field.parent;
             while let Some(at) = parent {
@@ -437,5 +448,24 @@ mod tests {
         );
         assert_eq!(found[0].severity, Severity::Info);
         assert!(found[0].todo.contains("inside `stripe`"), "{}", found[0].todo);
+    }
+
+    #[test]
+    fn dm_04_1_no_statement_names_what_is_not_utf_8() {
+        let body = "{\"_id\": 1, \"userName\": 1, \"createTime\": 1, \"orderNo\": 1, \"k\u{fffd} \": 1MORE}";
+        let found = check("N011", &body.replace("MORE", ""));
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].fix, None);
+        assert!(
+            found[0].todo.contains("is not UTF-8, so no statement can name it"),
+            "{}",
+            found[0].todo
+        );
+        assert!(!found[0].todo.contains("rename"), "{}", found[0].todo);
+        // Others are renamed all the same.
+        let found = check("N011", &body.replace("MORE", ", \"last_name\": 1"));
+        let command = &found[0].fix.as_ref().expect("a statement").command;
+        assert!(command.ends_with("{$rename: {\"last_name\": \"lastName\"}})"), "{command}");
+        assert!(found[0].todo.contains("is not UTF-8"), "{}", found[0].todo);
     }
 }

@@ -212,12 +212,6 @@ fn draft(
             version.field.path,
             path.dotted()
         )
-    } else if only_empty {
-        format!(
-            "leave `{}` out, or set it to null, where it is an empty string: {}",
-            path.dotted(),
-            of_those_read(text::plural(odd, "value"))
-        )
     } else if path.as_str() == "_id" {
         format!(
             "settle on {target} for `_id` and write the {} anew: `_id` cannot be changed in place",
@@ -225,6 +219,12 @@ fn draft(
                 all.iter().filter(|(c, _)| *c != main).map(|(_, n)| n).sum(),
                 "odd document"
             )
+        )
+    } else if only_empty {
+        format!(
+            "leave `{}` out, or set it to null, where it is an empty string: {}",
+            path.dotted(),
+            of_those_read(text::plural(odd, "value"))
         )
     } else {
         let mut parts = vec![match &version {
@@ -680,5 +680,20 @@ mod tests {
         assert!(found[0].todo.starts_with("settle on string"), "{}", found[0].todo);
         let plain = counted(&[(BsonType::Double, 999_000), (BsonType::Int, 1000)]);
         assert_eq!(check_counted("T005", body, plain).len(), 0);
+    }
+
+    #[test]
+    fn dm_09_6_an_id_is_settled_on_what_most_are() {
+        let body =
+            "x201 {\"_id\": {\"tenant\": $i, \"no\": 1}}\nx6 {\"_id\": $i}\nx12 {\"_id\": \"a$i\"}";
+        let found = check("T005", body);
+        let todo = &found.iter().find(|f| f.what.starts_with("`_id`")).expect("a finding").todo;
+        let said = "settle on object for `_id` and write the 18 odd documents anew: `_id` cannot be changed in place";
+        assert_eq!(todo, said);
+        // Elsewhere an object around a number is the odd one, and an empty text may become null.
+        let other = check("T005", &body.replace("\"_id\"", "\"amount\""));
+        assert!(!other[0].todo.contains("settle on object"), "{}", other[0].todo);
+        let empty = check("T005", "x9 {\"_id\": $i}\n{\"_id\": \"\"}");
+        assert!(empty[0].todo.ends_with("cannot be changed in place"), "{}", empty[0].todo);
     }
 }

@@ -1,7 +1,7 @@
 //! DM-11.1 and AP-S4.5: core collections have a validator.
 
 use docward_model::{
-    Collection, CollectionKind, CoreSource, Draft, Safety, Seen, Severity, Subject, Unit, Value,
+    Collection, CollectionKind, CoreSource, Draft, Safety, Seen, Severity, Subject, Unit,
 };
 
 use crate::{
@@ -91,6 +91,9 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         .as_ref()
         .filter(|p| p.documents > 0)
         .map(|p| schema::propose(p, cx.limit(&REQUIRED_SHARE)));
+    // A schema that names no field accepts any document, and only looks like a validator.
+    let has_no_names = proposal.as_ref().is_some_and(|p| p.required.is_empty() && p.typed == 0);
+    let proposal = proposal.filter(|_| !has_no_names);
     let todo = match &proposal {
         Some(p) => {
             let refused: u64 = p.refused.iter().map(|(_, n)| n).sum();
@@ -125,6 +128,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                 text::count(p.typed as u64)
             )
         }
+        None if has_no_names => "there is no name to describe: the names of its fields are data, or differ with every document; store them as values first (`[{k, v}]` in an array, see D010), then describe that in a `$jsonSchema`".to_owned(),
         None => "describe required fields, types and formats in a `$jsonSchema` and apply it with collMod".to_owned(),
     };
     let mut draft = Draft::new(
@@ -146,20 +150,18 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             .data("typed", p.typed)
             .data("refused_documents", p.refused.iter().map(|(_, n)| n).sum::<u64>());
     }
-    let skeleton = proposal.map_or_else(
-        || Value::Map(vec![("bsonType".to_owned(), Value::Text("object".to_owned()))]),
-        |p| p.schema,
-    );
-    draft = draft.fix(
-        Some("RF-19"),
-        Safety::Safe,
-        format!(
-            "{}.runCommand({{collMod: {}, validator: {{$jsonSchema: {}}}, validationLevel: \"moderate\", validationAction: \"warn\"}})",
-            shell::database(&ns.database),
-            shell::quote(&ns.collection),
-            shell::value(&skeleton)
-        ),
-    );
+    if let Some(p) = proposal {
+        draft = draft.fix(
+            Some("RF-19"),
+            Safety::Safe,
+            format!(
+                "{}.runCommand({{collMod: {}, validator: {{$jsonSchema: {}}}, validationLevel: \"moderate\", validationAction: \"warn\"}})",
+                shell::database(&ns.database),
+                shell::quote(&ns.collection),
+                shell::value(&p.schema)
+            ),
+        );
+    }
     if !declared {
         draft = draft.severity(Severity::Warn);
     }
@@ -305,5 +307,28 @@ x1500 {"_id": $i, "userName": "li", "age": NumberLong(31), "score": 2, "nick": n
         }
         let plain = of(r#"{"$or": [{"age": {"$gt": 1}}, {"legacy": true}]}"#);
         assert!(plain[0].what.ends_with("without a `$jsonSchema`"), "{}", plain[0].what);
+    }
+
+    #[test]
+    fn dm_11_1_no_skeleton_without_a_name_to_describe() {
+        let documents: String = (0..400)
+            .map(|i| {
+                let fields: Vec<_> = (0..12).map(|n| format!("\"k{i}x{n}\": {n}")).collect();
+                format!("{{\"_id\": {i}, {}}}\n", fields.join(", "))
+            })
+            .collect();
+        let found = check("V001", &format!("@ db_shop.t_users\n{documents}"));
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].fix, None, "{:?}", found[0].fix);
+        assert!(found[0].todo.contains("there is no name to describe"), "{}", found[0].todo);
+        assert!(found[0].todo.contains("D010"), "{}", found[0].todo);
+    }
+
+    #[test]
+    fn dm_11_1_a_name_that_is_not_utf_8_is_left_out_of_the_skeleton() {
+        let body = "@ db_shop.t_users\nx9 {\"_id\": $i, \"userName\": \"a\", \"k\u{fffd}\": 1}";
+        let found = check("V001", body);
+        let command = &found[0].fix.as_ref().expect("a skeleton").command;
+        assert!(command.contains("properties: {userName: {bsonType: \"string\"}}"), "{command}");
     }
 }

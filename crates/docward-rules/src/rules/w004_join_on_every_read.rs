@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use docward_model::{Draft, Evidence, Lookup, Namespace, QueryShape, Seen, Subject, Unit};
+use docward_model::{Draft, Evidence, Seen, Subject, Unit};
 
 use crate::{
     Cx, declare_rule,
-    facts::{text, workload},
+    facts::{joins, text, workload},
     threshold,
 };
 
@@ -14,9 +14,10 @@ declare_rule! {
     /// # Join on every read
     ///
     /// ## What it checks
-    /// Reports a collection of whose reads at least half join another collection with `$lookup`, when at
-    /// least 20 of them did. The two have to be related: one of the fields compared is an id, or the
-    /// documents show the reference. Joins of a collection with itself are not meant.
+    /// Reports a collection of whose reads at least half join another collection with `$lookup`, and one
+    /// with a hot read path that joins: operations of one shape that make up at least a fifth of the
+    /// reads. Either way at least 20 of them did. The two have to be related: one of the fields compared
+    /// is an id, or the documents show the reference. Joins of a collection with itself are not meant.
     ///
     /// ## Why it matters
     /// What is read together and stored apart costs a second search for every document, every time; a
@@ -43,7 +44,7 @@ declare_rule! {
     maturity: Preview,
     scope: Everywhere,
     needs: [Workload],
-    thresholds: [MIN_SHARE, MIN_COUNT],
+    thresholds: [MIN_SHARE, HOT_SHARE, MIN_COUNT],
     check: Deployment(check),
 }
 
@@ -56,76 +57,70 @@ threshold!(
     "collections of whose reads fewer join are not reported"
 );
 threshold!(
+    HOT_SHARE,
+    "hot-share",
+    Float(joins::HOT_SHARE),
+    "share of reads",
+    "no figure in source",
+    "read paths that make up less of the reads of their collection are not reported for themselves"
+);
+threshold!(
     MIN_COUNT,
     "min-count",
-    Int(20),
+    Int(workload::ENOUGH),
     "operations",
     "no figure in source",
     "fewer joins are no pattern"
 );
 
-#[derive(Default)]
-struct Reads<'a> {
-    all: u64,
-    joined: u64,
-    millis: u64,
-    from: BTreeMap<&'a str, u64>,
-}
-
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
-    let mut by_collection = BTreeMap::new();
-    for stats in workload::business_shapes(evidence).filter(|s| s.shape.operation.is_read()) {
-        let reads: &mut Reads<'_> = by_collection.entry(&stats.shape.namespace).or_default();
-        reads.all += stats.count;
-        let lookups = stats.shape.lookups.iter();
-        let related: Vec<_> = lookups.filter(|l| is_related(evidence, &stats.shape, l)).collect();
-        if !related.is_empty() {
-            reads.joined += stats.count;
-            reads.millis = reads.millis.max(stats.millis.1);
-            for lookup in related {
-                *reads.from.entry(lookup.from.as_str()).or_default() += stats.count;
-            }
-        }
-    }
-    for (namespace, reads) in by_collection {
-        let joined = reads.joined as f64 / reads.all.max(1) as f64;
-        let (share, often) =
-            (cx.limit_at(&MIN_SHARE, namespace), cx.count_at(&MIN_COUNT, namespace));
-        if reads.joined < often || joined < share {
+    for (namespace, reads) in joins::reads(evidence) {
+        let joined = reads.share(reads.joined);
+        let often = cx.count_at(&MIN_COUNT, namespace);
+        let hottest = reads.hottest().filter(|path| {
+            path.count >= often && reads.share(path.count) >= cx.limit_at(&HOT_SHARE, namespace)
+        });
+        let counted = text::plural(reads.all, "read");
+        let from = |counts: &BTreeMap<&str, u64>| {
+            let mut from: Vec<_> = counts.iter().map(|(name, n)| (*name, *n)).collect();
+            from.sort_by_key(|&(name, n)| (std::cmp::Reverse(n), name));
+            from.into_iter().map(|(name, _)| name.to_owned()).collect::<Vec<_>>()
+        };
+        let names = from(&reads.from);
+        let listed: Vec<&str> = names.iter().map(String::as_str).collect();
+        let what = if reads.joined >= often && joined >= cx.limit_at(&MIN_SHARE, namespace) {
+            let listed = text::list(&listed, 3);
+            format!("{} of {counted} join {listed} with $lookup", text::percent(joined))
+        } else if let Some(path) = hottest {
+            let mut from: Vec<&str> =
+                path.shape.lookups.iter().map(|lookup| lookup.from.as_str()).collect();
+            from.dedup();
+            format!(
+                "`{}` joins {} with $lookup every time, in {} of {counted}",
+                workload::words(&path.shape),
+                text::list(&from, 3),
+                text::count(path.count)
+            )
+        } else {
             continue;
-        }
-        let mut from: Vec<_> = reads.from.into_iter().collect();
-        from.sort_by_key(|&(name, n)| (std::cmp::Reverse(n), name));
-        let names: Vec<&str> = from.iter().map(|(name, _)| *name).collect();
+        };
         cx.report(
             Draft::new(
                 Subject::Collection(namespace.clone()),
-                format!(
-                    "{} of {} join {} with $lookup",
-                    text::percent(joined),
-                    text::plural(reads.all, "read"),
-                    text::list(&names, 3)
-                ),
+                what,
                 "what is read together and stored apart costs a second search for every document, every time",
                 format!(
                     "copy the two or three fields that are shown from {} beside the reference, or embed it if it is small and belongs to its parent",
-                    text::list(&names, 1)
+                    text::list(&listed, 1)
                 ),
                 Seen::all(reads.all, Unit::Operations),
             )
             .data("reads", reads.all)
             .data("joined", reads.joined)
-            .data("from", names.iter().map(|n| (*n).to_owned()).collect::<Vec<_>>())
+            .data("from", names)
             .data("max_millis", reads.millis),
         );
     }
-}
-
-/// Whether a join follows a reference, so that what it fetches could be stored with it.
-fn is_related(evidence: &Evidence, shape: &QueryShape, lookup: &Lookup) -> bool {
-    let from = Namespace::new(&*shape.namespace.database, &*lookup.from);
-    let fields = lookup.fields.iter().flat_map(|(local, foreign)| [&**local, &**foreign]);
-    workload::are_related(evidence, (&shape.namespace, &from), fields)
 }
 
 #[cfg(test)]
@@ -143,6 +138,23 @@ mod tests {
             "{}",
             found[0].what
         );
+    }
+
+    #[test]
+    fn ck_9_a_hot_path_that_joins_every_time_is_reported_among_others() {
+        let workload = |joins: u32| {
+            let finds = 750 - joins;
+            format!(
+                r#"ran x{joins} {{"command": {{"aggregate": "t_order_item", "pipeline": [{{"$match": {{"_id": 7}}}}, {{"$lookup": {{"from": "t_product", "localField": "p", "foreignField": "_id", "as": "x"}}}}]}}}}
+                ran x{finds} {{"command": {{"find": "t_order_item", "filter": {{"a": 1}}}}}}"#
+            )
+        };
+        let found = check("W004", &workload(250));
+        assert_eq!(found.len(), 1);
+        let said =
+            "`aggregate by {_id}` joins `t_product` with $lookup every time, in 250 of 750 reads";
+        assert_eq!(found[0].what, said);
+        assert!(check("W004", &workload(149)).is_empty(), "less than a fifth");
     }
 
     #[test]

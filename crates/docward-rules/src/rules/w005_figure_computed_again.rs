@@ -47,7 +47,7 @@ declare_rule! {
 threshold!(
     MIN_COUNT,
     "min-count",
-    Int(20),
+    Int(workload::ENOUGH),
     "operations",
     "no figure in source",
     "figures computed less often are not reported"

@@ -54,7 +54,7 @@ declare_rule! {
 threshold!(
     MIN_COUNT,
     "min-count",
-    Int(20),
+    Int(workload::ENOUGH),
     "requests",
     "no figure in source",
     "fewer requests are no pattern"

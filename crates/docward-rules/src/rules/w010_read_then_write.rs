@@ -55,7 +55,7 @@ declare_rule! {
 threshold!(
     MIN_COUNT,
     "min-count",
-    Int(20),
+    Int(workload::ENOUGH),
     "times",
     "no figure in source",
     "fewer are not reported"

@@ -1,8 +1,6 @@
 //! SK-4: queries that do not name the shard key.
 
-use std::collections::BTreeMap;
-
-use docward_model::{Draft, Evidence, Namespace, QueryStats, Seen, Subject, Unit};
+use docward_model::{Draft, Evidence, QueryStats, Seen, Subject, Unit};
 
 use crate::{
     Cx, declare_rule,
@@ -19,7 +17,7 @@ declare_rule! {
     /// ## What it checks
     /// Works out which share of the reads of a sharded collection goes to a few shards: those whose filter
     /// fixes the first field of the shard key to a value, or asks for a range of it with two ends when it is
-    /// not hashed, also beside an `$or`. The key is the one a running cluster has, else the one declared in `docward.toml`; where a router's log says how many
+    /// not hashed, also beside an `$or`. A `$lookup` of another collection counts as a read by the field it compares. The key is the one a running cluster has, else the one declared in `docward.toml`; where a router's log says how many
     /// shards it asked, that is used instead (one or two count as few), unless there are two in all. Reports
     /// less than 80 %.
     ///
@@ -72,18 +70,14 @@ threshold!(
 threshold!(
     MIN_COUNT,
     "min-count",
-    Int(20),
+    Int(workload::ENOUGH),
     "reads",
     "no figure in source",
     "fewer reads say nothing"
 );
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
-    let mut by_collection: BTreeMap<&Namespace, Vec<&QueryStats>> = BTreeMap::new();
-    for stats in workload::business_shapes(evidence).filter(|s| s.shape.operation.is_read()) {
-        by_collection.entry(&stats.shape.namespace).or_default().push(stats);
-    }
-    for (namespace, shapes) in by_collection {
+    for (namespace, shapes) in &sharding::reads(evidence) {
         let (least, often) =
             (cx.limit_at(&MIN_TARGETED, namespace), cx.count_at(&MIN_COUNT, namespace));
         let key = sharding::key_of(evidence, cx.settings(), namespace);

@@ -209,6 +209,11 @@ impl Judge<'_> {
             self.chunks()
         );
         if !hot {
+            if matches!(self.clock, Clock::Position)
+                && let Some(doubt) = self.doubt_of_positions(first)
+            {
+                return doubt;
+            }
             // One value may own that chunk, old and new: SK-2 says so.
             let skewed =
                 if share >= 0.3 { ", as the older ones did: no rising key (see SK-2)" } else { "" };
@@ -225,6 +230,28 @@ impl Judge<'_> {
             );
         }
         (Verdict::Fail, goes)
+    }
+
+    /// Why positions that show no rise prove nothing, if they do not. A member that copies stores what it
+    /// copies in runs, and keeps them so when it becomes primary: numbers without gaps may have been given
+    /// out in order wherever they lie.
+    fn doubt_of_positions(&self, first: &Field) -> Option<(Verdict, String)> {
+        let path = first.path.as_str();
+        if rising::is_random(first) {
+            return Some((Verdict::Pass, "random UUIDs come in no order".to_owned()));
+        }
+        if self.profile.copied {
+            let evidence = format!(
+                "documents may have been read from a member that copies others, where they do not lie in the order they came in, and no field tells their age: whether `{path}` rises is not known; read from the primary (readPreference=primary)"
+            );
+            return Some((Verdict::Unknown, evidence));
+        }
+        rising::has_no_gaps(first, self.documents()).then(|| {
+            let evidence = format!(
+                "the numbers in `{path}` are all different and leave hardly a gap, as if they were counted up, yet documents do not lie in their order, and no field tells their age"
+            );
+            (Verdict::Unknown, evidence)
+        })
     }
 
     /// A rising field splits what the fields before it leave together, and new documents go to the end

@@ -12,7 +12,7 @@ mod spread;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use docward_model::{
     BsonType, Collection, Evidence, Field, FieldShape, KeyAnalysis, KeyCheck, KeyFields, KeyReport,
@@ -22,7 +22,7 @@ use docward_model::{
 use crate::facts::{
     ids,
     key_change::{KeyChange, Way},
-    rising, sharding, text,
+    rising, sharding, text, workload,
 };
 use age::Clock;
 use places::CHUNKS;
@@ -58,12 +58,7 @@ pub fn shard_keys(
         Some(placement) if question.keys.is_empty() => vec![placement.fields.clone()],
         _ => question.keys.clone(),
     };
-    let reads: Vec<&QueryStats> = evidence
-        .workload
-        .iter()
-        .flat_map(|w| w.of(&collection.namespace))
-        .filter(|s| s.shape.operation.is_read())
-        .collect();
+    let reads = sharding::reads(evidence).remove(&collection.namespace).unwrap_or_default();
     let mut judge = Judge {
         collection,
         profile,
@@ -111,7 +106,7 @@ pub fn shard_keys(
         _ => None,
     };
     let documents = judge.documents();
-    let counted = judge.reads.as_ref().map(|reads| reads.iter().map(|s| s.count).sum());
+    let counted = judge.counted_reads();
     Some(KeyReport {
         namespace: collection.namespace.clone(),
         documents,
@@ -153,6 +148,7 @@ struct Limits {
     correlation: f64,
     rising_ids: (f64, u64),
     targeted: f64,
+    reads: u64,
 }
 
 impl Limits {
@@ -171,6 +167,7 @@ impl Limits {
             correlation: read("K003", "min-correlation", rising::CORRELATION),
             rising_ids: (read("K003", "rising-share", ids::RISING_SHARE), pairs),
             targeted: read("W011", "min-targeted", sharding::MIN_TARGETED),
+            reads: count("W011", "min-count", workload::ENOUGH),
         }
     }
 }
@@ -180,7 +177,7 @@ struct Judge<'a> {
     profile: &'a Profile,
     shards: u32,
     limits: Limits,
-    reads: Option<Vec<&'a QueryStats>>,
+    reads: Option<Vec<Cow<'a, QueryStats>>>,
     key_change: KeyChange<'a>,
     /// Where the cluster keeps the documents.
     placement: Option<&'a Placement>,
@@ -223,7 +220,7 @@ impl<'a> Judge<'a> {
         let hashed_ranges = key
             .first()
             .filter(|(_, hashed)| *hashed)
-            .and_then(|(path, _)| self.share_of_reads(|s| asks_range(s, path)));
+            .and_then(|(path, _)| self.share_of_reads(|s| sharding::is_ranged(path, &s.shape)));
 
         let mut checks = Vec::new();
         if let Some(spread) = &spread {
@@ -246,8 +243,9 @@ impl<'a> Judge<'a> {
                 clause: "SK-9",
                 verdict: if share > RANGES { Verdict::Warn } else { Verdict::Pass },
                 evidence: format!(
-                    "{} of the reads ask for a range of the hashed field, which goes to all shards",
-                    text::percent(share)
+                    "{} of {} ask for a range of the hashed field, which goes to all shards",
+                    text::percent(share),
+                    text::plural(self.counted_reads().unwrap_or_default(), "read")
                 ),
             });
         }
@@ -398,25 +396,54 @@ impl<'a> Judge<'a> {
                 (
                     if share < self.limits.targeted { Verdict::Fail } else { Verdict::Pass },
                     format!(
-                        "{} of the reads name its first field{by_range}; {} are asked for",
+                        "{} of {} name its first field{by_range}; {} are asked for",
                         text::percent(share),
+                        self.reads_in_words(),
                         text::percent(self.limits.targeted)
                     ),
                 )
             }
-            (None, Some(_)) => {
-                (Verdict::Unknown, "the workload shows no reads of this collection".to_owned())
-            }
+            (None, Some(_)) => (Verdict::Unknown, self.why_no_share()),
             (None, None) => (Verdict::Unknown, "no workload was given (--workload LOG)".to_owned()),
         };
         KeyCheck { clause: "SK-4", verdict, evidence }
     }
 
+    /// Reads recorded; `None` without a workload.
+    fn counted_reads(&self) -> Option<u64> {
+        Some(self.reads.as_ref()?.iter().map(|s| s.count).sum())
+    }
+
+    /// The reads, and how many of them come from elsewhere: who knows the queries of this collection
+    /// only would not find them.
+    fn reads_in_words(&self) -> String {
+        let joined = self.reads.iter().flatten().filter(|read| matches!(read, Cow::Owned(_)));
+        let all = text::plural(self.counted_reads().unwrap_or_default(), "read");
+        match joined.map(|read| read.count).sum() {
+            0 => all,
+            joined => {
+                format!("{all} ({} by a $lookup of other collections)", text::count(joined))
+            }
+        }
+    }
+
+    /// Why nothing is said about shares of the reads.
+    fn why_no_share(&self) -> String {
+        match self.counted_reads().unwrap_or_default() {
+            0 => "the workload shows no reads of this collection".to_owned(),
+            few => format!(
+                "the workload shows {} of this collection: too few to tell, {} are asked for",
+                text::plural(few, "read"),
+                text::count(self.limits.reads.max(1))
+            ),
+        }
+    }
+
+    /// The share of the reads that pass a test, when there are enough to say so.
     fn share_of_reads(&self, test: impl Fn(&QueryStats) -> bool) -> Option<f64> {
-        let reads = self.reads.as_ref()?;
-        let all: u64 = reads.iter().map(|s| s.count).sum();
-        let with: u64 = reads.iter().filter(|s| test(s)).map(|s| s.count).sum();
-        (all > 0).then(|| with as f64 / all as f64)
+        let all = self.counted_reads()?;
+        let with: u64 = self.reads.iter().flatten().filter(|s| test(s)).map(|s| s.count).sum();
+        (all >= self.limits.reads.max(1)).then(|| with as f64 / all as f64)
     }
 }
 
@@ -435,9 +462,4 @@ fn is_plain(profile: &Profile, field: &Field) -> bool {
 /// Whether some values are objects or arrays.
 fn is_container(field: &Field) -> bool {
     field.types.of(BsonType::Object) + field.types.of(BsonType::Array) > 0
-}
-
-fn asks_range(stats: &QueryStats, path: &str) -> bool {
-    sharding::is_ranged(path, &stats.shape)
-        || stats.shape.sort.first().is_some_and(|(by, _)| by == path)
 }

@@ -159,11 +159,11 @@ impl<'a> Judge<'a> {
     pub(super) fn candidates(&self) -> Vec<&'a str> {
         let asked = |path: &str| -> u64 {
             let reads = self.reads.iter().flatten();
-            let names = |s: &&&QueryStats| {
+            let names = |s: &QueryStats| {
                 s.shape.filter.iter().any(|p| p.path == path)
                     || s.shape.sort.first().is_some_and(|(by, _)| by == path)
             };
-            reads.filter(names).map(|s| s.count).sum()
+            reads.filter(|s| names(s)).map(|s| s.count).sum()
         };
         let scalar = |field: &Field| {
             let few = |n: u64| n * 2 < field.count.max(1);
@@ -216,10 +216,11 @@ impl<'a> Judge<'a> {
             }
             return format!("no field behind `{zone}` spreads the documents of each zone");
         }
-        if self.reads.as_ref().is_some_and(|r| !r.is_empty()) {
+        if self.share_of_reads(|_| true).is_some() {
             return format!(
-                "no key of one or two fields spreads the documents and is named by {} of the reads: shape the queries around a common field first",
-                text::percent(self.limits.targeted)
+                "no key of one or two fields spreads the documents and is named by {} of {}: shape the queries around a common field first",
+                text::percent(self.limits.targeted),
+                self.reads_in_words()
             );
         }
         "no field or pair of fields is known to have enough values without one dominating or rising; add a field made for it".to_owned()

@@ -61,7 +61,7 @@ impl Reader<'_, '_, '_> {
             return;
         }
         let way = if examples >= refused { Way::Everything } else { Way::First(examples) };
-        let end = self.read_once(deployment, listed, way, Some(filter), file);
+        let end = self.read_once(deployment, listed, way, Some(filter), false, file);
         if let End::Failed(error) = end {
             let taken = self.table.entry(listed.slot).taken;
             self.gave_up(deployment, &listed.namespace, file, taken, &error);

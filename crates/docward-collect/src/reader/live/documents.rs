@@ -15,7 +15,7 @@ use futures_util::StreamExt as _;
 use mongodb::{
     bson::{Bson, Document, doc},
     error::Error,
-    raw_batch_cursor::RawBatch,
+    raw_batch_cursor::{RawBatch, RawBatchCursor},
 };
 use tokio::sync::mpsc;
 
@@ -205,7 +205,9 @@ impl Reader<'_, '_, '_> {
         let mut file = self.live_file(deployment, namespace);
         let mut ranges = self.ranges(deployment, listed, file);
         let mut biased = false;
+        let (mut from_primary, mut has_primary) = (false, true);
         for attempt in 1.. {
+            from_primary = has_primary && self.asks_primary(deployment, way, ranges.is_some());
             // The server's count may be off, as after a power cut: a sample ends behind the number that
             // was asked for, whatever it said.
             let most = wanted.filter(|_| way == Way::Everything && ranges.is_none());
@@ -214,7 +216,7 @@ impl Reader<'_, '_, '_> {
                 Some(ranges) => self.read_ranges(deployment, listed, ranges, file),
                 None => {
                     let way = most.map_or(way, Way::First);
-                    self.read_once(deployment, listed, way, None, file)
+                    self.read_once(deployment, listed, way, None, from_primary, file)
                 }
             };
             let taken = self.table.entry(slot).taken - before;
@@ -287,6 +289,13 @@ impl Reader<'_, '_, '_> {
                         LiveTrouble::Silent { documents: taken, seconds: SILENCE.as_secs() };
                     self.troubles.add(file, &Trouble::Live(trouble));
                 }
+                // A set without a primary is read from whom there is.
+                End::Failed(error) if from_primary && taken == 0 && is_unreachable(&error) => {
+                    has_primary = false;
+                    self.forget(file, slot);
+                    file = self.live_file(deployment, namespace);
+                    continue;
+                }
                 End::Failed(error) => {
                     // The random walk met the same documents again and again.
                     let other_way =
@@ -332,6 +341,7 @@ impl Reader<'_, '_, '_> {
         let is_shuffled = matches!(way, Way::Random(_)) || ranges.is_some() || deployment.is_routed;
         let entry = self.table.entry(slot);
         entry.shuffled |= is_shuffled;
+        entry.copied |= !from_primary && deployment.may_be_copied();
         entry.left = ranges.unwrap_or_default();
         if self.request.resumable && !entry.left.is_empty() {
             self.engine.keep_state(slot);
@@ -458,11 +468,15 @@ impl Reader<'_, '_, '_> {
         listed: &Listed,
         way: Way,
         filter: Option<Document>,
+        from_primary: bool,
         file: FileId,
     ) -> End {
         let (sender, mut batches) = mpsc::channel(AHEAD);
         let began = Instant::now();
-        fetch(deployment, listed, way, self.request.max_rate, filter, sender);
+        let batch_size = batch_size(listed, self.request.max_rate, 1);
+        let cursor =
+            deployment.session.cursor(&listed.namespace, way, filter, batch_size, from_primary);
+        fetch(deployment, cursor, sender);
         let mut last = began;
         let before = self.table.entry(listed.slot).taken;
         loop {
@@ -547,14 +561,9 @@ pub(super) fn batch_size(listed: &Listed, max_rate: Option<u64>, readers: u64) -
 /// Lets the driver fetch documents, a little ahead of who receives them. Ends when nobody does.
 fn fetch(
     deployment: &Deployment<'_>,
-    listed: &Listed,
-    way: Way,
-    max_rate: Option<u64>,
-    filter: Option<Document>,
+    cursor: impl Future<Output = Result<RawBatchCursor, Error>> + Send + 'static,
     sender: mpsc::Sender<Result<RawBatch, Box<Error>>>,
 ) {
-    let batch_size = batch_size(listed, max_rate, 1);
-    let cursor = deployment.session.cursor(&listed.namespace, way, filter, batch_size);
     deployment.session.spawn(async move {
         let mut cursor = match cursor.await {
             Ok(cursor) => cursor,

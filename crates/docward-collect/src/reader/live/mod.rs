@@ -16,6 +16,7 @@ mod cluster;
 mod documents;
 mod key_analysis;
 mod lookups;
+mod order;
 mod pace;
 mod privileges;
 mod pushdown;
@@ -28,6 +29,7 @@ mod uri;
 mod workload;
 
 pub(crate) use lookups::Kept;
+use order::Answering;
 pub(crate) use privileges::Missing;
 pub use resolve::{Resolved, resolve_name};
 pub(crate) use session::Session;
@@ -62,6 +64,8 @@ struct Deployment<'r> {
     version: Option<(u32, u32)>,
     /// Whether a router answers, and not a member.
     is_routed: bool,
+    /// Who answers, of the members of a set.
+    answering: Answering,
     /// Whether the facts about servers are those of this deployment, not of an earlier source.
     is_told: bool,
     /// Collections in a row for which no server answered.
@@ -119,6 +123,7 @@ impl<'r> Reader<'r, '_, '_> {
             down: Vec::new(),
             version: None,
             is_routed: false,
+            answering: Answering::default(),
             is_told,
             lost: 0,
             not_asked: 0,

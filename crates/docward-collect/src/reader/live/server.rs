@@ -10,7 +10,7 @@ use mongodb::bson::{Bson, Document, doc};
 
 use super::{
     super::Reader,
-    Deployment,
+    Answering, Deployment,
     privileges::Resource,
     session::{Read, number},
     trouble::{LiveTrouble, code},
@@ -105,6 +105,7 @@ impl Reader<'_, '_, '_> {
         if let Some(hello) = self.fact(deployment, Read::Hello, "hello", Document::new()) {
             primary = hello.get_str("primary").ok().map(str::to_owned);
             server.host = hello.get_str("me").ok().map(str::to_owned);
+            deployment.answering = Answering::of(&hello);
             let topology = topology(&hello);
             deployment.is_routed = topology == Topology::Sharded;
             server.topology = Some(topology);

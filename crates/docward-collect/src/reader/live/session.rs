@@ -18,7 +18,7 @@ use docward_workload::own_name;
 use futures_util::{Stream, StreamExt as _, TryStreamExt as _, stream};
 use mongodb::{
     Client, Collection,
-    bson::{Bson, Document, RawDocumentBuf, doc},
+    bson::{Bson, Document, RawDocumentBuf, Utf8Lossy, doc},
     error::{Error, ErrorKind},
     options::{
         AggregateOptions, ClientOptions, CollectionOptions, FindOptions, Hint, ReadPreference,
@@ -186,6 +186,8 @@ pub(crate) struct Session<'r> {
     pub(crate) name: String,
     /// Where questions go, as a read preference mode.
     pub(super) read_preference: &'static str,
+    /// Whether the connection string says so.
+    pub(super) prefers: bool,
     /// Whether the connection string holds a login.
     pub(super) logged_in: bool,
     /// The database of the connection string.
@@ -233,6 +235,7 @@ impl<'r> Session<'r> {
         let default_database = options.default_database.clone();
         let direct = options.direct_connection == Some(true);
         let asked = options.clone();
+        let prefers = options.selection_criteria.is_some();
         let criteria = options
             .selection_criteria
             .get_or_insert_with(|| {
@@ -254,6 +257,7 @@ impl<'r> Session<'r> {
         })?;
         let session = Self {
             read_preference: mode(&criteria),
+            prefers,
             name,
             logged_in,
             default_database,
@@ -565,8 +569,11 @@ impl<'r> Session<'r> {
         way: Way,
         filter: Option<Document>,
         batch_size: u32,
+        from_primary: bool,
     ) -> impl Future<Output = Result<RawBatchCursor, Error>> + Send + 'static {
-        let collection = self.collection(namespace);
+        let primary = SelectionCriteria::ReadPreference(ReadPreference::Primary);
+        let criteria = if from_primary { primary } else { self.criteria.clone() };
+        let collection = self.collection_of(namespace, criteria);
         async move {
             let stage = match way {
                 Way::Random(size) => {
@@ -601,7 +608,15 @@ impl<'r> Session<'r> {
     }
 
     fn collection(&self, namespace: &Namespace) -> Collection<RawDocumentBuf> {
-        let options = CollectionOptions::builder().selection_criteria(self.criteria.clone());
+        self.collection_of(namespace, self.criteria.clone())
+    }
+
+    fn collection_of(
+        &self,
+        namespace: &Namespace,
+        criteria: SelectionCriteria,
+    ) -> Collection<RawDocumentBuf> {
+        let options = CollectionOptions::builder().selection_criteria(criteria);
         let database = self.client.database(&namespace.database);
         database.collection_with_options(&namespace.collection, options.build())
     }
@@ -656,7 +671,11 @@ async fn asked(
 ) -> Result<Vec<Document>, Error> {
     let database = client.database(&database);
     let question = database.run_cursor_command(command(read, rest));
-    question.selection_criteria(criteria).await?.try_collect().await
+    let answer = question.selection_criteria(criteria).await?.with_type::<RawDocumentBuf>();
+    // One name that is not UTF-8 must not cost the answer.
+    let readable =
+        |row: RawDocumentBuf| async move { Ok(Utf8Lossy::<Document>::try_from(row.as_ref())?.0) };
+    answer.and_then(readable).try_collect().await
 }
 
 /// An answer, unless the server says nothing for too long.

@@ -168,7 +168,7 @@ impl Reader<'_, '_, '_> {
             .iter()
             .filter_map(totals_entry)
             .filter(|totals| {
-                self.request.filter.wants(&totals.namespace)
+                self.wants_operation(&totals.namespace, Some(&totals.command))
                     && !profiled.contains(&totals.namespace.database)
             })
             .map(|totals| Entry::Totals(Box::new(totals)))
@@ -181,7 +181,20 @@ impl Reader<'_, '_, '_> {
     }
 
     fn is_asked_for(&self, ran: &Ran) -> bool {
-        ran.namespace.as_ref().is_some_and(|namespace| self.request.filter.wants(namespace))
+        let namespace = ran.namespace.as_ref();
+        namespace.is_some_and(|namespace| self.wants_operation(namespace, ran.command.as_ref()))
+    }
+
+    /// Whether an operation is about a collection that was asked for. Shard keys are judged by all reads
+    /// of a collection, also those that a `$lookup` of another one sends to it (SK-4).
+    fn wants_operation(&self, namespace: &Namespace, command: Option<&Value>) -> bool {
+        let is_wanted =
+            |from: &str| self.request.filter.wants(&Namespace::new(&*namespace.database, from));
+        self.request.filter.wants(namespace)
+            || (self.request.analyze_keys.is_some()
+                && command
+                    .and_then(|command| command.get("pipeline"))
+                    .is_some_and(|pipeline| joins(pipeline, &is_wanted)))
     }
 
     fn record(
@@ -289,5 +302,20 @@ fn source_name(deployment: &str, member: Option<&str>, what: &str) -> String {
     match member {
         Some(member) => format!("mongodb://{member} {what}"),
         None => format!("{deployment} {what}"),
+    }
+}
+
+/// Whether a stage joins such a collection, at any depth: `$facet` holds pipelines.
+fn joins(stages: &Value, is_wanted: &impl Fn(&str) -> bool) -> bool {
+    let stage_joins = |name: &str, stage: &Value| {
+        let from = stage.get("from").and_then(Value::as_text);
+        matches!(name, "$lookup" | "$graphLookup") && from.is_some_and(is_wanted)
+    };
+    match stages {
+        Value::List(stages) => stages.iter().any(|stage| joins(stage, is_wanted)),
+        Value::Map(stage) => {
+            stage.iter().any(|(name, of)| stage_joins(name, of) || joins(of, is_wanted))
+        }
+        _ => false,
     }
 }

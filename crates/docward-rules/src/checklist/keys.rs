@@ -1,0 +1,31 @@
+//! CK-13: what the order of documents leaves open about shard keys.
+
+use super::{Answer, Verdict, View};
+use crate::facts::{rising, sharding};
+
+impl View<'_> {
+    /// An answer about shard keys that does not vouch for one whose first field may rise where documents
+    /// did not come in the order of inserts: drawn at random, or from a member that copies others (SK-3).
+    pub(super) fn as_far_as_order_tells(&self, answer: Answer) -> Answer {
+        if answer.0 != Verdict::Pass {
+            return answer;
+        }
+        let open = self.evidence.collections.iter().find_map(|collection| {
+            let profile = collection.profile.as_ref()?;
+            let key = sharding::key_of(self.evidence, self.settings, &collection.namespace)?;
+            let (path, hashed) = key.fields.first()?;
+            let is_open = !hashed
+                && (profile.copied || profile.shuffled)
+                && profile
+                    .field(path)
+                    .is_some_and(|field| rising::may_rise(field) && !rising::is_random(field));
+            is_open.then(|| format!("`{path}` of `{}`", collection.namespace))
+        });
+        open.map_or(answer, |place| {
+            let evidence = format!(
+                "the shard keys have enough values and none dominates, but documents were not read in the order they came in: whether {place} rises is not known"
+            );
+            (Verdict::Unknown, evidence)
+        })
+    }
+}
