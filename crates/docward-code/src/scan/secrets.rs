@@ -210,7 +210,10 @@ pub(super) fn is_word(password: &str) -> bool {
     let mut words = lower.rsplit(['_', '-', ' ']);
     let is_said = words.next().is_some_and(|last| matches!(last, "password" | "passwd" | "secret"))
         && words.all(|word| VAGUE.contains(&word));
-    is_yours || is_said || WORDS.contains(&&*lower)
+    // `PUTPASSHERE`: something is to be put there.
+    let is_place = lower.trim_end_matches(|c: char| c.is_ascii_digit()).ends_with("here")
+        && ["pass", "pwd", "secret"].iter().any(|word| lower.contains(word));
+    is_yours || is_said || is_place || WORDS.contains(&&*lower)
 }
 
 /// Whether a password is a word to be filled in. A name that is its own password (`admin:admin`) at a cluster that

@@ -43,7 +43,8 @@ writes:
     assert_eq!(documents(&named), [20_000, 19_000, 17_000, 15_000]);
     assert!(named.advice("loan").remarks.is_empty(), "{:?}", named.advice("loan").remarks);
     // While nobody says how many come, they are not taken to dwindle.
-    let text = "entities:\n  loan: {count: 20k, lifecycle: {kept: 5 years, by: at}, fields: {at: date}}\n";
+    let text =
+        "entities:\n  loan: {count: 20k, lifecycle: {kept: 5 years, by: at}, fields: {at: date}}\n";
     assert_eq!(documents(&of(text)), [20_000; 4]);
     // Without it nothing lets them go, and there are ever more.
     let open = loans("", "");

@@ -62,7 +62,9 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     // A set of one member, which the project makes itself, has nobody to follow.
     let is_single = evidence.code.as_ref().is_some_and(|code| code.single_sets > 0);
     let is_local = computed.iter().any(|(client, _)| {
-        is_local_by_default(client) || (is_single && client.uri.option("replicaSet").is_some())
+        is_local_by_default(client)
+            || (is_single && client.uri.option("replicaSet").is_some())
+            || is_one_of_two(evidence, client)
     });
     let first = computed.into_iter().map(|(_, draft)| draft).min_by_key(|d| d.location.clone());
     if let Some(draft) = first {
@@ -78,6 +80,21 @@ fn draft(client: &Client<'_>, option: &str) -> Draft {
         format!("remove {option}, list all members and add replicaSet"),
     );
     draft.data("change", Correction::remove(option))
+}
+
+/// Whether the function that makes a client makes another one for the whole set: it goes to one member on purpose, to
+/// look after it.
+fn is_one_of_two(evidence: &Evidence, client: &Client<'_>) -> bool {
+    /// Lines between two branches of a function.
+    const NEAR: u32 = 20;
+    let Some(site) = client.uri.site.as_ref().map(|site| &site.location) else { return false };
+    evidence.uris.iter().any(|other| {
+        let there = other.site.as_ref().map(|site| &site.location);
+        other.option("replicaSet").is_some()
+            && there.is_some_and(|there| {
+                *there != *site && there.file == site.file && there.line.abs_diff(site.line) < NEAR
+            })
+    })
 }
 
 /// Whether no setting is needed for the client to lead to the developer's own machine.
@@ -98,6 +115,15 @@ fn direct(client: &Client<'_>) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use crate::testing::{check, count_on};
+
+    #[test]
+    fn cn_01_1_who_goes_to_one_member_or_to_the_set_does_so_on_purpose() {
+        let text = "source a.py\nimport pymongo\ndef connect(hosts, one):\n    if one is None:\n        return pymongo.MongoClient(hosts, replicaSet='rs0')\n    return pymongo.MongoClient(one, directConnection=True)\n";
+        let severity = |text: &str| check("C011", text)[0].severity;
+        assert_eq!(severity(text), docward_model::Severity::Info);
+        let alone = text.replace(", replicaSet='rs0'", "");
+        assert!(severity(&alone) > docward_model::Severity::Info);
+    }
 
     #[test]
     fn cn_01_1_applications_follow_failovers() {

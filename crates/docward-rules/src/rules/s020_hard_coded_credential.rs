@@ -90,11 +90,20 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     }
 }
 
-/// The part of a connection string that a password belongs to: who, and where.
+/// The part of a connection string that a password belongs to: who, and where. One machine may listen at several
+/// ports.
 fn account(shown: &str) -> &str {
     let from = shown.find("://").map_or(0, |at| at + 3);
     let end = shown[from..].find(['/', '?']).map_or(shown.len(), |at| from + at);
-    &shown[..end]
+    let hosts = &shown[..end];
+    match hosts.rsplit_once(':') {
+        Some((before, port))
+            if port.bytes().all(|b| b.is_ascii_digit()) && !hosts.contains(',') =>
+        {
+            before
+        }
+        _ => hosts,
+    }
 }
 
 /// What is said of a password that stands in other places as well.
@@ -360,6 +369,20 @@ mod tests {
         assert_eq!(severities(".env", env), [Severity::Error]);
         let other = both("docker-compose.yml").replace("INITDB_ROOT_", "");
         assert_eq!(severities(".env", &other), [Severity::Error]);
+    }
+
+    #[test]
+    fn sc_7_one_account_at_two_ports_is_one_password() {
+        let text = |second: &str| {
+            format!(
+                "a: mongodb://app:9dXk2pLw7Q@db.shop.io:10250/x\nb: mongodb://app:{second}@db.shop.io:14338/x\n"
+            )
+        };
+        assert_eq!(severities("a.yml", &text("9dXk2pLw7Q")).len(), 1);
+        let other = text("9dXk2pLw7Q").replacen("db.shop", "eu.shop", 1);
+        assert_eq!(severities("a.yml", &other).len(), 2);
+        let place = text("PUTPASSHERE").replace("9dXk2pLw7Q", "TOPPASSHERE2");
+        assert!(severities("a.yml", &place).iter().all(|one| *one < Severity::Warn));
     }
 
     #[test]
