@@ -32,7 +32,8 @@ declare_rule! {
     /// `total_received` among fields that end in `count`) and
     /// objects of payment providers, which count in minor units, grades of a rating (`ratings.valueForMoney`) and rates of
     /// exchange. Costs, estimates, forecasts, prices of markets, plans (`budget`, `targetAmount`, `spendingLimit`), figures of
-    /// statistics (`medianPrice`), copies that are shown or kept as a record (an audit log, a notification, a wish list, analytics),
+    /// statistics (`medianPrice`), copies that are shown or kept as a record (an audit log, a notification, a wish list, analytics, `PromotionHistory`, `invoices[].total` of a
+    /// person where `Invoice` has its own),
     /// what a request of the same module describes as minor units, what may be a count (a plural before it, `ticketsAmount`, a bare `amount` or `balance` of points, stock and movements), models of markets
     /// (beside `symbol` or `ticker`), incomes that somebody states,
     /// amounts that may be a share (`amountType` beside `amount`), models that only a script declares, amounts beside ids of
@@ -40,8 +41,8 @@ declare_rule! {
     /// Stripe has it and what is handed to it under that name unchanged, the money of games and chat bots (beside `xp`, `coins`, `chips` or a `guild`; a `pot`; virtual cash and paper money), and structs of Go that
     /// documents are only read into, are information; so is an amount that nothing in the project computes with,
     /// as far as the files of the run show (files that compute with a `price` of another model
-    /// and never speak of this one say nothing), one that requests may give in whole numbers only (`z.number().int()`,
-    /// `@IsInt()`, `type: integer`) or that is shown divided by a hundred, an `amount` that a price is multiplied by, and a model in a file that no other takes in, a class that
+    /// and never speak of this one say nothing), one that requests or forms may give in whole numbers only (`z.number().int()`,
+    /// `@IsInt()`, `type: integer`, `step="1"`) or that is shown divided by a hundred, an `amount` that a price is multiplied by, and a model in a file that no other takes in, a class that
     /// nobody names, and a field that a remark calls deprecated. Where nothing in the project shows that amounts have
     /// fractions (rounding to two places, cents, a provider, `12.99`, a currency that has a smallest unit), they are whole as
     /// far as one can tell, and information. The fields of a model are one finding, and a field that several
