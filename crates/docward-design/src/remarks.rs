@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use docward_model::{DesignModel, DesignWrite, Entity, text};
 
-use crate::aging;
+use crate::{aging, derive};
 use crate::decide::Choice;
 use crate::pattern::Pattern;
 use crate::plan::{Decision, EntityAdvice};
@@ -50,6 +50,26 @@ pub(crate) fn gone_after(model: &DesignModel, entity: &str) -> Option<f64> {
     let is_deleted = || !deleting(model, entity).is_empty();
     let kept = || model.entity(entity)?.lifecycle?.kept_days;
     goes_after(model, entity).or_else(|| kept().filter(|_| is_deleted()))
+}
+
+/// Whether documents hold parts that are to be kept longer than they are: letting them go would take those along.
+pub(crate) fn holds_what_stays(
+    model: &DesignModel,
+    decisions: &[Decision],
+    entity: &str,
+) -> bool {
+    let life = |name: &str| model.entity(name)?.lifecycle;
+    let Some(goes) = life(entity).and_then(|life| life.kept_days) else { return false };
+    let inside = |at: &str| {
+        let embedded = decisions.iter().filter(|d| d.choice == Some(Choice::Embed));
+        let below = embedded.filter(|d| d.parent == at && d.facts.shared.is_none());
+        below.filter_map(|d| Some(model.entity(&d.child)?.name.as_str())).collect()
+    };
+    let stays = |part: &&str| {
+        let own = life(part).filter(|own| !own.kept_open);
+        own.is_some_and(|own| own.kept_days.is_none_or(|days| days > goes))
+    };
+    derive::parts(entity, "", inside).iter().any(stays)
 }
 
 /// Days after which documents of an entity go by themselves, by a date or as a series.
@@ -239,7 +259,7 @@ pub(crate) fn parts_of_others(
                 .kept_days
                 .map_or("for ever".to_owned(), |days| format!("for {}", lasting(days)));
             advice.remarks.push(format!(
-                "to be kept {own}, but part of `{parent}`, which goes after {} and takes it along: keep `{parent}` as long, or have it as an entity that is read and changed by itself (DP-2)",
+                "to be kept {own}, but part of `{parent}`, which is to go after {} and would take it along, so nothing lets `{parent}` go: keep `{parent}` as long, or have it as an entity that is read and changed by itself (DP-2)",
                 lasting(goes)
             ));
         }

@@ -106,7 +106,9 @@ fn dm_09_2_amounts_that_are_said_to_be_whole_are_information() {
             "exports.sum = (seats) => seats.reduce((s, one) => s + one.price, 0) + '%.2f' + seats[0].courseId;\n",
             "info",
         ),
-        ("exports.sum = (courses, seat) => (courses.length * seat.price).toFixed(2);\n", "warn"),
+        // What a number is of says whose it is, unless it may be anything's.
+        ("exports.sum = (courses, seat) => (courses.length * seat.price).toFixed(2);\n", "info"),
+        ("exports.sum = (courses, item) => (courses.length * item.price).toFixed(2);\n", "warn"),
         ("exports.sum = (course) => (3 * course.price).toFixed(2);\n", "warn"),
     ] {
         let folder = project(&[("models/course.js", model), ("lib/view.js", other)]);
@@ -306,10 +308,9 @@ fn sc_7_se_6_strings_without_a_scheme_hide_their_passwords_and_have_a_place() {
     let findings = found["findings"].as_array().unwrap();
     assert!(findings.iter().all(|finding| finding["location"]["line"].is_u64()), "{findings:?}");
     let found = places(&found);
-    // One account at one host is one finding.
-    for wanted in ["S020 app.js:2", "S020 alone.js:1"] {
-        assert!(found.contains(&wanted.to_owned()), "{wanted} in {found:?}");
-    }
+    // One account at one host is one finding, whatever the port.
+    let secrets: Vec<_> = found.iter().filter(|place| place.starts_with("S020")).collect();
+    assert_eq!(secrets, ["S020 alone.js:1"]);
     // How weak a password is matters little where it has to be changed anyway.
     assert!(!found.iter().any(|place| place.starts_with("S008")), "{found:?}");
     assert!(!found.iter().any(|place| place.starts_with("N021")), "{found:?}");

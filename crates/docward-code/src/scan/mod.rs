@@ -295,6 +295,13 @@ pub fn scan(file: &str, within: &str, text: &str, kind: FileKind, known: &Known)
             }
         }
     }
+    // The oplog is in `local`, and who follows it has to go there.
+    if out.clients.iter().any(|client| client.database.as_deref() == Some("local"))
+        && text.to_ascii_lowercase().contains("oplog")
+    {
+        let local = |client: &&mut ClientUri| client.database.as_deref() == Some("local");
+        out.clients.iter_mut().filter(local).for_each(|client| client.database = None);
+    }
     // Nothing runs what lies beside the file it was copied from; its passwords are read all the same.
     if is_copy(within) {
         let secrets = std::mem::take(&mut out.code.secrets);

@@ -67,7 +67,7 @@ fn contains(text: &[u8], part: &[u8]) -> bool {
 /// `price: z.number().int()`, `price: Joi.number().integer()`, `body("price").isInt()`.
 fn is_validated(behind: &[u8]) -> bool {
     let rest = behind.trim_ascii_start();
-    let rest = rest.strip_prefix(b"\"").or_else(|| rest.strip_prefix(b"'")).unwrap_or(rest);
+    let rest = behind_quote(rest);
     // One statement, one property.
     let end = |chain: &[u8]| {
         chain.windows(2).position(|two| two == b",\n" || two[0] == b';').unwrap_or(chain.len())
@@ -135,7 +135,7 @@ pub(super) fn has_fractions(text: &[u8], from: usize, to: usize) -> bool {
     let head = without_way(before);
     let reads = |head: &[u8]| head.ends_with(b"parseFloat(") || head.ends_with(b"float(");
     let given = rest.trim_ascii_start();
-    let given = given.strip_prefix(b"'").or_else(|| given.strip_prefix(b"\"")).unwrap_or(given);
+    let given = behind_quote(given);
     let value = given.strip_prefix(b":").or_else(|| given.strip_prefix(b"="));
     let value = value.map(<[u8]>::trim_ascii_start).unwrap_or_default();
     let is_read = reads(head) || reads(before) || value.starts_with(b"parseFloat(");
@@ -229,7 +229,7 @@ pub(super) fn is_counted_up(text: &[u8], from: usize, to: usize) -> bool {
             && !rest.get(1).is_some_and(|b| b.is_ascii_digit() || *b == b'.')
     };
     let rest = behind.trim_ascii_start();
-    let given = rest.trim_start_matches_quote();
+    let given = behind_quote(rest);
     let is_increment = memchr::memmem::rfind(near, b"$inc").is_some_and(|at| {
         !near[at..].contains(&b'}') && given.strip_prefix(b":").is_some_and(is_one)
     });
@@ -239,15 +239,9 @@ pub(super) fn is_counted_up(text: &[u8], from: usize, to: usize) -> bool {
         || is_increment
 }
 
-/// The end of a quoted name is skipped.
-trait Quoted {
-    fn trim_start_matches_quote(&self) -> &Self;
-}
-
-impl Quoted for [u8] {
-    fn trim_start_matches_quote(&self) -> &Self {
-        self.strip_prefix(b"\"").or_else(|| self.strip_prefix(b"'")).unwrap_or(self)
-    }
+/// What stands behind a name that may be quoted.
+fn behind_quote(rest: &[u8]) -> &[u8] {
+    rest.strip_prefix(b"\"").or_else(|| rest.strip_prefix(b"'")).unwrap_or(rest)
 }
 
 #[cfg(test)]

@@ -180,7 +180,7 @@ fn dp_2_what_goes_with_a_parent_before_its_time_is_told() {
     assert_eq!(case.verdict("parent.children"), Verdict::Embed);
     let said = &case.advice("child").remarks;
     assert!(
-        said[0].starts_with("to be kept for ever, but part of `parent`, which goes after 30 days"),
+        said[0].starts_with("to be kept for ever, but part of `parent`, which is to go after 30 days"),
         "{said:?}"
     );
 }
@@ -220,4 +220,35 @@ fn dp_2_documents_without_the_date_never_go_and_it_is_said() {
     let other = "createTime: {type: date, nullable: true}, insertTime: date";
     assert_eq!(remarks(other), "");
     assert!(of(&text(other)).indexes("child").iter().any(|index| index.contains("insertTime: 1")));
+}
+
+#[test]
+fn dp_2_nothing_lets_go_what_holds_parts_that_are_kept_longer() {
+    let trips = |kept: &str| {
+        of(&format!(
+            "entities:
+  trip: {{count: 1k, lifecycle: {{growth: 1k/year, kept: 1 year, by: endedAt}}, fields: {{endedAt: date}}}}
+  receipt: {{lifecycle: {{growth: 3k/year, kept: {kept}}}, fields: {{amount: decimal}}}}
+relationships:
+  trip.receipts: {{child: receipt, children: {{p50: 3, p99: 9, max: 20}}, growth: bounded}}
+reads:
+  trip: {{from: trip, where: [_id], with: [trip.receipts], rate: 5/s}}
+writes:
+  w: {{insert: [trip, receipt], rate: 5/h}}
+"
+        ))
+    };
+    let goes = |case: &crate::common::Case| {
+        assert_eq!(case.verdict("trip.receipts"), Verdict::Embed);
+        case.indexes("trip").iter().any(|index| index.contains("for 31536000 s"))
+    };
+    assert!(goes(&trips("1 year")));
+    for longer in ["10 years", "forever"] {
+        let case = trips(longer);
+        assert!(!goes(&case), "{longer}");
+        let said = case.advice("receipt").remarks.join(" ");
+        assert!(said.contains("so nothing lets `trip` go"), "{said}");
+        let trips = case.design.capacity.iter().find(|c| c.collection == "trip").unwrap();
+        assert_eq!(trips.years.last().unwrap().1.unwrap().0, 6000, "there are ever more");
+    }
 }

@@ -92,5 +92,8 @@ mod tests {
         let later = "process.env.MONGO_OPLOG_URL = other(\n  `mongodb://10.0.0.1:${PORT}/local?replicaSet=a`);";
         assert!(found(later).is_empty());
         assert_eq!(found(&later.replace("OPLOG_", "")), [Warn]);
+        let follows = "const {MongoClient} = require('mongodb');\nconst URI = 'mongodb://10.0.0.1/local';\nexports.oplog = () => MongoClient.connect(URI);";
+        assert!(found(follows).is_empty());
+        assert_eq!(found(&follows.replace("oplog", "other")), [Warn]);
     }
 }

@@ -145,6 +145,17 @@ mod tests {
     }
 
     #[test]
+    fn cn_02_1_an_address_that_comes_with_the_request_leads_elsewhere_each_time() {
+        let text = |data: &str| {
+            format!(
+                "import json, pymongo\nfrom flask import request\n@app.route('/dbs')\ndef dbs():\n    data = {data}\n    url = data['url']\n    client = pymongo.MongoClient(url)\n    return client.list_database_names()\n"
+            )
+        };
+        assert_eq!(count("a.py", &text("json.loads(request.data)")), 0);
+        assert_eq!(count("a.py", &text("settings()")), 1);
+    }
+
+    #[test]
     fn cn_02_1_handlers_of_frameworks_are_known() {
         let express = "const {MongoClient} = require('mongodb');\napp.get('/', async (req, res) => { const c = new MongoClient(process.env.URI); await c.connect(); res.json(await c.db('a').collection('b').find().toArray()); });";
         assert_eq!(count("a.js", express), 1);

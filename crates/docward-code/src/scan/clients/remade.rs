@@ -173,13 +173,18 @@ impl<'u, 't> Scan<'u, 't> {
     /// Whether the connection string comes with the request: then each may lead elsewhere, and there is no
     /// client to reuse.
     pub(super) fn is_asked_for(&self, uri: &'u Expr<'t>, scope: ScopeId) -> bool {
+        /// Nobody hands a string on more often before it is used.
+        const HANDED_ON: usize = 3;
         let unit = self.values.unit;
-        let mut names = Vec::new();
-        uri.visit(&mut |expr| {
-            if let Kind::Name(name) = expr.kind {
-                names.push(name);
-            }
-        });
+        let names_in = |expr: &Expr<'t>| {
+            let mut names = Vec::new();
+            expr.visit(&mut |inner| {
+                if let Kind::Name(name) = inner.kind {
+                    names.push(name);
+                }
+            });
+            names
+        };
         let of_request = |expr: &Expr<'t>| {
             let mut found = false;
             expr.visit(&mut |inner| {
@@ -187,19 +192,29 @@ impl<'u, 't> Scan<'u, 't> {
             });
             found
         };
-        of_request(uri)
-            || unit.statements.iter().any(|statement| {
-                let StatementKind::Assign { target, value, .. } = &statement.kind else {
-                    return false;
-                };
-                let mut assigns = false;
-                target.visit(&mut |inner| {
-                    assigns |= matches!(inner.kind, Kind::Name(name) if names.contains(&name));
-                });
-                assigns
-                    && self.values.owner(statement.scope) == self.values.owner(scope)
-                    && of_request(value)
-            })
+        let given = |names: &[&str]| {
+            let here = unit.statements.iter().filter(|statement| {
+                self.values.owner(statement.scope) == self.values.owner(scope)
+            });
+            let assigned = here.filter_map(|statement| match &statement.kind {
+                StatementKind::Assign { target, value, .. } => Some((target, value)),
+                _ => None,
+            });
+            let mine = assigned.filter(|(target, _)| {
+                names_in(target).iter().any(|name| names.contains(name))
+            });
+            mine.map(|(_, value)| value).collect::<Vec<_>>()
+        };
+        let mut from = vec![uri];
+        // `data = json.loads(request.body)`, then `url = data["url"]`.
+        for _ in 0..=HANDED_ON {
+            if from.iter().any(|value| of_request(value)) {
+                return true;
+            }
+            let names: Vec<&str> = from.iter().flat_map(|value| names_in(value)).collect();
+            from = given(&names);
+        }
+        false
     }
 
     /// A client that others share, connected and closed by a handler.
