@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use docward_model::{DesignModel, DesignWrite, Entity, text};
 
-use crate::{aging, derive};
 use crate::decide::Choice;
 use crate::pattern::Pattern;
 use crate::plan::{Decision, EntityAdvice};
 use crate::quantity::{YEAR, lasting, often};
+use crate::{aging, derive};
 
 /// Remarks about relationships.
 pub(crate) fn on_relationships(model: &DesignModel, decisions: &mut [Decision]) {
@@ -53,11 +53,7 @@ pub(crate) fn gone_after(model: &DesignModel, entity: &str) -> Option<f64> {
 }
 
 /// Whether documents hold parts that are to be kept longer than they are: letting them go would take those along.
-pub(crate) fn holds_what_stays(
-    model: &DesignModel,
-    decisions: &[Decision],
-    entity: &str,
-) -> bool {
+pub(crate) fn holds_what_stays(model: &DesignModel, decisions: &[Decision], entity: &str) -> bool {
     let life = |name: &str| model.entity(name)?.lifecycle;
     let Some(goes) = life(entity).and_then(|life| life.kept_days) else { return false };
     let inside = |at: &str| {

@@ -180,7 +180,8 @@ fn dp_2_what_goes_with_a_parent_before_its_time_is_told() {
     assert_eq!(case.verdict("parent.children"), Verdict::Embed);
     let said = &case.advice("child").remarks;
     assert!(
-        said[0].starts_with("to be kept for ever, but part of `parent`, which is to go after 30 days"),
+        said[0]
+            .starts_with("to be kept for ever, but part of `parent`, which is to go after 30 days"),
         "{said:?}"
     );
 }

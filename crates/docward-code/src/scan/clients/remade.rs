@@ -193,16 +193,16 @@ impl<'u, 't> Scan<'u, 't> {
             found
         };
         let given = |names: &[&str]| {
-            let here = unit.statements.iter().filter(|statement| {
-                self.values.owner(statement.scope) == self.values.owner(scope)
-            });
+            let here = unit
+                .statements
+                .iter()
+                .filter(|statement| self.values.owner(statement.scope) == self.values.owner(scope));
             let assigned = here.filter_map(|statement| match &statement.kind {
                 StatementKind::Assign { target, value, .. } => Some((target, value)),
                 _ => None,
             });
-            let mine = assigned.filter(|(target, _)| {
-                names_in(target).iter().any(|name| names.contains(name))
-            });
+            let mine = assigned
+                .filter(|(target, _)| names_in(target).iter().any(|name| names.contains(name)));
             mine.map(|(_, value)| value).collect::<Vec<_>>()
         };
         let mut from = vec![uri];
