@@ -54,7 +54,9 @@ fn a_birthday_lets_no_document_go() {
     assert!(user.indexes.iter().all(|index| index.expire_after.is_none()), "{:?}", user.indexes);
     let advice = design.entities.iter().find(|a| a.entity == "user").unwrap();
     assert!(advice.remarks.iter().any(|r| r.contains("no date field")), "{:?}", advice.remarks);
-    let better = USER.replace("birthDate: date", "birthDate: date, createTime: date");
+    let better = USER
+        .replace("birthDate: date", "birthDate: date, createTime: date")
+        .replace("kept: forever", "kept: 1 year");
     let design = designed(&format!("{better}{PHOTO}{ADDRESSES}"));
     let user = design.collections.iter().find(|c| c.entity == "user").unwrap();
     let expiring: Vec<_> = user.indexes.iter().filter(|i| i.expire_after.is_some()).collect();

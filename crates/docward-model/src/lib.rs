@@ -75,8 +75,9 @@ pub use report::{
 pub use rule::{Maturity, Need, RuleMeta, Scope, Threshold, ThresholdValue};
 pub use seen::Seen;
 pub use server::{
-    CollectionStats, Connections, ConnectionsSince, CustomRole, DefaultConcerns, IndexUsage,
-    Member, PrivilegePlace, RolePrivilege, Server, StartOptions, TOLERATED_LAG, Topology, User,
+    AUDIT_ROLE, CollectionStats, Connections, ConnectionsSince, CustomRole, DefaultConcerns,
+    IndexUsage, Member, PrivilegePlace, RolePrivilege, Server, StartOptions, TOLERATED_LAG,
+    Topology, User,
 };
 pub use server_names::is_server_owned;
 pub use service::{DeclaredDeployment, DeclaredTopology, LimitScope, Service, ServiceClass};

@@ -172,6 +172,9 @@ impl Member {
     }
 }
 
+/// The role that Docward tells people to make for the account it logs in with: it reads.
+pub const AUDIT_ROLE: &str = "docwardAudit";
+
 /// Seconds that a member may be behind before what it says is old, unless something else is configured.
 pub const TOLERATED_LAG: u64 = 10;
 

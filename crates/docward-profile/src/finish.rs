@@ -747,7 +747,7 @@ impl Finisher {
                 count: field.count,
                 holders,
                 distinct: field.distinct.values,
-                top_share: (field.distinct.top_share - field.distinct.top_share_error).max(0.0),
+                top_share: surely_most(&field.distinct),
                 values,
                 frequent,
                 beside: self
@@ -878,4 +878,32 @@ fn dynamic(node: &crate::tree::Node) -> Option<DynamicKeys> {
         per_object: keys.per_object.finish(),
         examples: keys.examples.iter().map(|(_, key)| key.clone()).collect(),
     })
+}
+/// The share that the most frequent value has at least. It was chosen because it came most often: of many values
+/// that come equally often one does by chance.
+fn surely_most(distinct: &Distinct) -> f64 {
+    let by_chance = (2.0 * distinct.values.max(1.0).ln()).sqrt() / 1.96;
+    (distinct.top_share - distinct.top_share_error * (1.0 + by_chance)).max(0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dm_07_3_the_most_frequent_of_many_alike_is_so_by_chance() {
+        let distinct = |values: f64, top_share: f64, sampled: f64| Distinct {
+            values,
+            exact: false,
+            top_share,
+            top_share_error: match sampled {
+                0.0 => 0.0,
+                n => 1.96 * (top_share * (1.0 - top_share) / n).sqrt(),
+            },
+        };
+        // A thousand parents with as many children each: one of them came five times among 4,096.
+        assert!(surely_most(&distinct(1000.0, 5.0 / 4096.0, 4096.0)) < 1.0 / 1000.0);
+        assert!(surely_most(&distinct(1000.0, 0.5, 4096.0)) > 0.45, "one that has half of all");
+        assert_eq!(surely_most(&distinct(1000.0, 0.2, 0.0)), 0.2, "counted");
+    }
 }

@@ -197,7 +197,16 @@ impl<'a> View<'a> {
             text::plural(u64::from(depth), "layer"),
             collection.namespace
         );
-        let seen = format!("{}{}", read(&core), left_open(&core));
+        // What is not core is judged by D007, and not held against the list.
+        let others = self.documents().into_iter().filter(|(c, profile)| {
+            profile.max_depth > DEPTH_MOST && !business::is_core(self.settings, c)
+        });
+        let others: Vec<String> = others.map(|(c, _)| format!("`{}`", c.namespace)).collect();
+        let beside = match others.len() {
+            0 => String::new(),
+            _ => format!("; not core and deeper: {}", first(&others)),
+        };
+        let seen = format!("{}{}{beside}", read(&core), left_open(&core));
         match depth {
             0 => (Verdict::Pass, format!("nothing is nested, {seen}")),
             _ if depth <= DEPTH_EASY => (Verdict::Pass, format!("deepest {place}, {seen}")),
@@ -439,7 +448,7 @@ impl<'a> View<'a> {
             &["W010"],
             "collection is read and then updated in a second step",
             "collections are read and then updated in a second step",
-            "no document in the workload is read and then updated in a second step",
+            "no document in the workload is read and then overwritten in a second step",
         )
     }
 

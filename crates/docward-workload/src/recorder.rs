@@ -663,6 +663,11 @@ mod tests {
         assert_eq!(count(find, r#"{"q":{"_id":7,"version":3},"u":{"$set":{"n":3}}}"#), 0);
         assert_eq!(count(in_transaction, r#"{"q":{"_id":7},"u":{"$set":{"n":3}}}"#), 0);
         assert_eq!(count(redacted, r####"{"q":{"_id":"###"},"u":{"$set":{"n":"###"}}}"####), 0);
+        let by_name = r#"{"find":"stock","filter":{"sku":"A"}}"#;
+        assert_eq!(count(by_name, r#"{"q":{"sku":"A"},"u":{"$set":{"n":3}},"multi":false}"#), 1);
+        assert_eq!(count(by_name, r#"{"q":{"sku":"B"},"u":{"$set":{"n":3}},"multi":false}"#), 0);
+        assert_eq!(count(by_name, r#"{"q":{"sku":"A"},"u":{"$set":{"n":3}},"multi":true}"#), 0);
+        assert_eq!(count(by_name, r#"{"q":{"sku":"A","n":2},"u":{"$set":{"n":3}}}"#), 0);
     }
 
     #[test]

@@ -91,7 +91,9 @@ impl Sessions {
             Operation::Find => {
                 self.last_reads.remove(connection);
                 // In a transaction nobody else can change the document meanwhile.
-                let Some(id) = id_of(shape, command).filter(|_| !ran.in_transaction) else {
+                let is_one = ran.returned <= 1;
+                let Some(id) = named(shape, command).filter(|_| !ran.in_transaction && is_one)
+                else {
                     return;
                 };
                 if self.last_reads.len() >= SESSIONS {
@@ -105,7 +107,7 @@ impl Sessions {
             }
             Operation::Update => {
                 let read = self.last_reads.remove(connection);
-                if let (Some(read), Some(id)) = (read, id_of(shape, command))
+                if let (Some(read), Some(id)) = (read, named(shape, command))
                     && began - read.ended <= WINDOW_MS
                     && read.document == (shape.namespace.clone(), id)
                     && is_unguarded(shape, command)
@@ -189,12 +191,17 @@ fn is_unguarded(shape: &QueryShape, command: &Value) -> bool {
     shape.filter.len() == 1 && !shape.branches && command.get("u").is_some_and(overwrites)
 }
 
-/// The `_id` an operation names, as text.
-fn id_of(shape: &QueryShape, command: &Value) -> Option<String> {
-    let by_id = |p: &Predicate| p.path == "_id" && p.comparison == Comparison::Equality;
-    if !shape.filter.iter().any(by_id) {
-        return None;
-    }
-    let id = filter_of(command)?.get("_id")?;
-    (id.as_text() != Some(REDACTED)).then(|| format!("{id:?}"))
+/// The one document that an operation names, as text: by its `_id`, or by one value of one field, where that found
+/// no other one.
+fn named(shape: &QueryShape, command: &Value) -> Option<String> {
+    let is_equal = |p: &&Predicate| p.comparison == Comparison::Equality;
+    let by_id = shape.filter.iter().filter(is_equal).find(|p| p.path == "_id");
+    let is_many = command.get("multi").is_some_and(Value::is_truthy);
+    let alone = || match &shape.filter[..] {
+        [only] if !shape.branches && !is_many => Some(only).filter(is_equal),
+        _ => None,
+    };
+    let by = by_id.or_else(alone)?;
+    let value = filter_of(command)?.get(&by.path)?;
+    (value.as_text() != Some(REDACTED)).then(|| format!("{}: {value:?}", by.path))
 }

@@ -1,8 +1,8 @@
 //! Accounts: what their roles let them do, and who uses them.
 
 use docward_model::{
-    ClientUri, CustomRole, Evidence, Namespace, PrivilegePlace, Purpose, RolePrivilege, Settings,
-    ThresholdSetting, User,
+    AUDIT_ROLE, ClientUri, CustomRole, Evidence, Namespace, PrivilegePlace, Purpose, RolePrivilege,
+    Settings, ThresholdSetting, User,
 };
 
 use super::{names, server};
@@ -108,6 +108,12 @@ impl<'a> Powers<'a> {
         let power = |role: &'a CustomRole| {
             let named = powerful(&role.inherits);
             match named.is_empty() {
+                // Who audits reads everywhere, and was told to.
+                true if role.name == AUDIT_ROLE => {
+                    let mut powers = powerful_privileges(evidence, role);
+                    powers.retain(|power| !power.starts_with("find "));
+                    (role, powers)
+                }
                 true => (role, powerful_privileges(evidence, role)),
                 // Their privileges are among those of the role and would say the same again.
                 false => (role, named.iter().map(|(db, role)| format!("{role}@{db}")).collect()),

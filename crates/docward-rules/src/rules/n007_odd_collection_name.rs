@@ -107,7 +107,8 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         return;
     };
     let proposal = renames::in_house_letters(name, &prefix);
-    let needs_word = digit_first || proposal == *name;
+    // What has letters of other alphabets people write anew.
+    let needs_word = digit_first || proposal == *name || !proposal.is_ascii();
     let candidates = cx.shared(&prefix, |evidence| Candidates::of(evidence, &prefix));
     let obstacle = candidates.obstacle(cx.evidence(), ns, &proposal);
     let renamable =

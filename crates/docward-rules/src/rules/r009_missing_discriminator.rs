@@ -200,7 +200,7 @@ fn draft(collection: &Collection, profile: &Profile, families: &[Family]) -> Dra
             Some("RF-18"),
             Safety::Manual,
             format!(
-                "{}.updateMany({{{}: {{$exists: true}}, type: {{$exists: false}}}}, {{$set: {{type: \"<kind>\"}}}})",
+                "{}.updateMany({{{}: {{$exists: true}}, type: {{$exists: false}}}}, {{$set: {{type: <kind>}}}})",
                 statements::collection(ns),
                 statements::quoted(first)
             ),

@@ -1,7 +1,7 @@
 //! SE-1, SC-3: anybody who reaches the server may do anything.
 
 use docward_model::{
-    Draft, Evidence, Need, Safety, Seen, Server, Severity, Subject, Unit, WorkloadSource,
+    Draft, Evidence, Need, Safety, Seen, Server, Severity, Subject, Topology, Unit, WorkloadSource,
 };
 
 use crate::{
@@ -38,8 +38,11 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Create an administrator, set `security.authorization: enabled` (with a key file on replica sets) and
-    /// restart the members one by one.
+    /// Create an administrator and an account for each application. A single server gets `security.authorization:
+    /// enabled` and is restarted. Members of a replica set or cluster need one key file (or certificates): restart
+    /// each with `security.keyFile` and `security.transitionToAuth: true`, which lets members with and without it
+    /// talk to each other and clients in without a login; let the applications log in; then restart each without
+    /// `transitionToAuth`. Restarted with access control at once, members part, and the set has no primary.
     ///
     /// ## When to ignore it
     /// A server for development that listens on the loopback address only and holds no real data.
@@ -89,14 +92,10 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             Subject::Deployment,
             format!("{how}{heard}"),
             "anybody who reaches the address may read, change and drop everything",
-            "create an administrator, set security.authorization: enabled and restart the members one by one",
+            way_in(evidence),
             Seen::all(1, Unit::Servers),
         )
-        .fix(
-            None,
-            Safety::Manual,
-            "db.getSiblingDB(\"admin\").createUser({user: \"admin\", pwd: \"<password>\", roles: [\"userAdminAnyDatabase\"]})",
-        ),
+        .fix(None, Safety::Manual, FIRST_USER),
     );
 }
 
@@ -120,11 +119,27 @@ fn localhost_exception() -> Draft {
     )
     .severity(Severity::Warn)
     .key("localhost exception")
-    .fix(
-        None,
-        Safety::Manual,
-        "db.getSiblingDB(\"admin\").createUser({user: \"admin\", pwd: \"<password>\", roles: [\"userAdminAnyDatabase\"]})",
-    )
+    .fix(None, Safety::Manual, FIRST_USER)
+}
+
+/// The shell asks for the password.
+const FIRST_USER: &str = "db.getSiblingDB(\"admin\").createUser({user: \"admin\", pwd: passwordPrompt(), roles: [\"userAdminAnyDatabase\"]})";
+
+/// How to switch access control on while applications go on. Members of a set refuse to start without a key file, and
+/// those that have it do not talk to those that do not, unless they are in transition.
+fn way_in(evidence: &Evidence) -> &'static str {
+    let topology = evidence.server.as_ref().and_then(|server| server.topology.as_ref());
+    match topology {
+        Some(Topology::Standalone) => {
+            "create an administrator and an account for each application, let the applications log in, then set security.authorization: enabled and restart"
+        }
+        Some(_) => {
+            "create an administrator and an account for each application; give all members one key file and restart each with security.keyFile and security.transitionToAuth: true; let the applications log in; then restart each without transitionToAuth"
+        }
+        None => {
+            "create an administrator and an account for each application; a single server then gets security.authorization: enabled; members of a set get one key file, first with security.transitionToAuth: true until all applications log in, then without it"
+        }
+    }
 }
 
 /// Whether the last start in a log was without access control, and no other log has a later start of
@@ -141,6 +156,21 @@ fn is_off(log: &WorkloadSource, logs: &[&WorkloadSource]) -> bool {
 #[cfg(test)]
 mod tests {
     use crate::testing::check;
+
+    #[test]
+    fn se_1_members_of_a_set_pass_through_a_transition() {
+        let todo = |topology: &str| {
+            let text = format!(r#"server {{"authorization": false{topology}}}"#);
+            check("S001", &text)[0].todo.clone()
+        };
+        assert!(!todo(r#", "topology": "standalone""#).contains("transitionToAuth"));
+        let of_set = todo(r#", "set": "rs0""#);
+        assert!(
+            of_set.contains("security.transitionToAuth: true; let the applications"),
+            "{of_set}"
+        );
+        assert!(todo("").contains("members of a set get one key file"));
+    }
 
     #[test]
     fn se_1_sc_3_an_open_server_is_found() {

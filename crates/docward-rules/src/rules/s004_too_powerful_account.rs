@@ -281,6 +281,14 @@ mod tests {
         }
         let reads = r#""db": "", "actions": ["find"]"#;
         assert!(found("order", r#"{"db": "admin", "role": "backup"}"#, reads).is_empty());
+        // The role that Docward tells people to make for it reads everywhere.
+        let auditing = |actions: &str| {
+            let body = format!(
+                r#"server {{"users": [{{"user": "order", "roles": [{{"db": "db_order", "role": "read"}}, {{"db": "admin", "role": "docwardAudit"}}]}}], "roles": [{{"db": "admin", "role": "docwardAudit", "privileges": [{{"db": "", "actions": [{actions}]}}]}}]}}"#
+            );
+            check("S004", &body).len()
+        };
+        assert_eq!((auditing(r#""find""#), auditing(r#""grantRole""#)), (0, 1));
         // Without the privileges, what is known of writing tells.
         let writes = r#"server {"users": [{"user": "order", "roles": [{"db": "db_order", "role": "readWrite"}, {"db": "admin", "role": "own"}]}], "roles": [{"db": "admin", "role": "own", "writes": [{"db": "", "collection": ""}]}]}"#;
         assert_eq!(check("S004", writes)[0].severity, Severity::Error);

@@ -211,7 +211,14 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     if !faults.is_empty() {
         report(
             collection,
-            format!("the validator leaves most of the document open: {}", faults.join("; ")),
+            match shares[0] < cx.limit(&MIN_REQUIRED) || shares[1] < cx.limit(&MIN_TYPED) {
+                true => {
+                    format!("the validator leaves most of the document open: {}", faults.join("; "))
+                }
+                false => {
+                    format!("the validator leaves the form of texts open: {}", faults.join("; "))
+                }
+            },
             PASSES,
             steps.join("; "),
             shares,

@@ -12,10 +12,10 @@ declare_rule! {
     /// # Read, then write
     ///
     /// ## What it checks
-    /// Reports collections in which a connection read a document by its `_id` and then overwrote fields of the
-    /// same one within a second, at least 20 times. The profiler does not name connections: there, the last
+    /// Reports collections in which a connection read a document by its `_id`, or by one value of one field that
+    /// found no other, and then overwrote fields of the same one within a second, at least 20 times. The profiler does not name connections: there, the last
     /// read of the same host, application and user counts. Updates that the server works out itself (`$inc`, `$push`,
-    /// a pipeline), that ask for more than the `_id` (a version, a state), or that belong to a transaction
+    /// a pipeline), that ask for more than was read by (a version, a state), or that belong to a transaction
     /// lose nothing and are not meant. A log with redacted values does not show which document it was.
     ///
     /// ## Why it matters
@@ -69,7 +69,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         cx.report(
             Draft::new(
                 Subject::Collection(namespace.clone()),
-                format!("{} a document was read by its _id and then updated in a second step", text::plural(*count, "time")),
+                format!("{} a document was read and then updated in a second step", text::plural(*count, "time")),
                 "between the two somebody else may change the document, and one of the changes is lost",
                 "let the server compute the new value ($inc, $min, an update pipeline), or use findOneAndUpdate",
                 Seen::all(*count, Unit::Operations),

@@ -1,9 +1,12 @@
 //! Replica sets: login and TLS, members that go away, members that count for themselves.
 
-use std::time::{Duration, Instant};
+use std::{
+    path::Path,
+    time::{Duration, Instant},
+};
 
 use bson::{Document, doc};
-use docward_testkit::{Launch, Servers};
+use docward_testkit::{Certificates, Launch, Servers};
 use serde_json::Value;
 
 use super::{docward, json, plain_documents, problems, wait_for_blocked_audit};
@@ -25,21 +28,36 @@ fn access_control_and_tls_of_a_replica_set_are_no_obstacle() {
     let certificates = servers.certificates().unwrap();
     let roles = ["readAnyDatabase", "clusterMonitor", "userAdminAnyDatabase"]
         .map(|role| doc! { "role": role, "db": "admin" });
+    let uri_with = |certificate: &Path| {
+        format!(
+            "{}&authMechanism=MONGODB-X509&serverSelectionTimeoutMS=3000&tlsCertificateKeyFile={}",
+            servers.uri_as(None),
+            certificate.display()
+        )
+    };
+    let uri = uri_with(&certificates.client);
+    let refused = |uri: &str| {
+        let output = docward(&["audit", uri, "--format", "json"]);
+        assert_eq!(output.status.code(), Some(2));
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        report["problems"][0]["message"].as_str().unwrap().to_owned()
+    };
+    let unknown = refused(&uri);
+    assert!(unknown.contains("has to be a user of the database $external"), "{unknown}");
+    let folder = tempfile::tempdir().unwrap();
+    let others = Certificates::make(folder.path());
+    let foreign = refused(&uri_with(&others.client));
+    assert!(foreign.contains("check tlsCertificateKeyFile"), "{foreign}");
     let user = doc! { "createUser": &certificates.client_subject, "roles": roles.to_vec() };
     servers.command("$external", user);
-    let uri = format!(
-        "{}&authMechanism=MONGODB-X509&tlsCertificateKeyFile={}",
-        servers.uri_as(None),
-        certificates.client.display()
-    );
     let report = json(&[&uri, "--full", "--db", "db_plain"]);
     assert_eq!(report["problems"].as_array().unwrap().len(), 0, "{:#}", report["problems"]);
     assert_eq!(report["sources"][0]["documents"], 501);
 
     // Without the authority's certificate there is no connection, and no password goes out.
     let uri = servers.uri().split("&tlsCAFile").next().unwrap().to_owned();
-    let output = docward(&["audit", &format!("{uri}&serverSelectionTimeoutMS=1000")]);
-    assert_eq!(output.status.code(), Some(2));
+    let alone = refused(&format!("{uri}&serverSelectionTimeoutMS=3000"));
+    assert!(alone.contains("name the authority's file with tlsCAFile"), "{alone}");
 }
 
 #[test]

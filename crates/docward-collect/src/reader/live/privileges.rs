@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use docward_model::Namespace;
+use docward_model::{AUDIT_ROLE, Namespace};
 
 use super::{trouble::LiveTrouble, workload::PROFILE};
 
@@ -223,7 +223,7 @@ fn role(refusals: &[Refusal], version: Option<(u32, u32)>) -> String {
         })
         .collect();
     format!(
-        "db.getSiblingDB(\"admin\").createRole({{role: \"docwardAudit\", privileges: [{}], roles: []}})",
+        "db.getSiblingDB(\"admin\").createRole({{role: \"{AUDIT_ROLE}\", privileges: [{}], roles: []}})",
         privileges.join(", ")
     )
 }

@@ -116,26 +116,11 @@ impl Reader<'_, '_, '_> {
             self.table.server_version = self.table.server_version.or(version);
             deployment.version = version;
         }
-        let rest = Document::new();
-        if let Some(reply) = self.fact(deployment, Read::GetCmdLineOpts, "getCmdLineOpts", rest) {
-            server.start = reply.get_document("parsed").ok().map(start_options);
-        }
-        self.parameters(deployment, &mut server);
-        // Sections that take the server some work are left out.
-        let rest = doc! {
-            "repl": 0, "metrics": 0, "locks": 0, "tcmalloc": 0, "opLatencies": 0,
-        };
-        if let Some(status) = self.fact(deployment, Read::ServerStatus, "serverStatus", rest) {
-            server.uptime_seconds = number(&status, "uptime");
-            server.answers_anybody = !deployment.session.logged_in;
-            server.clock_seconds =
-                status.get_datetime("localTime").ok().map(|t| t.timestamp_millis() / 1000);
-            server.host = server.host.or_else(|| status.get_str("host").ok().map(str::to_owned));
-            server.connections = status.get_document("connections").ok().and_then(connections);
-            server.open_data_handles = open_data_handles(&status);
-        }
-        if let Some(host) = self.fact(deployment, Read::HostInfo, "hostInfo", Document::new()) {
-            server.max_open_files = max_open_files(&host);
+        // Shard keys are judged by documents and what is asked of them: how the server is set up is nobody's
+        // business then, nor a privilege to ask for.
+        let is_set_up_wanted = self.request.analyze_keys.is_none();
+        if is_set_up_wanted {
+            self.set_up(deployment, &mut server);
         }
         if matches!(server.topology, Some(Topology::ReplicaSet(_))) {
             let rest = Document::new();
@@ -151,8 +136,10 @@ impl Reader<'_, '_, '_> {
                 self.without_primary(deployment, server.members.as_deref());
             }
         }
-        self.users(deployment, &mut server);
-        if server.topology != Some(Topology::Standalone) {
+        if is_set_up_wanted {
+            self.users(deployment, &mut server);
+        }
+        if is_set_up_wanted && server.topology != Some(Topology::Standalone) {
             let action = "getDefaultRWConcern";
             let reply = self.fact(deployment, Read::GetDefaultRwConcern, action, Document::new());
             server.default_concerns = reply.as_ref().map(default_concerns);
@@ -163,6 +150,32 @@ impl Reader<'_, '_, '_> {
         let id = DeploymentId::of(&server);
         self.table.server.get_or_insert(server);
         id
+    }
+
+    /// How it was started, what it runs on, and what it counts.
+    fn set_up(&mut self, deployment: &mut Deployment<'_>, server: &mut Server) {
+        let rest = Document::new();
+        if let Some(reply) = self.fact(deployment, Read::GetCmdLineOpts, "getCmdLineOpts", rest) {
+            server.start = reply.get_document("parsed").ok().map(start_options);
+        }
+        self.parameters(deployment, server);
+        // Sections that take the server some work are left out.
+        let rest = doc! {
+            "repl": 0, "metrics": 0, "locks": 0, "tcmalloc": 0, "opLatencies": 0,
+        };
+        if let Some(status) = self.fact(deployment, Read::ServerStatus, "serverStatus", rest) {
+            server.uptime_seconds = number(&status, "uptime");
+            server.answers_anybody = !deployment.session.logged_in;
+            server.clock_seconds =
+                status.get_datetime("localTime").ok().map(|t| t.timestamp_millis() / 1000);
+            let host = || status.get_str("host").ok().map(str::to_owned);
+            server.host = server.host.take().or_else(host);
+            server.connections = status.get_document("connections").ok().and_then(connections);
+            server.open_data_handles = open_data_handles(&status);
+        }
+        if let Some(host) = self.fact(deployment, Read::HostInfo, "hostInfo", Document::new()) {
+            server.max_open_files = max_open_files(&host);
+        }
     }
 
     /// A set without a primary is told, whoever of it is down.

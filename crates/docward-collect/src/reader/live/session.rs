@@ -21,8 +21,8 @@ use mongodb::{
     bson::{Bson, Document, RawDocumentBuf, Utf8Lossy, doc},
     error::{Error, ErrorKind},
     options::{
-        AggregateOptions, ClientOptions, CollectionOptions, FindOptions, Hint, ReadPreference,
-        SelectionCriteria, ServerAddress,
+        AggregateOptions, AuthMechanism, ClientOptions, CollectionOptions, FindOptions, Hint,
+        ReadPreference, SelectionCriteria, ServerAddress, Tls,
     },
     raw_batch_cursor::RawBatchCursor,
 };
@@ -209,6 +209,10 @@ impl<'r> Session<'r> {
         if is_unescaped(uri) {
             return Err((unnamed, LiveTrouble::Unescaped));
         }
+        let options = uri.rsplit_once('?').map_or("", |(_, options)| options).to_ascii_lowercase();
+        if options.split('&').any(|option| option == "tlsallowinvalidhostnames=true") {
+            return Err((unnamed, LiveTrouble::NamesChecked));
+        }
         let runtime = match runtime() {
             Ok(runtime) => runtime,
             Err(error) => return Err((unnamed, failed("starting the driver", error.to_string()))),
@@ -227,6 +231,14 @@ impl<'r> Session<'r> {
         let name = format!("mongodb://{}", hosts.join(","));
         let logged_in = options.credential.is_some();
         let user = options.credential.as_ref().and_then(|c| c.username.clone());
+        let by_certificate = options
+            .credential
+            .as_ref()
+            .is_some_and(|credential| credential.mechanism == Some(AuthMechanism::MongoDbX509));
+        let certified = match &options.tls {
+            Some(Tls::Enabled(tls)) => tls.cert_key_file_path.is_some(),
+            _ => false,
+        };
         let patience = *options.server_selection_timeout.get_or_insert(PATIENCE);
         options.connect_timeout.get_or_insert(PATIENCE);
         // Servers write down who asked: by this name Docward knows its own operations again.
@@ -286,10 +298,13 @@ impl<'r> Session<'r> {
             Err(error) => {
                 let why = without_login(&words(&error), uri);
                 let trouble = match &*error.kind {
+                    ErrorKind::Authentication { .. } if by_certificate => {
+                        LiveTrouble::Certificate { why, certified }
+                    }
                     ErrorKind::Authentication { .. } => LiveTrouble::Login { user, why },
                     ErrorKind::ServerSelection { .. } | ErrorKind::Io(_) => session
                         .other_set(asked)
-                        .unwrap_or(LiveTrouble::Unreachable { patience, why }),
+                        .unwrap_or(LiveTrouble::Unreachable { patience, why, certified }),
                     _ => failed("the first question", why),
                 };
                 Err((session.name, trouble))

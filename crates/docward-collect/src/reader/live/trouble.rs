@@ -18,17 +18,33 @@ pub(crate) enum LiveTrouble {
          escaped: `@` as %40, `:` as %3A, `/` as %2F, `?` as %3F, `#` as %23, `%` as %25"
     )]
     Unescaped,
+    #[error(
+        "tlsAllowInvalidHostnames cannot be had: Docward always holds the certificate against the name of the \
+         host; leave the option out, and connect by a name that stands in the certificate"
+    )]
+    NamesChecked,
     #[error("the host cannot be found: {0}; check its name and the name server")]
     UnknownHost(String),
-    #[error("TLS cannot be set up: {0}; check tlsCAFile and tlsCertificateKeyFile")]
-    Tls(String),
     #[error(
-        "no server answered within {patience:?}: {why}; check host, port, firewall and TLS, and add \
-         directConnection=true if only this server can be reached from here"
+        "TLS cannot be set up: {0}; check tlsCAFile and tlsCertificateKeyFile, and \
+         tlsCertificateKeyFilePassword if the key has a password"
     )]
-    Unreachable { patience: Duration, why: String },
+    Tls(String),
+    #[error("no server answered within {patience:?}: {}; {}", plain(why), way_out(why, *certified))]
+    Unreachable {
+        patience: Duration,
+        why: String,
+        /// Whether a certificate was shown.
+        certified: bool,
+    },
     #[error("the login was refused{}: {why}; check user, password and authSource", as_user(user))]
     Login { user: Option<String>, why: String },
+    #[error("the login by certificate was refused: {why}; {}", of_certificate(*certified))]
+    Certificate {
+        why: String,
+        /// Whether one was shown.
+        certified: bool,
+    },
     #[error(
         "the server asks for a login and the connection string has none; nothing was read from it; \
          write it as mongodb://USER:PASSWORD@HOST/?authSource=admin"
@@ -114,6 +130,45 @@ pub(crate) enum LiveTrouble {
     NotAsked { questions: usize },
     #[error("not allowed: {actions} on {resource}; {effect}{}", by_role(role))]
     Forbidden { actions: String, resource: String, effect: &'static str, role: Option<String> },
+}
+
+/// How a handshake ends when a server does not take what it was shown: without a word.
+const HUNG_UP: &str = "peer closed connection without sending TLS close_notify";
+
+/// The driver's words without its links.
+fn plain(why: &str) -> String {
+    match why.find(HUNG_UP) {
+        Some(at) => format!("{}the server ended the TLS handshake", &why[..at]),
+        None => why.to_owned(),
+    }
+}
+
+/// What to do about a server that cannot be reached.
+fn way_out(why: &str, certified: bool) -> &'static str {
+    let says = |words: &[&str]| words.iter().any(|word| why.contains(word));
+    if says(&["UnknownIssuer"]) {
+        "its certificate is signed by an authority that nobody knows here: name the authority's file with tlsCAFile"
+    } else if says(&["NotValidForName"]) {
+        "its certificate is for other names: connect by one that stands in it, or have this one added"
+    } else if says(&["peer certificate: Expired", "certificate expired"]) {
+        "its certificate is out of date: have it renewed"
+    } else if says(&[HUNG_UP, "fatal alert"]) && certified {
+        "servers do so with a client certificate that is out of date or signed by another authority than theirs: check tlsCertificateKeyFile, and see the server's log"
+    } else if says(&[HUNG_UP, "fatal alert"]) {
+        "it may ask for a client certificate: name one with tlsCertificateKeyFile, and see the server's log"
+    } else if says(&["InvalidContentType", "corrupt message"]) {
+        "it does not speak TLS: leave tls=true out, or ask for the port that does"
+    } else {
+        "check host, port, firewall and TLS, and add directConnection=true if only this server can be reached from here"
+    }
+}
+
+fn of_certificate(certified: bool) -> &'static str {
+    if certified {
+        "the subject of the certificate has to be a user of the database $external, by the same name: see the server's log for it, and make it with db.getSiblingDB(\"$external\").createUser({user: SUBJECT, roles: […]})"
+    } else {
+        "name the certificate with tlsCertificateKeyFile"
+    }
 }
 
 fn of_members(down: &[String]) -> String {
@@ -238,5 +293,43 @@ pub(super) fn words(error: &Error) -> String {
         ErrorKind::Command(command) => format!("{} ({})", command.message, command.code_name),
         ErrorKind::ServerSelection { message, .. } => servers_told(message),
         kind => kind.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_certificates_lack_is_said() {
+        let said = |why: &str, certified: bool| {
+            let patience = Duration::from_secs(5);
+            LiveTrouble::Unreachable { patience, why: why.to_owned(), certified }.to_string()
+        };
+        let hung_up =
+            "db:27017: peer closed connection without sending TLS close_notify: https://docs.rs/x";
+        for (why, certified, expected) in [
+            ("db:27017: invalid peer certificate: UnknownIssuer", false, "with tlsCAFile"),
+            ("db:27017: invalid peer certificate: NotValidForName", false, "for other names"),
+            ("db:27017: invalid peer certificate: Expired", false, "have it renewed"),
+            (hung_up, true, "check tlsCertificateKeyFile"),
+            (hung_up, false, "it may ask for a client certificate"),
+            (
+                "db:27017: received corrupt message of type InvalidContentType",
+                false,
+                "leave tls=true out",
+            ),
+            ("db:27017: Connection refused", false, "check host, port, firewall and TLS"),
+        ] {
+            let message = said(why, certified);
+            assert!(message.contains(expected), "{message}");
+            assert!(!message.contains("docs.rs"), "{message}");
+        }
+        let refused = |certified| {
+            LiveTrouble::Certificate { why: "Authentication failed".to_owned(), certified }
+                .to_string()
+        };
+        assert!(refused(true).contains("a user of the database $external"), "{}", refused(true));
+        assert!(refused(false).contains("tlsCertificateKeyFile"), "{}", refused(false));
     }
 }
