@@ -132,8 +132,8 @@ pub struct Alternative {
     pub parent: Vec<(u32, u64, u64, u64)>,
     /// When the parent crosses the tiers, at the 99th percentile.
     pub crossings: Vec<Crossing>,
-    /// Of what several parents share: elements of the longest list, on either end.
-    pub longest_list: Option<u64>,
+    /// Of what several parents share: elements of the longest list now, on either end, and whether it has no end.
+    pub longest_list: Option<(u64, bool)>,
     /// Bytes of parents and children now.
     pub storage: Option<u64>,
     /// Bytes of the indexes that the relationship needs, beside those on `_id`.
@@ -341,15 +341,17 @@ fn parents_of_one(model: &DesignModel, way: &Predictor, decision: &Decision) -> 
     Some((links(count(&decision.parent), Some(children), each)? / children).max(1.0))
 }
 
-/// Elements of the longest list that a way makes.
-fn longest_list(relationship: &Relationship, way: &Predictor) -> u64 {
+/// Elements of the longest list that a way makes now, and whether it has no end.
+fn longest_list(relationship: &Relationship, way: &Predictor) -> (u64, bool) {
     let children = relationship.children.map_or(0, |children| children.max);
+    let endless = matches!(relationship.growth, Some(ChildGrowth::Endless { .. }));
     match (way.way, way.link) {
-        (Way::Embed, _) | (_, Link::ChildIds) => {
-            children.min(relationship.keep_newest.unwrap_or(u64::MAX))
-        }
-        (_, Link::ParentIds) => relationship.parents_max as u64,
-        (_, Link::ParentId | Link::Pairs) => 0,
+        (Way::Embed, _) | (_, Link::ChildIds) => match relationship.keep_newest {
+            Some(newest) => (children.min(newest), false),
+            None => (children, endless),
+        },
+        (_, Link::ParentIds) => (relationship.parents_max as u64, false),
+        (_, Link::ParentId | Link::Pairs) => (0, false),
     }
 }
 

@@ -462,9 +462,17 @@ impl Made {
             .collect();
         let holders =
             if in_parent { relationship.parents } else { facts.children.p50 as f64 }.max(1.0);
-        let writes = model.writes.iter();
-        let changes = derive::total(writes.filter(|w| changing.iter().any(|field| sets(w, field))));
-        let spared = looking.map(|read| read.per_second).fold(0.0, |sum, rate| sum + rate);
+        let writes = model.writes.iter().filter(|w| changing.iter().any(|field| sets(w, field)));
+        // One that inserts or updates does each half of the time.
+        let half = |write: &docward_model::DesignWrite| {
+            if write.inserts.iter().any(|name| name == source) { 0.5 } else { 1.0 }
+        };
+        let changes = writes.map(|w| w.per_second * half(w)).fold(0.0, |sum, rate| sum + rate);
+        // Documents: of a list, each of its elements would be looked up.
+        let each = if in_parent { facts.children.p50.max(1) as f64 } else { 1.0 };
+        let spared = looking
+            .map(|read| read.per_second * read.limit.unwrap_or(1).max(1) as f64 * each)
+            .fold(0.0, |sum, rate| sum + rate);
         // Copies that follow are written with every change, for reads that they spare.
         if changes * holders > spared {
             self.remarks.push(format!(

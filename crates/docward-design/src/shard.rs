@@ -1,7 +1,7 @@
 //! Shard keys from what was declared (ALG-9, SK-1 to SK-13). Keys of data that exists are judged by
 //! `docward shardkey`, which measures; here nothing exists yet.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use docward_model::{BsonType, DesignRead, Matching, text};
 
@@ -183,14 +183,17 @@ pub(crate) fn plan(layout: &Layout<'_>, collection: &CollectionPlan) -> Option<S
             let names: Vec<&str> = key.fields.iter().map(|(name, _)| name.as_str()).collect();
             let behind = names.get(usize::from(zoned && names.len() > 1)).copied().unwrap_or("_id");
             let targeted = judge.targeting(behind).map_or(1.0, |(named, _)| named);
-            ((open, targeted), judge.used(&key, zoned), judge.fits(&key, zoned), key)
+            let few = if zoned { 1.0 } else { judge.reaches_few(&key, key.targeted) };
+            ((open, targeted, few), judge.used(&key, zoned), judge.fits(&key, zoned), key)
         })
         .collect();
     ranked.sort_by(
-        |((open_a, named_a), used_a, fits_a, a), ((open_b, named_b), used_b, fits_b, b)| {
+        |((open_a, named_a, few_a), used_a, fits_a, a),
+         ((open_b, named_b, few_b), used_b, fits_b, b)| {
             b.is_sound()
                 .cmp(&a.is_sound())
                 .then(b.targeted.total_cmp(&a.targeted))
+                .then(few_b.total_cmp(few_a))
                 .then(named_b.total_cmp(named_a))
                 .then(open_a.cmp(open_b))
                 .then(used_b.total_cmp(used_a))
@@ -327,7 +330,46 @@ impl Judge<'_, '_> {
                 }
             }
         }
+        // Of values that a read names together each may lead, whichever stands first in it (SK-8, SK-10).
+        for (read, path) in &self.reads {
+            for name in self.given(read, path) {
+                if !found.contains(&name) && zone != Some(name.as_str()) {
+                    found.push(name);
+                }
+            }
+        }
         found
+    }
+
+    /// Fields of the collection that a read names by a value.
+    fn given(&self, read: &DesignRead, path: &str) -> Vec<String> {
+        let equal = read
+            .filter
+            .iter()
+            .filter(|(_, how)| matches!(how, Matching::Equal | Matching::OneOf(_)));
+        let places = equal.map(|(name, _)| place_of(self.layout, self.collection, path, name));
+        places.filter(|name| name != "_id" && self.is_plain(name)).collect()
+    }
+
+    /// Share of the reads that reach a few shards: a field of few values has its documents on many, unless the next
+    /// one is named as well (SK-4).
+    fn reaches_few(&self, key: &KeyCandidate, targeted: f64) -> f64 {
+        let [(first, _), rest @ ..] = &key.fields[..] else { return targeted };
+        if !self.is_coarse(first) {
+            return targeted;
+        }
+        let Some((next, hashed)) = rest.first() else { return targeted };
+        let behind = |(read, path): &&(&DesignRead, String)| {
+            let ranged = !hashed && read.filter.iter().any(|(name, _)| name == next);
+            let given = self.given(read, path);
+            given.contains(first) && (given.contains(next) || ranged)
+        };
+        let rate = |reads: &mut dyn Iterator<Item = &(&DesignRead, String)>| {
+            reads.map(|(read, _)| read.per_second).sum::<f64>()
+        };
+        let all = rate(&mut self.reads.iter());
+        let few = rate(&mut self.reads.iter().filter(|read| behind(read)));
+        if all > 0.0 { few / all } else { targeted }
     }
 
     /// The fields that say which series a bucket is of, as the append asks for them.
@@ -372,8 +414,14 @@ impl Judge<'_, '_> {
                 && matches!(field.origin, Origin::Reference(_))
         });
         let ends = ends.map(|field| field.name.clone());
-        let finer = ends.chain(date).chain(["_id".to_owned()]);
-        finer.filter(|name| name != first).collect()
+        // What reads name beside it finds one of its chunks.
+        let beside = self.reads.iter().map(|(read, path)| self.given(read, path));
+        let beside = beside.filter(|given| given.iter().any(|name| name == first)).flatten();
+        let finer = ends.chain(beside).chain(date).chain(["_id".to_owned()]);
+        let mut finer: Vec<String> = finer.filter(|name| name != first).collect();
+        let mut seen = BTreeSet::new();
+        finer.retain(|name| seen.insert(name.clone()));
+        finer
     }
 
     /// Share of the reads by the leading field that also order or narrow by the next one.

@@ -110,12 +110,12 @@ pub(crate) fn agree_on_storage<'t>(
                 (None, Purpose::Overflow(_)) => Some(0),
                 (None, _) => None,
             })
-            .sum();
+            .try_fold(0_u64, |sum, bytes| Some(sum.saturating_add(bytes?)));
         let chosen = compared.ways.first().and_then(|way| way.storage);
         let Some((stored, chosen)) = stored.zip(chosen) else { continue };
         for storage in compared.ways.iter_mut().filter_map(|way| way.storage.as_mut()) {
             *storage = match *storage >= chosen {
-                true => stored + (*storage - chosen),
+                true => stored.saturating_add(*storage - chosen),
                 // What is spared is of what was seen from here.
                 false => (stored as f64 * *storage as f64 / chosen as f64).round() as u64,
             };

@@ -160,10 +160,10 @@ fn er_t_6_pt_junction_1_all_places_of_ids_are_compared() {
     assert_eq!(
         longest,
         [
-            ("junction", Some(0)),
-            ("embed", Some(7500)),
-            ("child-ids-in-parent", Some(7500)),
-            ("parent-ids-in-child", Some(500_000))
+            ("junction", Some((0, false))),
+            ("embed", Some((7500, true))),
+            ("child-ids-in-parent", Some((7500, true))),
+            ("parent-ids-in-child", Some((500_000, false)))
         ]
     );
     let chosen: Vec<bool> = follows.iter().map(|way| way.chosen).collect();

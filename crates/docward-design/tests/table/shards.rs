@@ -573,3 +573,34 @@ fn sk_4_a_key_that_the_filter_has_is_not_looked_up() {
     assert!(page.contains("never through a `mongos`"), "{page}");
     assert!(page.contains("(`withKey`)") && page.contains("`removeOrder`"), "{page}");
 }
+
+#[test]
+fn sk_7_sk_8_sk_10_the_order_of_names_in_a_read_decides_nothing() {
+    let key = |first: &str, named: &str| {
+        let text = format!(
+            "deployment: {{server: \"6.0\", shards: 5}}
+entities:
+  doc:
+    count: 500M
+    lifecycle: {{growth: 100M/year, kept: forever}}
+    fields: {{{first}, userId: {{type: string, bytes: 12, distinct: 10M, top-share: 0.01%}}}}
+reads: {{a: {{from: doc, where: [{named}], rate: 9/s}}}}
+writes: {{w: {{insert: doc, rate: 5/s}}}}
+"
+        );
+        of(&text).shard("doc").key.text()
+    };
+    let country = "country: {type: string, bytes: 2, distinct: 200, top-share: 60%}";
+    for named in ["country, userId", "userId, country"] {
+        let found = key(country, named);
+        assert!(
+            found == "{ country: 1, userId: 1 }" || found.starts_with("{ userId: 1"),
+            "{named}: {found}"
+        );
+    }
+    let status = "status: {type: string, values: [new, paid, sent], top-share: 50%}";
+    for named in ["status, userId", "userId, status"] {
+        let found = key(status, named);
+        assert!(found.contains("userId: 1") && !found.contains("hashed"), "{named}: {found}");
+    }
+}

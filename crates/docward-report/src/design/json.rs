@@ -153,7 +153,9 @@ fn alternative(way: &Alternative) -> Value {
             "years": years, "p50": p50, "p99": p99, "max": max,
         })).collect::<Vec<_>>(),
         "crossings": way.crossings.iter().map(crossing).collect::<Vec<_>>(),
-        "longestList": way.longest_list,
+        "longestList": way.longest_list.map(|(elements, endless)| json!({
+            "elements": elements, "endless": endless,
+        })),
         "storageBytes": way.storage,
         "indexBytes": way.index_bytes,
     })

@@ -188,8 +188,9 @@ pub(crate) fn costs(decision: &Decision) -> Vec<Vec<String>> {
     }
     if ways.iter().any(|way| way.longest_list.is_some()) {
         line("longest list", &|way| match way.longest_list {
-            Some(0) | None => "none".to_owned(),
-            Some(elements) => text::count(elements),
+            Some((0, _)) | None => "none".to_owned(),
+            Some((elements, false)) => text::count(elements),
+            Some((elements, true)) => format!("{}, no end", text::count(elements)),
         });
     }
     if ways.iter().any(|way| way.storage.is_some()) {

@@ -272,6 +272,10 @@ impl Compared<'_> {
         }
         // Exports may leave out `_id`; the server never does.
         for planned in planned.iter().filter(|planned| planned.required && planned.name != "_id") {
+            // What holds ids of children goes when they have moved into their parents.
+            if above.is_empty() && self.held.contains(&planned.name) {
+                continue;
+            }
             let seen = seen.iter().find(|field| field.name == planned.name);
             // A few documents may be on their way. What the design adds may have come to half of them alone.
             let most = if planned.origin == Origin::Own { self.least } else { 0.5 };
