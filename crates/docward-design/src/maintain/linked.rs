@@ -694,8 +694,14 @@ impl<'m> Plans<'m> {
             return Vec::new();
         }
         let root_id = link.parent.id_in("root");
-        let call =
-            |update: &str| format!("{add}InTransaction(at, {root_id}, others[0]._id, {update})");
+        // Where the child has to be changed as well, here nothing of it is.
+        let unchanged = match self.is_set_together(link.relationship, &link.relationship.child) {
+            true => ", { $unset: { nothing: 1 } }",
+            false => "",
+        };
+        let call = |update: &str| {
+            format!("{add}InTransaction(at, {root_id}, others[0]._id, {update}{unchanged})")
+        };
         let mut lines = self.both_check(link.relationship, &link.parent, call, (None, count, 1));
         let unlink = format!("{remove}(at, {root_id}, others[0]._id);");
         lines.push(unlink.clone());

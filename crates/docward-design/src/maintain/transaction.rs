@@ -44,6 +44,11 @@ impl<'m> Plans<'m> {
         writes.filter(|write| write.atomic && write.touches(&r.parent) && write.touches(&r.child))
     }
 
+    /// Whether a write that is all or nothing sets fields of an end.
+    pub(super) fn is_set_together(&self, r: &'m Relationship, end: &str) -> bool {
+        self.atomic(r).any(|write| write.sets.iter().any(|(entity, _)| entity == end))
+    }
+
     /// Whether a write makes parent and child at once.
     fn makes_both(write: &DesignWrite, r: &Relationship) -> bool {
         write.inserts.contains(&r.parent) && write.inserts.contains(&r.child)
@@ -90,11 +95,17 @@ impl<'m> Plans<'m> {
         }
         let update = Self::update_of(&r.parent, &parameters);
         let name = format!("{}InTransaction", job.name);
-        let sample = self.example_call(r, &name, &parameters, both);
-        // What a declared write sets in the parent is not forgotten in silence.
-        let sets = |write: &DesignWrite| write.sets.iter().any(|(entity, _)| *entity == r.parent);
-        let optional = keeps && !self.atomic(r).any(sets);
-        parameters.push(if optional { format!("{update} = null") } else { update.clone() });
+        // What a declared write sets is not forgotten in silence; what none sets is nobody's duty.
+        let sets_child = both.child.is_some() && self.is_set_together(r, &r.child);
+        let optional = (keeps || sets_child) && !self.is_set_together(r, &r.parent);
+        let role = self.layout.naming.singular(r.role());
+        let behind = match sets_child {
+            true => format!(", {}", Self::update_of(&role, &parameters)),
+            false => String::new(),
+        };
+        let sample = self.example_call(r, &name, (&parameters, &behind), both);
+        let by_default = if optional && !sets_child { " = null" } else { "" };
+        parameters.push(format!("{update}{by_default}"));
         let mut inner = vec![
             Step::Code(format!("const result = {}(db, {});", job.name, job.parameters.join(", "))),
             Step::Code("if (result === false) return false;".to_owned()),
@@ -104,24 +115,31 @@ impl<'m> Plans<'m> {
             job.name, r.parent
         );
         if let Some((child, id)) = both.child {
-            let role = self.layout.naming.singular(r.role());
             let other = Self::update_of(&role, &parameters);
-            inner.push(Step::Code(format!("if ({other} !== null) {{")));
-            inner.push(Step::Inside(vec![Step::Run(child.update(id, given(&other)))]));
-            inner.push(Step::Code("}".to_owned()));
+            let change = Step::Run(child.update(id, given(&other)));
+            if sets_child {
+                inner.push(change);
+            } else {
+                inner.push(Step::Code(format!("if ({other} !== null) {{")));
+                inner.push(Step::Inside(vec![change]));
+                inner.push(Step::Code("}".to_owned()));
+            }
             does.push_str(&format!(
-                " The link itself changes no field of the `{}`: `{other}` does, where it is given.",
-                r.child
+                " The link itself changes no field of the `{}`: `{other}` does{}.",
+                r.child,
+                if sets_child { "" } else { ", where it is given" }
             ));
-            parameters.push(format!("{other} = null"));
+            parameters.push(if sets_child { other } else { format!("{other} = null") });
         }
         if optional {
-            inner.push(Step::Code(format!("if ({update} === null) return result;")));
+            inner.push(Step::Code(format!("if ({update} == null) return result;")));
         }
         inner.push(Step::Let("done", parent.update(parent_id, given(&update))));
         inner.push(unless_matched(&r.parent));
         inner.push(Step::Code("return result;".to_owned()));
-        if optional {
+        if optional && sets_child {
+            does.push_str(&format!(" `{update}` may be null: no declared write asks for it."));
+        } else if optional {
             does.push_str(&format!(
                 " What the `{}` keeps of its `{}` is written anyway; without an update nothing else of it is.",
                 r.parent,
@@ -225,7 +243,7 @@ impl<'m> Plans<'m> {
         &self,
         r: &'m Relationship,
         name: &str,
-        parameters: &[String],
+        (parameters, behind): (&[String], &str),
         Both { parent, act, child, .. }: Both<'_, 'm>,
     ) -> String {
         // Of a write that changes a child that is there, a function that adds one is no example.
@@ -280,7 +298,8 @@ impl<'m> Plans<'m> {
             return String::new();
         }
         let update = js::object(&update, 0).split_whitespace().collect::<Vec<_>>().join(" ");
-        format!(" For `{}`, such as: {name}(db, {}, {update}).", write.name, parameters.join(", "))
+        let given = parameters.join(", ");
+        format!(" For `{}`, such as: {name}(db, {given}, {update}{behind}).", write.name)
     }
 
     /// A field of the parent that a check changes: one that a declared write sets, or any that may be set.

@@ -1,7 +1,7 @@
 //! Functions and checks that a design comes with: what they send, by which ids, and what else they keep. Their
 //! text, without a server; tests/live.rs runs such functions.
 
-use docward_design::{Verdict, emit};
+use docward_design::{Verdict, emit, maintain};
 use docward_model::ProfileName;
 
 use crate::common::{Case, of};
@@ -291,4 +291,34 @@ writes:
     let remarks = said("deliverTime: date, tradeTime: date");
     assert!(remarks.contains("what is cold is told by `deliverTime`"), "{remarks}");
     assert_eq!(said("deliverTime: date, createTime: date"), "");
+}
+
+#[test]
+fn ck_10_what_a_write_sets_has_to_be_given_on_either_end() {
+    let signature = |write: &str| {
+        let case = of(&format!(
+            "entities:
+  order: {{count: 100k, lifecycle: {{growth: 0, kept: forever}}, fields: {{no: string, state: int}}}}
+  product: {{count: 5k, lifecycle: {{growth: 0, kept: forever}}, fields: {{sku: string, stock: int}}}}
+relationships:
+  order.products: {{child: product, children: {{p50: 3, p99: 20, max: 40}}, growth: bounded, parents: {{p50: 40, p99: 2000, max: 9000}}, transaction: true}}
+reads:
+  page: {{from: order, where: [no], with: {{order.products: [sku]}}, rate: 20/s}}
+  alone: {{from: product, where: [sku], rate: 20/s}}
+writes:
+  order it: {{update: [order, product], atomic: true, rate: 2/s{write}}}
+  new: {{insert: [order, product], rate: 1/h}}
+"
+        ));
+        let scripts = maintain::scripts(&case.model, &case.design, ProfileName::Neutral);
+        let jobs = scripts.iter().flat_map(|script| &script.jobs);
+        let all: String = jobs.map(docward_design::statement::Job::shell).collect();
+        let at = all.find("function linkProductInTransaction(").expect("the function");
+        all[at..].split(" {").next().unwrap_or_default().to_owned()
+    };
+    let ends =
+        |given: &str| format!("function linkProductInTransaction(db, orderId, productId, {given})");
+    assert_eq!(signature(""), ends("orderUpdate, productUpdate = null"));
+    assert_eq!(signature(", sets: [order.state]"), ends("orderUpdate, productUpdate = null"));
+    assert_eq!(signature(", sets: [product.stock]"), ends("orderUpdate, productUpdate"));
 }
