@@ -113,7 +113,12 @@ fn own_fields<'e>(
     profile: &'e Profile,
 ) -> Vec<&'e Field> {
     let held = |field: &Field| {
-        evidence.references.iter().any(|r| r.from == collection.namespace && r.path == field.path)
+        let here = evidence.references.iter().filter(|r| r.from == collection.namespace);
+        // A list of ids is a relationship, where it surely is one.
+        let is_list = |r: &Reference| {
+            is_sure(r) && r.path.as_str().strip_suffix("[]") == Some(field.path.as_str())
+        };
+        here.into_iter().any(|r| r.path == field.path || is_list(r))
     };
     let top = profile.fields.iter().filter(|f| f.parent.is_none() && f.shape == FieldShape::Named);
     top.filter(|field| field.name != "_id" && !held(field) && is_plain(&field.name))
@@ -454,7 +459,7 @@ fn relations<'e>(
         let taken = |name: &str| elements.iter().any(|have| have.child == name);
         elements.extend(Elements::of(evidence, collection, list, names, &taken));
     }
-    let sure = evidence.references.iter().filter(|r| is_sure(r));
+    let sure = evidence.references.iter().filter(|r| is_sure(r) && !is_way_up(evidence, r));
     for reference in sure.filter(|r| !elements.iter().any(|list| list.has_own_entity(r))) {
         if let Some(relation) = referenced(evidence, reference, names) {
             push(relation, &mut found);
@@ -466,6 +471,17 @@ fn relations<'e>(
         }
     }
     found
+}
+
+/// Whether a list names all above a document of a tree, beside the one right above it: the design keeps such a list by
+/// itself.
+fn is_way_up(evidence: &Evidence, reference: &Reference) -> bool {
+    let is_tree = |r: &Reference| r.from == reference.from && r.to == reference.from;
+    let names = ["ancestors", "ancestorIds", "ancestor_ids"];
+    let list = reference.path.as_str().strip_suffix("[]");
+    list.is_some_and(|list| names.contains(&list))
+        && is_tree(reference)
+        && evidence.references.iter().any(|r| is_tree(r) && is_sure(r) && !r.path.in_array())
 }
 
 /// Whether a field refers to another collection beyond doubt.

@@ -805,3 +805,40 @@ fn files_are_emitted_once_and_name_what_they_do() {
     assert!(stderr(&again).contains("--force"), "{}", stderr(&again));
     assert_eq!(code(&run(&["--force"])), code(&first));
 }
+
+#[test]
+fn dp_2_er_t_6_lists_of_ids_are_relationships_and_no_fields() {
+    let directory = tempfile::tempdir().unwrap();
+    let id = |n: usize| format!("{{\"$oid\": \"{n:024x}\"}}");
+    let quests: String =
+        (0..40).map(|n| format!("{{\"_id\": {}, \"title\": \"q{n}\"}}\n", id(n))).collect();
+    let players: String = (0..300)
+        .map(|n| {
+            let held: Vec<String> = (0..3).map(|k| id((n * 7 + k * 11) % 40)).collect();
+            format!("{{\"nick\": \"p{n}\", \"questIds\": [{}]}}\n", held.join(", "))
+        })
+        .collect();
+    let skills: String = (0..200)
+        .map(|n| {
+            let above = match n {
+                0 => "\"ancestors\": []".to_owned(),
+                n => format!("\"parentId\": {0}, \"ancestors\": [{0}]", id(1000 + (n - 1) / 3)),
+            };
+            format!("{{\"_id\": {}, \"name\": \"s{n}\", {above}}}\n", id(1000 + n))
+        })
+        .collect();
+    for (name, text) in [("t_quest", quests), ("t_player", players), ("t_skill", skills)] {
+        fs::write(directory.path().join(format!("{name}.json")), text).unwrap();
+    }
+    let file = directory.path().join("m.yaml").display().to_string();
+    let data = directory.path().display().to_string();
+    let made = docward(&["design", "init", "--from", &data, "--output", &file]);
+    assert_eq!(code(&made), 0, "{}", stderr(&made));
+    let text = fs::read_to_string(&file).unwrap();
+    assert!(text.contains("  player.questIds:\n    child: quest\n    field: questIds\n"), "{text}");
+    assert!(!text.contains("questIds: {type"), "{text}");
+    // The design of a tree keeps the list of all above by itself.
+    assert!(text.contains("  skill.skills:\n") && !text.contains("ancestors"), "{text}");
+    let design = docward(&["design", &file, "--format", "json"]);
+    assert_eq!(code(&design), 1, "questions, and no fault: {}", stderr(&design));
+}
