@@ -15,6 +15,7 @@ use crate::{aging, derive};
 pub(crate) fn on_relationships(model: &DesignModel, decisions: &mut [Decision]) {
     expiry(model, decisions);
     dead_ids(model, decisions);
+    orphans(model, decisions);
     figures(model, decisions);
     homeless(decisions);
     apart(model, decisions);
@@ -101,6 +102,30 @@ fn dead_ids(model: &DesignModel, decisions: &mut [Decision]) {
                 lasting(days)
             ));
         }
+    }
+}
+
+/// Children and pairs that name a parent which goes by itself before them: nobody is told when the server lets a
+/// document go.
+fn orphans(model: &DesignModel, decisions: &mut [Decision]) {
+    for decision in decisions {
+        let stays = match decision.patterns.first() {
+            Some(Pattern::ParentInChild | Pattern::ParentsInChild) => &decision.child,
+            Some(Pattern::Junction) => "the pairs",
+            _ => continue,
+        };
+        let Some(days) = goes_after(model, &decision.parent) else { continue };
+        let is_pair = decision.patterns.first() == Some(&Pattern::Junction);
+        let own = goes_after(model, &decision.child).filter(|_| !is_pair);
+        if own.is_some_and(|own| own <= days) {
+            continue;
+        }
+        let what = if is_pair { stays.to_owned() } else { format!("documents of `{stays}`") };
+        decision.remarks.push(format!(
+            "`{}` goes after {} by itself, and {what} that name it stay, with the id of one that is gone: look for those now and then, or let them go as early (DP-2)",
+            decision.parent,
+            lasting(days)
+        ));
     }
 }
 

@@ -253,3 +253,28 @@ writes:
         assert_eq!(trips.years.last().unwrap().1.unwrap().0, 6000, "there are ever more");
     }
 }
+
+#[test]
+fn dp_2_children_that_outlive_their_parents_are_told() {
+    let said = |parent: &str, child: &str| {
+        let case = of(&format!(
+            "entities:
+  trip: {{count: 1k, lifecycle: {{growth: 1k/year, kept: {parent}, by: endedAt}}, fields: {{endedAt: date}}}}
+  photo: {{count: 1M, lifecycle: {{growth: 1M/year, kept: {child}, by: takenAt}}, fields: {{takenAt: date}}}}
+relationships:
+  trip.photos: {{child: photo, children: {{p50: 900, p99: 5k, max: 9k}}, growth: bounded}}
+reads:
+  trip: {{from: trip, where: [_id], rate: 5/s}}
+  photos: {{from: photo, where: [trip], rate: 5/s}}
+writes:
+  w: {{insert: [trip, photo], rate: 5/h}}
+"
+        ));
+        assert_eq!(case.verdict("trip.photos"), Verdict::Reference);
+        case.decision("trip.photos").remarks.iter().any(|said| said.contains("of one that is gone"))
+    };
+    assert!(said("1 year", "10 years"));
+    assert!(said("1 year", "forever"));
+    assert!(!said("1 year", "1 year"));
+    assert!(!said("forever", "10 years"));
+}
