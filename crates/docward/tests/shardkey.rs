@@ -218,3 +218,17 @@ fn sk_4_joins_of_other_collections_are_reads_of_the_one_asked_about() {
     let text = judged(r#"{"customerId": 1}"#);
     assert!(text.contains("1 read (too few to judge by)"), "{text}");
 }
+
+/// Keys are judged by documents and reads: nobody needs to see accounts or options for that.
+#[test]
+fn gc_33_who_may_read_and_watch_may_judge_shard_keys() {
+    let servers = Launch::standalone().auth().start();
+    servers.insert("db_shop.t_order", (0..3000).map(|n| doc! { "_id": n, "customerId": n % 1500 }));
+    let login = servers.create_user("watcher", bson::bson!(["readAnyDatabase", "clusterMonitor"]));
+    let uri = servers.uri_as(Some(&login));
+    let key = ["--key", r#"{"customerId": 1, "_id": 1}"#, "--format", "json", "--no-progress"];
+    let out = shardkey(&[&[uri.as_str(), "--db", "db_shop"], &key[..]].concat());
+    let report: serde_json::Value = serde_json::from_slice(&out.stdout).expect("JSON");
+    assert_eq!(report["problems"].as_array().map(Vec::len), Some(0), "{:#}", report["problems"]);
+    assert_ne!(code(&out), 2, "{}", stderr(&out));
+}
