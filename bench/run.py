@@ -396,7 +396,15 @@ def peers(docward, files):
                 row(name, f"{count:,}", mode, f"{peer:,.0f}", f"{own / peer:.0f}x")
 
 
+KNOWN = {"--quick", "--no-peers", "--only-live", "--only-validators", "--only-lint", "--only-peers"}
+
+
 def main():
+    unknown = [word for word in sys.argv[1:] if word not in KNOWN]
+    if unknown:
+        # Hours of measuring are no answer to a question.
+        print(__doc__)
+        sys.exit(0 if unknown[0] in ("-h", "--help") else f"{unknown[0]} is not known")
     docward, bench = build()
     if "--only-lint" in sys.argv:
         lint(docward)
