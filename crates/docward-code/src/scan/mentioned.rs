@@ -300,8 +300,8 @@ fn way_to(text: &[u8], at: usize) -> String {
 /// The last name of a way: `item` of `cart.items[0].item.`.
 fn last_of(way: &str) -> &str {
     let way = way.trim_end_matches(['.', '?', '!']);
-    let way = way.split('[').next().unwrap_or(way);
-    way.rsplit('.').next().unwrap_or(way)
+    let last = way.rsplit('.').next().unwrap_or(way);
+    last.split('[').next().unwrap_or(last)
 }
 
 /// Whether the last name of a way says whose a number is, and not just that it is something's.
@@ -488,6 +488,20 @@ impl OfLine for [u8] {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn dm_09_2_the_last_name_of_a_way_says_whose_a_number_is() {
+        for (way, last) in [
+            ("cart.items[0].item.", "item"),
+            ("order.items[0].", "items"),
+            ("seat?.", "seat"),
+            ("", ""),
+        ] {
+            assert_eq!(last_of(way), last, "{way}");
+        }
+        assert!(names_another("courses[0].seat."));
+        assert!(!names_another("seats[0].item."));
+    }
 
     #[test]
     fn arithmetic_is_seen_before_and_behind() {

@@ -200,6 +200,14 @@ pub(super) fn is_migration(text: &str) -> bool {
     ["\n@ChangeUnit", "\n@ChangeLog", "@ChangeSet("].iter().any(|mark| text.contains(mark))
 }
 
+/// Whether a program is called a test: `test.py`, `test-queue.js`. Settings of that name (`test.json`) may lead to a
+/// database that somebody has.
+fn is_program_of_tests(name: &str) -> bool {
+    let Some((stem, ending)) = name.rsplit_once('.') else { return false };
+    matches!(ending, "py" | "js" | "ts" | "mjs" | "cjs" | "tsx" | "jsx")
+        && (stem == "test" || stem.starts_with("test-"))
+}
+
 /// Whether a file is part of tests, by its path.
 pub fn is_test(path: &str) -> bool {
     let lower = path.to_ascii_lowercase();
@@ -227,8 +235,7 @@ pub fn is_test(path: &str) -> bool {
     });
     in_folder
         || name.starts_with("test_")
-        || name.starts_with("test-")
-        || name.split('.').next() == Some("test")
+        || is_program_of_tests(name)
         || name == "conftest.py"
         || [
             ".test.",

@@ -171,6 +171,14 @@ mod tests {
 
     const MODEL: &str = "model\nname: shop\nentities:\n  order: {fields: {no: int}}\n  user: {fields: {name: string}}\n...\n";
 
+    /// Lines are embedded in their order.
+    const EMBEDDED: &str = "model\nname: shop\nentities:\n  \
+         order: {fields: {no: string}, lifecycle: {growth: 1/s, kept: forever}}\n  \
+         item: {collection: lines, fields: {sku: string}, lifecycle: {growth: 3/s, kept: forever}}\n\
+         relationships:\n  order.items: {child: item, children: {p99: 5, max: 10}, growth: bounded}\n\
+         reads:\n  page: {rate: 9/s, from: order, where: [no], with: [order.items]}\n\
+         writes:\n  place: {rate: 1/s, insert: [order, item]}\n...\n";
+
     fn said(documents: &str) -> Vec<(Severity, String)> {
         let found = check("R034", &format!("{MODEL}{documents}"));
         found.into_iter().map(|f| (f.severity, f.what)).collect()
@@ -202,12 +210,7 @@ mod tests {
 
     #[test]
     fn dp_2_data_that_still_refers_is_said_to() {
-        let model = "model\nname: shop\nentities:\n  \
-             order: {fields: {no: string}, lifecycle: {growth: 1/s, kept: forever}}\n  \
-             item: {collection: lines, fields: {sku: string}, lifecycle: {growth: 3/s, kept: forever}}\n\
-             relationships:\n  order.items: {child: item, children: {p99: 5, max: 10}, growth: bounded}\n\
-             reads:\n  page: {rate: 9/s, from: order, where: [no], with: [order.items]}\n\
-             writes:\n  place: {rate: 1/s, insert: [order, item]}\n...\n";
+        let model = EMBEDDED;
         let orders = "@ db_shop.t_order\nx3 {\"no\": \"1\"}\n";
         let said = |model: &str, items: &str| {
             let found = check("R034", &format!("{model}{orders}@ db_shop.lines\nx3 {items}"));
@@ -246,12 +249,7 @@ mod tests {
 
     #[test]
     fn dp_2_dm_07_3_children_on_their_way_into_their_parents_are_compared_in_both_places() {
-        let model = "model\nname: shop\nentities:\n  \
-             order: {fields: {no: string}, lifecycle: {growth: 1/s, kept: forever}}\n  \
-             item: {collection: lines, fields: {sku: string}, lifecycle: {growth: 3/s, kept: forever}}\n\
-             relationships:\n  order.items: {child: item, children: {p99: 5, max: 10}, growth: bounded}\n\
-             reads:\n  page: {rate: 9/s, from: order, where: [no], with: [order.items]}\n\
-             writes:\n  place: {rate: 1/s, insert: [order, item]}\n...\n";
+        let model = EMBEDDED;
         let stored = |inside: &str, beside: &str| {
             let mut text = format!("{model}@ db_shop.t_order\n");
             for order in 0..40 {

@@ -386,6 +386,14 @@ mod tests {
     }
 
     #[test]
+    fn sc_7_settings_called_test_lead_to_a_server_all_the_same() {
+        let text = "{\"db\": \"mongodb://app:9dXk2pLw7Q@db.shop.io/x\"}\n";
+        assert_eq!(severities("config/test.json", text), [Severity::Error]);
+        let code = "db = 'mongodb://app:9dXk2pLw7Q@db.shop.io/x'\n";
+        assert_eq!(severities("queue/test.py", code), severities("queue/test_queue.py", code));
+    }
+
+    #[test]
     fn sc_7_versions_of_packages_are_no_passwords() {
         let text = "{\"dependencies\": {\"@accounts/mongo-password\": \"^0.33.2\"}}\n";
         assert_eq!(severities("package.json", text), []);
