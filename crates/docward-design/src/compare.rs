@@ -383,11 +383,10 @@ fn alternative(
     let writes = concerning.writes.iter();
     operations.extend(writes.map(|write| write_cost(way, write, spread.p50)));
     let (typical, p99) = match relationship.growth {
-        Some(ChildGrowth::Endless { typical, p99 }) if relationship.keep_newest.is_none() => {
-            (typical, p99)
-        }
+        Some(ChildGrowth::Endless { typical, p99 }) => (typical, p99),
         _ => (0.0, 0.0),
     };
+    let kept = |children: u64| children.min(relationship.keep_newest.unwrap_or(u64::MAX));
     // Of a few giants the parent has one page, and pages of their own the rest (PT-outlier.1).
     let page = decision.patterns.iter().find_map(|pattern| match pattern {
         Pattern::Outlier { page } if way.way == Way::Embed => Some(*page),
@@ -396,12 +395,14 @@ fn alternative(
     let most = spread.max.min(page.unwrap_or(u64::MAX));
     let sizes = YEARS
         .map(|years| {
-            let more = |yearly: f64| (yearly * f64::from(years)) as u64;
+            let then = |children: u64, yearly: f64| {
+                kept(children.saturating_add((yearly * f64::from(years)) as u64))
+            };
             (
                 years,
-                way.parent_bytes(spread.p50.saturating_add(more(typical)), Rank::Typical),
-                way.parent_bytes(spread.p99.saturating_add(more(p99)), Rank::P99),
-                way.parent_bytes(most.saturating_add(more(p99)), Rank::Max),
+                way.parent_bytes(then(spread.p50, typical), Rank::Typical),
+                way.parent_bytes(then(spread.p99, p99), Rank::P99),
+                way.parent_bytes(then(most, p99), Rank::Max),
             )
         })
         // A list of long values may be shorter than one of typical values and more of them.
@@ -410,7 +411,15 @@ fn alternative(
         })
         .to_vec();
     let crossings = if way.way == Way::Embed {
-        crossings(|children| way.parent_bytes(children, Rank::P99), spread.p99, p99, model.as_of)
+        let bytes = |children| way.parent_bytes(children, Rank::P99);
+        let mut crossed = crossings(bytes, spread.p99, p99, model.as_of);
+        // More than are kept there never are.
+        for never in
+            crossed.iter_mut().filter(|crossing| kept(crossing.children + 1) <= crossing.children)
+        {
+            (never.years, never.date) = (None, None);
+        }
+        crossed
     } else {
         Vec::new()
     };

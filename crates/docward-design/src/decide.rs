@@ -259,6 +259,15 @@ impl Rows {
                 };
                 self.say(rows, Vote::Veto, because);
             }
+            Growth::CutLate(newest) => {
+                let because = self.words(|| {
+                    format!(
+                        "the newest {} are kept, more than a list may hold",
+                        text::count(*newest)
+                    )
+                });
+                self.say(&["DM-08.1", "GC-06", "LM-7"], Vote::Veto, because);
+            }
             Growth::LooksEndless(why) => self.say(&["DM-08.2"], Vote::Reference, why.clone()),
             Growth::Unknown | Growth::Bounded => {}
         }
@@ -416,7 +425,14 @@ fn gate(facts: &Facts, bounds: &Bounds, rows: &[Row]) -> (Choice, &'static [&'st
         }
         Kind::OneToOne | Kind::OneToMany => {
             let most = bound(facts, bounds);
-            if most < bounds.few {
+            let few = most < bounds.few;
+            // ALG-5 lets few that are read alone be apart, and 50 and more that change with their parent inside it. What
+            // must change together does so in one document, few or many (ER-T.4, DP-3).
+            if facts.atomic == Some(true) && (!few || alone > bounds.often) {
+                let how = "they must change together, and nothing vetoes it".to_owned();
+                return (Choice::Embed, &["ER-T.4"], how);
+            }
+            if few {
                 return if alone > bounds.often {
                     let how =
                         format!("few, but {} of the reads want it alone", text::percent(alone));
@@ -425,10 +441,6 @@ fn gate(facts: &Facts, bounds: &Bounds, rows: &[Row]) -> (Choice, &'static [&'st
                     let how = format!("fewer than {} for a parent", bounds.few);
                     (Choice::Embed, &["ER-T.1", "LM-7"], how)
                 };
-            }
-            if facts.atomic == Some(true) {
-                let how = "they must change together, and nothing vetoes it".to_owned();
-                return (Choice::Embed, &["ER-T.4"], how);
             }
             if facts.co_read.is_none_or(|share| share < bounds.mostly) {
                 let how = format!(

@@ -23,7 +23,8 @@ pub(crate) fn settled<'m>(
     naming: Naming,
     stored: &'m BTreeMap<String, Pattern>,
 ) -> (Vec<Decision>, BTreeMap<String, Around>) {
-    let known = model.relationships.iter().map(|r| (r.name.as_str(), derive::known(model, r)));
+    let known =
+        model.relationships.iter().map(|r| (r.name.as_str(), derive::known(model, r, bounds)));
     let mut deciding = Deciding {
         model,
         bounds,
@@ -37,7 +38,8 @@ pub(crate) fn settled<'m>(
         vetoed: readings_apart(model),
     };
     let refers: (&'static [&'static str], String) = (&["DP-2"], "the data still refers".to_owned());
-    deciding.vetoed.extend(stored.keys().map(|name| (name.clone(), refers.clone())));
+    let referred = stored.iter().filter(|(_, pattern)| **pattern != Pattern::Embedded);
+    deciding.vetoed.extend(referred.map(|(name, _)| (name.clone(), refers.clone())));
     for relationship in &model.relationships {
         deciding.of.entry(&relationship.parent).or_default().push(relationship);
         if relationship.child != relationship.parent {
@@ -79,7 +81,7 @@ struct Deciding<'m> {
     model: &'m DesignModel,
     bounds: &'m Bounds,
     naming: Naming,
-    /// Relationships that data refers by, and how.
+    /// Relationships that data stores otherwise than was decided, and how.
     stored: &'m BTreeMap<String, Pattern>,
     /// What the file says of each relationship: the same in every round.
     known: BTreeMap<&'m str, Known>,
@@ -260,6 +262,12 @@ impl<'m> Deciding<'m> {
             ruling.decided_by = rows;
             ruling.how = format!("vetoed: {because}");
         }
+        let stored = self.stored.get(&relationship.name);
+        if stored == Some(&Pattern::Embedded) {
+            ruling.choice = Choice::Embed;
+            ruling.decided_by = &["DP-2"];
+            ruling.how = "the data still embeds".to_owned();
+        }
         let tree = pattern::is_tree(relationship);
         if tree {
             ruling.choice = Choice::Reference;
@@ -269,7 +277,6 @@ impl<'m> Deciding<'m> {
         }
         let mut made =
             pattern::of_relationship(self.model, relationship, &facts, &ruling, self.bounds);
-        let stored = self.stored.get(&relationship.name);
         if let Some(pattern) = stored {
             made.patterns = vec![pattern.clone()];
         }

@@ -8,7 +8,7 @@ use docward_model::{
 };
 
 use crate::decide::Choice;
-use crate::facts::{Facts, Growth, Kind};
+use crate::facts::{Bounds, Facts, Growth, Kind};
 use crate::pattern::Pattern;
 use crate::plan::Decision;
 use crate::preview;
@@ -81,7 +81,7 @@ pub fn questions(model: &DesignModel, entity: &Entity) -> Vec<Question> {
 }
 
 /// The facts of a relationship but the sizes, which depend on what is decided below it.
-pub fn known(model: &DesignModel, relationship: &Relationship) -> Known {
+pub fn known(model: &DesignModel, relationship: &Relationship, bounds: &Bounds) -> Known {
     let mut questions: Vec<Question> = [&relationship.parent, &relationship.child]
         .into_iter()
         .collect::<BTreeSet<_>>()
@@ -119,7 +119,9 @@ pub fn known(model: &DesignModel, relationship: &Relationship) -> Known {
     };
     // What is cut off at every write has an end, whatever comes in (PT-slice.1).
     if let Some(newest) = relationship.keep_newest {
-        growth = Growth::Bounded;
+        let reached = growth == Growth::Endless || children.max >= bounds.many;
+        let late = newest >= bounds.many && reached;
+        growth = if late { Growth::CutLate(newest) } else { Growth::Bounded };
         let cap = |number: u64| number.min(newest);
         children = Spread {
             p50: cap(children.p50),

@@ -70,6 +70,8 @@ pub enum Growth {
     Bounded,
     /// There is none (DM-08.2).
     Endless,
+    /// Older ones are cut off, but not before there are more than a list may hold (GC-06).
+    CutLate(u64),
     /// There is probably none, to judge by what they are called; the words say why.
     LooksEndless(String),
 }

@@ -228,13 +228,6 @@ pub(crate) fn of_relationship(
                 let room = bounds.safe_bytes.saturating_sub(facts.parent_bytes);
                 let fitting = size::fitting_large(room, facts.child_bytes, facts.child_p99);
                 let page = PAGE.min(fitting).max(1);
-                // A list on pages is not cut in one write.
-                if let Some(newest) = relationship.keep_newest {
-                    made.patterns.pop();
-                    made.remarks.push(format!(
-                        "the newest {newest} are more than one list may hold, so nothing is cut: older ones stay on their pages"
-                    ));
-                }
                 made.patterns.push(Pattern::Outlier { page });
             }
         }
@@ -282,7 +275,8 @@ fn holder(
     facts: &Facts,
     bounds: &Bounds,
 ) -> Pattern {
-    let ends = facts.growth != Growth::Endless && facts.children.max < bounds.many;
+    let ends = !matches!(facts.growth, Growth::Endless | Growth::CutLate(_))
+        && facts.children.max < bounds.many;
     match facts.kind {
         Kind::ManyToOne => Pattern::ChildrenInParent,
         Kind::ManyToMany => {

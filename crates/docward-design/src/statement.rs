@@ -4,7 +4,7 @@
 use bson::{Bson, Document, doc};
 use docward_model::shell::quote;
 
-use crate::js;
+use crate::js::{self, SPREAD};
 
 /// What is called on a collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,9 +102,20 @@ impl Statement {
     /// Puts more operators into an update.
     pub(crate) fn also(&mut self, more: Document) {
         let Some(Bson::Document(update)) = self.arguments.get_mut(1) else { return };
+        // Operators that a function is given stay beside these.
+        let given = match update.get(SPREAD) {
+            Some(Bson::JavaScriptCode(given)) => Some(given.clone()),
+            _ => None,
+        };
         for (operator, part) in more {
             match (update.get_mut(&operator), part) {
                 (Some(Bson::Document(have)), Bson::Document(part)) => have.extend(part),
+                (_, Bson::Document(part)) if given.is_some() => {
+                    let own = given.iter().map(|given| js::given(format!("{given}.{operator}")));
+                    let mut both: Document = own.map(|own| (SPREAD.to_owned(), own)).collect();
+                    both.extend(part);
+                    update.insert(operator, both);
+                }
                 (_, part) => {
                     update.insert(operator, part);
                 }

@@ -110,10 +110,14 @@ fn pt_outlier_1_pt_slice_1_what_is_cut_has_no_pages() {
         of(&pair(&format!("{shape}, growth: endless"), &[PAGE], WRITTEN))
     };
     assert_eq!(kept(100).named("parent.children"), ["embedded", "capped-array"]);
+    // More than a list may hold are documents of their own, and cut there (GC-06).
+    assert_eq!(kept(999).named("parent.children"), ["embedded", "capped-array"]);
     let many = kept(1500);
-    assert_eq!(many.named("parent.children"), ["embedded", "outlier"]);
-    let remarks = &many.decision("parent.children").remarks;
-    assert!(remarks.iter().any(|r| r.contains("nothing is cut")), "{remarks:?}");
+    assert_eq!(many.named("parent.children"), ["parent-id-in-child"]);
+    let how = &many.decision("parent.children").ruling.how;
+    assert_eq!(how, "vetoed: the newest 1,500 are kept, more than a list may hold");
+    let add = job(&many, "addChild").shell();
+    assert!(add.contains(".skip(1500)") && add.contains("removeChild("), "{add}");
 }
 
 #[test]

@@ -34,8 +34,36 @@ pub fn split(name: &str) -> Vec<String> {
     words
 }
 
+/// Words whose plural follows no rule, as models have them; the last few are the same for one and for many.
+const IRREGULAR: &[(&str, &str)] = &[
+    ("alias", "aliases"),
+    ("analysis", "analyses"),
+    ("axis", "axes"),
+    ("bus", "buses"),
+    ("child", "children"),
+    ("cookie", "cookies"),
+    ("crisis", "crises"),
+    ("diagnosis", "diagnoses"),
+    ("index", "indices"),
+    ("lens", "lenses"),
+    ("man", "men"),
+    ("matrix", "matrices"),
+    ("movie", "movies"),
+    ("person", "people"),
+    ("status", "statuses"),
+    ("vertex", "vertices"),
+    ("virus", "viruses"),
+    ("woman", "women"),
+    ("news", "news"),
+    ("series", "series"),
+    ("species", "species"),
+];
+
 /// `orders`, `categories`, `addresses` to their singular; good enough to compare and propose names.
 pub fn singular(word: &str) -> String {
+    if let Some((one, _)) = IRREGULAR.iter().find(|(_, many)| *many == word) {
+        return (*one).to_owned();
+    }
     if let Some(stem) = word.strip_suffix("ies")
         && stem.len() > 1
     {
@@ -46,7 +74,8 @@ pub fn singular(word: &str) -> String {
             return word[..word.len() - 2].to_owned();
         }
     }
-    if word.ends_with('s') && !word.ends_with("ss") && !word.ends_with("us") && word.len() > 2 {
+    let is_one = ["ss", "us", "is"].iter().any(|tail| word.ends_with(tail));
+    if word.ends_with('s') && !is_one && word.len() > 2 {
         return word[..word.len() - 1].to_owned();
     }
     word.to_owned()
@@ -54,6 +83,9 @@ pub fn singular(word: &str) -> String {
 
 /// `order`, `entry`, `box` to their plural; good enough to propose names.
 pub fn plural(word: &str) -> String {
+    if let Some((_, many)) = IRREGULAR.iter().find(|(one, _)| *one == word) {
+        return (*many).to_owned();
+    }
     let before = word.chars().rev().nth(1);
     if let Some(stem) = word.strip_suffix('y')
         && before.is_some_and(|c| !"aeiou".contains(c))
@@ -87,9 +119,13 @@ mod tests {
 
     #[test]
     fn plurals_are_made() {
-        for (one, many) in
-            [("order", "orders"), ("entry", "entries"), ("box", "boxes"), ("day", "days")]
-        {
+        for (one, many) in [
+            ("order", "orders"),
+            ("entry", "entries"),
+            ("box", "boxes"),
+            ("day", "days"),
+            ("person", "people"),
+        ] {
             assert_eq!(plural(one), many);
             assert_eq!(singular(many), one);
         }
@@ -105,6 +141,11 @@ mod tests {
             ("status", "status"),
             ("address", "address"),
             ("as", "as"),
+            ("diagnosis", "diagnosis"),
+            ("diagnoses", "diagnosis"),
+            ("children", "child"),
+            ("series", "series"),
+            ("movies", "movie"),
         ] {
             assert_eq!(singular(many), one);
         }

@@ -240,9 +240,10 @@ function withKey(db, collection, filter, fields) {
 "#;
 
 const TRANSACTION: &str = r#"
-/** Runs `work` with a database of one transaction: all of it happens, or nothing. Transient errors are tried again. */
+/** Runs `work` with a database of one transaction: all of it happens, or nothing. Transient errors are tried again, for two minutes. */
 function inTransaction(db, work) {
   const session = db.getMongo().startSession();
+  const last = Date.now() + 120000;
   const has = (error, label) => typeof error.hasErrorLabel === "function" && error.hasErrorLabel(label);
   try {
     for (;;) {
@@ -254,7 +255,7 @@ function inTransaction(db, work) {
             session.commitTransaction();
             return result;
           } catch (error) {
-            if (!has(error, "UnknownTransactionCommitResult")) throw error;
+            if (!has(error, "UnknownTransactionCommitResult") || Date.now() > last) throw error;
           }
         }
       } catch (error) {
@@ -263,7 +264,8 @@ function inTransaction(db, work) {
         } catch (ignored) {
           // It has ended already.
         }
-        if (!has(error, "TransientTransactionError")) throw error;
+        if (!has(error, "TransientTransactionError") || Date.now() > last) throw error;
+        sleep(Math.random() * 20);
       }
     }
   } finally {

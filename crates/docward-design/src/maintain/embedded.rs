@@ -3,8 +3,10 @@
 use bson::{Bson, Document, doc};
 use docward_model::{BsonType, EntityField, Relationship, shell::quote};
 
+use super::besides::Besides;
 use super::owned::at;
 use super::summary::{Summary, nothing};
+use super::transaction::Act;
 use super::{Place, Plans, factory, unless_matched};
 use crate::collection::{CollectionPlan, Purpose};
 use crate::js::{self, SPREAD, given, member_of};
@@ -183,19 +185,23 @@ impl<'m> Plans<'m> {
         let by_id = inside.parent.by(&inside.parent_id);
         let parents = &inside.parent.collection.name;
         let name = self.name("set", r, false);
+        let parameters = vec![inside.parent_id.clone(), inside.element.clone()];
+        let besides = self.besides(inside, (Act::Adds, &name), &parameters, false);
+        let more = sent_along(besides.as_ref());
+        let set = joined(besides.as_ref(), set.into());
         let job = Job {
             name: name.clone(),
-            parameters: vec![inside.parent_id.clone(), inside.element.clone()],
+            parameters: with(parameters, besides.as_ref()),
             does: format!(
-                "Sets the `{}` of one `{}`: one document, one write.{}",
+                "Sets the `{}` of one `{}`: one document, one write.{}{}",
                 r.role(),
                 r.parent,
-                inside.along()
+                inside.along(),
+                besides.as_ref().map_or("", |besides| &besides.words)
             ),
             clauses: vec!["PT-embed.1"],
-            steps: inside
-                .made_id()
-                .into_iter()
+            steps: asked(besides.as_ref())
+                .chain(inside.made_id())
                 .chain([
                     Step::Let("done", Statement::update(parents, by_id, set)),
                     unless_matched(&r.parent),
@@ -203,10 +209,10 @@ impl<'m> Plans<'m> {
                 .chain(inside.addressed.then(|| Step::Code("return _id;".to_owned())))
                 .collect(),
         };
-        let check = vec![
-            format!("{name}(at, {root_id}, one(1));"),
+        let mut check = vec![
+            format!("{name}(at, {root_id}, one(1){more});"),
             format!(
-                "refused(\"no parent, nothing set\", null, () => {name}(at, new ObjectId(), one(1)));"
+                "refused(\"no parent, nothing set\", null, () => {name}(at, new ObjectId(), one(1){more}));"
             ),
             now(parents),
             format!(
@@ -214,6 +220,10 @@ impl<'m> Plans<'m> {
                 read(&inside.list)
             ),
         ];
+        if let Some(besides) = &besides {
+            let call = |update: &str| format!("{name}(at, {root_id}, one(unique()), {update})");
+            check.extend(self.besides_check(inside, besides, call));
+        }
         ("embedded", vec![job], check)
     }
 
@@ -264,6 +274,11 @@ impl<'m> Plans<'m> {
             )
         };
         let add = self.name("add", r, false);
+        let parameters = vec![inside.parent_id.clone(), inside.element.clone()];
+        let in_stages = !summary.sums.is_empty();
+        let besides = self.besides(inside, (Act::Adds, &add), &parameters, in_stages);
+        let also = sent_along(besides.as_ref());
+        let update = joined(besides.as_ref(), update);
         let (pattern, does, mut clauses) = match capped {
             Some(newest) => (
                 "capped-array",
@@ -284,6 +299,7 @@ impl<'m> Plans<'m> {
             does.push_str(&format!(" {}.", summary.words()));
         }
         does.push_str(&inside.along());
+        does.push_str(besides.as_ref().map_or("", |besides| &besides.words));
         // What the filter of the statement asks for, turned round.
         let mut what = r.parent.clone();
         if capped.is_none() {
@@ -294,12 +310,11 @@ impl<'m> Plans<'m> {
         }
         let mut jobs = vec![Job {
             name: add.clone(),
-            parameters: vec![inside.parent_id.clone(), inside.element.clone()],
+            parameters: with(parameters, besides.as_ref()),
             does,
             clauses,
-            steps: inside
-                .made_id()
-                .into_iter()
+            steps: asked(besides.as_ref())
+                .chain(inside.made_id())
                 .chain([
                     Step::Let("done", Statement::update(parents, filter, update)),
                     unless_matched(&what),
@@ -327,7 +342,7 @@ impl<'m> Plans<'m> {
             })
             .collect();
         check.push(format!(
-            "for (let i = 0; i < {many}; i++) {{\n  sent.push({});\n{lacking}  {add}(at, {root_id}, sent[i]);\n}}",
+            "for (let i = 0; i < {many}; i++) {{\n  sent.push({});\n{lacking}  {add}(at, {root_id}, sent[i]{also});\n}}",
             inside.sent()
         ));
         check.push(now(parents));
@@ -340,17 +355,17 @@ impl<'m> Plans<'m> {
                 check.push(format!("expect(\"all are there, in order\", plain({}), plain(sent));", read(list)));
                 if most <= 20 {
                     check.push(format!(
-                        "refused(\"the list has a bound (DM-08.2)\", null, () => {add}(at, {root_id}, one({most})));"
+                        "refused(\"the list has a bound (DM-08.2)\", null, () => {add}(at, {root_id}, one({most}){also}));"
                     ));
                 }
             }
         }
         if !unique.is_empty() {
-            let again = format!("{add}(at, {root_id}, sent[sent.length - 1])");
+            let again = format!("{add}(at, {root_id}, sent[sent.length - 1]{also})");
             check.push(format!("refused(\"not twice in one document\", null, () => {again});"));
             check.push(format!("const second = {};", self.made(inside.parent.collection)));
             check.push(format!("at.getCollection({}).insertOne(second);", quote(parents)));
-            let elsewhere = format!("{add}(at, {second_id}, sent[sent.length - 1])");
+            let elsewhere = format!("{add}(at, {second_id}, sent[sent.length - 1]{also})");
             // Of what is shared every parent has a copy.
             if !r.is_shared() {
                 check.push(format!("refused(\"nor in two\", 11000, () => {elsewhere});"));
@@ -370,9 +385,13 @@ impl<'m> Plans<'m> {
             jobs.extend(more_jobs);
             check.extend(more);
         }
-        if let Some((job, more)) = self.expiring(inside, &summary, &add) {
+        if let Some((job, more)) = self.expiring(inside, &summary, (&add, &also)) {
             jobs.push(job);
             check.extend(more);
+        }
+        if let Some(besides) = &besides {
+            let call = |update: &str| format!("{add}(at, {root_id}, one(unique()), {update})");
+            check.extend(self.besides_check(inside, besides, call));
         }
         (pattern, jobs, check)
     }
@@ -389,27 +408,35 @@ impl<'m> Plans<'m> {
         let this = doc! { "$eq": ["$$this._id", { "$literal": given(&id) }] };
         let (change, remove) = (self.name("change", r, false), self.name("remove", r, false));
         let input = format!("${list}");
-        let (changing, taking): (Vec<Bson>, Bson) = if summary.is_empty() {
-            let paths = format!(
-                "Object.fromEntries(Object.entries(changes).map(([name, value]) => [{} + name, value]))",
-                quote(&format!("{list}.$[one]."))
-            );
-            let by = doc! { "arrayFilters": [{ "one._id": given(&id) }] };
-            (
-                vec![doc! { "$set": given(paths) }.into(), by.into()],
-                doc! { "$pull": { list: { "_id": given(&id) } } }.into(),
-            )
-        } else {
+        let ids = vec![inside.parent_id.clone(), id.clone()];
+        let with_changes: Vec<String> = ids.iter().cloned().chain(["changes".to_owned()]).collect();
+        // What was there before is known on the server only: what follows from it is worked out there.
+        let besides = (
+            self.besides(inside, (Act::Changes, &change), &with_changes, true),
+            self.besides(inside, (Act::Removes, &remove), &ids, true),
+        );
+        let (changing, taking): (Option<Vec<Bson>>, Option<Bson>) = (
+            (summary.is_empty() && besides.0.is_none()).then(|| {
+                let paths = format!(
+                    "Object.fromEntries(Object.entries(changes).map(([name, value]) => [{} + name, value]))",
+                    quote(&format!("{list}.$[one]."))
+                );
+                let by = doc! { "arrayFilters": [{ "one._id": given(&id) }] };
+                vec![doc! { "$set": given(paths) }.into(), by.into()]
+            }),
+            (summary.is_empty() && besides.1.is_none())
+                .then(|| doc! { "$pull": { list: { "_id": given(&id) } } }.into()),
+        );
+        let changing = changing.unwrap_or_else(|| {
             let merged = doc! { "$mergeObjects": ["$$this", { "$literal": given("changes") }] };
             let each = doc! { "$cond": [this.clone(), merged, "$$this"] };
-            (
-                vec![summary.again(list, doc! { "$map": { "input": &input, "in": each } })],
-                summary.again(
-                    list,
-                    doc! { "$filter": { "input": &input, "cond": { "$not": [this] } } },
-                ),
-            )
-        };
+            let stages = summary.again(list, doc! { "$map": { "input": &input, "in": each } });
+            vec![joined(besides.0.as_ref(), stages)]
+        });
+        let taking = taking.unwrap_or_else(|| {
+            let others = doc! { "$filter": { "input": &input, "cond": { "$not": [this] } } };
+            joined(besides.1.as_ref(), summary.again(list, others))
+        });
         let update = |arguments: Vec<Bson>| {
             let all = std::iter::once(Bson::from(filter.clone())).chain(arguments);
             Statement::new(parents, Method::UpdateOne, all)
@@ -432,32 +459,37 @@ impl<'m> Plans<'m> {
                 .collect(),
         };
         let first = self.unique_stay(r);
-        let ids = vec![inside.parent_id.clone(), id.clone()];
-        let with_changes = ids.iter().cloned().chain(["changes".to_owned()]).collect();
         let kept =
             if summary.is_empty() { "" } else { " Sums and counts follow in the same write." };
         let jobs = vec![
             job(
                 &change,
-                with_changes,
-                &format!("Changes fields of one element; false when it is not there.{kept}"),
-                first,
+                with(with_changes, besides.0.as_ref()),
+                &format!(
+                    "Changes fields of one element; false when it is not there.{kept}{}",
+                    besides.0.as_ref().map_or("", |besides| &besides.words)
+                ),
+                asked(besides.0.as_ref()).chain(first).collect(),
                 update(changing),
             ),
             job(
                 &remove,
-                ids,
-                &format!("Takes one element out; false when it is not there.{kept}"),
-                Vec::new(),
+                with(ids, besides.1.as_ref()),
+                &format!(
+                    "Takes one element out; false when it is not there.{kept}{}",
+                    besides.1.as_ref().map_or("", |besides| &besides.words)
+                ),
+                asked(besides.1.as_ref()).collect(),
                 update(vec![taking]),
             ),
         ];
+        let (also, alone) = (sent_along(besides.0.as_ref()), sent_along(besides.1.as_ref()));
         let changed = self.changeable(r);
         let mut check = vec!["const last = sent[sent.length - 1];".to_owned()];
         if let Some((name, value)) = changed {
             let changes = js::object(&doc! { name: given(value) }, 2);
             check.push(format!(
-                "{{\n  const i = 3;\n  const changes = {changes};\n  expect(\"it is changed\", {change}(at, {root_id}, last._id, changes), true);\n  Object.assign(last, changes);\n}}"
+                "{{\n  const i = 3;\n  const changes = {changes};\n  expect(\"it is changed\", {change}(at, {root_id}, last._id, changes{also}), true);\n  Object.assign(last, changes);\n}}"
             ));
         }
         let again = |check: &mut Vec<String>, list: &str| {
@@ -467,8 +499,9 @@ impl<'m> Plans<'m> {
             }
         };
         again(&mut check, "kept");
-        check.push(format!("expect(\"it is removed\", {remove}(at, {root_id}, last._id), true);"));
-        check.push(format!("expect(\"and not twice\", {remove}(at, {root_id}, last._id), false);"));
+        let removed = format!("{remove}(at, {root_id}, last._id{alone})");
+        check.push(format!("expect(\"it is removed\", {removed}, true);"));
+        check.push(format!("expect(\"and not twice\", {removed}, false);"));
         again(&mut check, "kept.slice(0, -1)");
         (jobs, check)
     }
@@ -514,7 +547,7 @@ impl<'m> Plans<'m> {
         &self,
         inside: &Inside<'m>,
         summary: &Summary<'m>,
-        add: &str,
+        (add, also): (&str, &str),
     ) -> Option<(Job, Vec<String>)> {
         let aged_id = inside.parent.id_in("aged");
         let (r, model) = (inside.relationship, self.layout.model);
@@ -554,8 +587,8 @@ impl<'m> Plans<'m> {
         let check = vec![
             format!("const aged = {};", self.made(inside.parent.collection)),
             format!("at.getCollection({}).insertOne(aged);", quote(parents)),
-            format!("{add}(at, {aged_id}, {});", aged(days.ceil() as u64 + 1)),
-            format!("{add}(at, {aged_id}, {});", aged(0)),
+            format!("{add}(at, {aged_id}, {}{also});", aged(days.ceil() as u64 + 1)),
+            format!("{add}(at, {aged_id}, {}{also});", aged(0)),
             format!("{name}(at, new Date({day}));"),
             format!(
                 "expect(\"what is old is gone\", {}.length, 1);",
@@ -604,6 +637,31 @@ fn versioned_steps(steps: Vec<Step>, home: &str, keep: &dyn Fn(&Document) -> Ste
         out.push(step);
     }
     out
+}
+
+/// Parameters with one for what else changes.
+fn with(mut parameters: Vec<String>, besides: Option<&Besides>) -> Vec<String> {
+    parameters.extend(besides.map(Besides::parameter));
+    parameters
+}
+
+/// An update with what else changes.
+fn joined(besides: Option<&Besides>, update: Bson) -> Bson {
+    match besides {
+        Some(besides) => besides.joined(update),
+        None => update,
+    }
+}
+
+/// The step that asks for it.
+fn asked(besides: Option<&Besides>) -> impl Iterator<Item = Step> {
+    besides.and_then(Besides::asked).into_iter()
+}
+
+/// In a check: what is given for it where nothing else changes.
+fn sent_along(besides: Option<&Besides>) -> String {
+    let asked = besides.filter(|besides| besides.mandatory);
+    asked.map_or(String::new(), |besides| format!(", {}", besides.nothing()))
 }
 
 /// A sample whose first field differs from element to element.

@@ -115,12 +115,14 @@ impl<'m> Plans<'m> {
         let change = self.changing(keeper, child_id);
         if let Some(change) = &change {
             jobs.push(change.clone());
+            let found = [keeper.found(parent_id, child_id)];
             let both = Both {
                 parent: &keeper.parent,
                 parent_id,
                 keeps: true,
                 act: Act::Changes,
                 child: None,
+                found: &found,
             };
             jobs.extend(self.together(keeper.relationship, decision, change, both));
         }
@@ -143,10 +145,9 @@ impl<'m> Plans<'m> {
             return None;
         }
         let parent_id = js::parameter(&self.layout.naming.id_of(&r.parent));
-        let mut filter = doc! { "_id": given(child_id) };
+        let filter = keeper.one_of(&parent_id, child_id);
         let mut parameters = vec![child_id.to_owned(), "changes".to_owned()];
-        if let Members::Holding(held) = &keeper.members {
-            filter.insert(held, given(&parent_id));
+        if let Members::Holding(_) = &keeper.members {
             parameters.insert(0, parent_id);
         }
         let mut steps = self.begin_change(&r.child, keeper.children, filter);
@@ -448,6 +449,21 @@ impl<'m> Plans<'m> {
 const AT_ONCE: usize = 10_000;
 
 impl Keeper<'_> {
+    /// The filter for one child, by its parent where it holds its id.
+    fn one_of(&self, parent_id: &str, child_id: &str) -> Document {
+        let mut filter = doc! { "_id": given(child_id) };
+        if let Members::Holding(held) = &self.members {
+            filter.insert(held, given(parent_id));
+        }
+        filter
+    }
+
+    /// Finds one child.
+    fn found(&self, parent_id: &str, child_id: &str) -> Statement {
+        let filter = self.one_of(parent_id, child_id);
+        Statement::new(self.children, Method::FindOne, [filter.into()])
+    }
+
     /// Finds the children of a parent: what goes before, and a filter.
     fn members_of(&self, parent_id: &str) -> (Vec<Step>, Document) {
         let by_ids = doc! { "_id": { "$in": given("ids") } };

@@ -41,6 +41,7 @@ impl<'m> Link<'m> {
             keeps: !summary.is_empty(),
             act: Act::Adds,
             child: Some((&self.child, &self.child_id)),
+            found: &[],
         }
     }
 

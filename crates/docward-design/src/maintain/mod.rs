@@ -2,6 +2,7 @@
 //! application calls, and the lines that check them in a scratch database.
 
 mod archive;
+mod besides;
 mod elements;
 mod embedded;
 mod entity;

@@ -139,6 +139,7 @@ impl<'m> Plans<'m> {
             keeps: !summary.is_empty(),
             act: Act::Adds,
             child: None,
+            found: &[],
         };
         jobs.extend(self.together(relationship, decision, &jobs[0], both));
         let whole = self.made_together(relationship, decision, &add, &parent);
@@ -155,7 +156,13 @@ impl<'m> Plans<'m> {
             (&parent_id, &child_id, &held),
         );
         let goes = self.removes_both(relationship, decision);
-        let removes = Both { act: Act::Removes, ..both };
+        let filter = doc! { "_id": given(&child_id), &held: given(&parent_id) };
+        let archive = self.beside(child_entity, &Purpose::Archive);
+        let places = std::iter::once(children).chain(archive.map(|archive| archive.name.as_str()));
+        let found: Vec<Statement> = places
+            .map(|place| Statement::new(place, Method::FindOne, [filter.clone().into()]))
+            .collect();
+        let removes = Both { act: Act::Removes, found: &found, ..both };
         let gone = goes.then(|| self.with_parent(relationship, &removal, removes));
         jobs.push(removal);
         jobs.extend(gone);
@@ -533,15 +540,25 @@ impl<'m> Plans<'m> {
         }
         if self.removes_both(relationship, decision) {
             let remove = self.name("remove", relationship, false);
-            let call =
-                |update: &str| format!("{remove}InTransaction(at, {root_id}, {any}._id, {update})");
+            let call = |update: &str| {
+                let update = Act::Removes.takes(update);
+                format!("{remove}InTransaction(at, {root_id}, {any}._id, {update})")
+            };
             lines.extend(self.both_check(relationship, parent, call, (None, &count, -1)));
         }
         if let (Some(name), Some(child)) = (changes, self.place(&relationship.child)) {
             let id = format!("{any}._id");
-            lines.extend(self.other_check(relationship, (&child, &id), |update, other| {
-                format!("{name}(at, {root_id}, {id}, {other}, {update})")
-            }));
+            lines.extend(self.other_check(
+                relationship,
+                (&child, &id),
+                Act::Changes,
+                |update, other| {
+                    let seen = format!(
+                        "(before, after) => {{ seen = [before, after]; return {update}; }}"
+                    );
+                    format!("{name}(at, {root_id}, {id}, {other}, {seen})")
+                },
+            ));
         }
         lines.extend(
             whole.into_iter().flat_map(|job| self.made_check(job, parent, (&children, held))),

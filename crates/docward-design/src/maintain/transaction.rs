@@ -1,15 +1,15 @@
 //! Parent and children that change together in two documents: both are written in one transaction (CK-10).
 
-use bson::{Document, doc};
-use docward_model::{BsonType, DesignWrite, Relationship, shell::quote};
+use bson::{Bson, Document, doc};
+use docward_model::{BsonType, DesignWrite, EntityField, Relationship, shell::quote};
 
 use super::owned::at;
 use super::{Place, Plans, unless_matched, vary};
 use crate::collection::Purpose;
 use crate::js::{self, SPREAD, given, member_of};
 use crate::plan::Decision;
-use crate::planned::{Origin, Planned};
-use crate::statement::{Job, Statement, Step};
+use crate::planned::{self, Origin, Planned};
+use crate::statement::{Job, Method, Statement, Step};
 
 /// What a function in a transaction does to the parent.
 #[derive(Clone, Copy)]
@@ -23,6 +23,8 @@ pub(super) struct Both<'p, 'm> {
     pub(super) act: Act,
     /// Where a child is that is only linked, and the parameter of its id: it may change, too.
     pub(super) child: Option<(&'p Place<'m>, &'p str)>,
+    /// What finds a child that is there, as it is changed or removed: in the first of these places that has it.
+    pub(super) found: &'p [Statement],
 }
 
 /// What a function does to a child.
@@ -34,12 +36,57 @@ pub(super) enum Act {
     Removes,
 }
 
+/// Where the update of a parent is made.
+#[derive(Clone, Copy)]
+pub(super) enum Made<'a> {
+    /// By the caller, who knows what is added.
+    Outside { links: bool },
+    /// In the transaction, of what was there.
+    Inside(Act),
+    /// On the server, behind a change of the list of that path.
+    Stages(Act, &'a str),
+}
+
+impl Act {
+    /// What the update of the parent is made of: what was there is known in the transaction only. Whoever adds one
+    /// knows what is added.
+    fn given(self) -> Option<&'static str> {
+        match self {
+            Self::Adds => None,
+            Self::Changes => Some("before, after"),
+            Self::Removes => Some("gone"),
+        }
+    }
+
+    /// Whether a write does so to the children of a relationship whose parent stays.
+    pub(super) fn is_done_by(self, write: &DesignWrite, r: &Relationship) -> bool {
+        let does = match self {
+            Self::Adds => &write.inserts,
+            Self::Changes => &write.updates,
+            Self::Removes => &write.deletes,
+        };
+        let whole = write.inserts.iter().chain(&write.deletes);
+        does.contains(&r.child) && !whole.into_iter().any(|entity| *entity == r.parent)
+    }
+
+    /// In a check: an update as the function takes it.
+    pub(super) fn takes(self, update: &str) -> String {
+        match self.given() {
+            None => update.to_owned(),
+            Some(_) => format!("() => ({update})"),
+        }
+    }
+}
+
 /// In a check: the code that a child is refused with, and a call that has such a child.
 pub(super) type Bad<'c> = (&'c str, &'c dyn Fn(&str) -> String);
 
 impl<'m> Plans<'m> {
     /// Declared writes that change parent and child as a whole.
-    fn atomic(&self, r: &'m Relationship) -> impl Iterator<Item = &'m DesignWrite> + use<'m> {
+    pub(super) fn atomic(
+        &self,
+        r: &'m Relationship,
+    ) -> impl Iterator<Item = &'m DesignWrite> + use<'m> {
         let writes = self.layout.model.writes.iter();
         writes.filter(|write| write.atomic && write.touches(&r.parent) && write.touches(&r.child))
     }
@@ -65,12 +112,11 @@ impl<'m> Plans<'m> {
         let goes = |write: &DesignWrite| {
             write.deletes.contains(&r.child) && !write.deletes.contains(&r.parent)
         };
-        let kept = r.invariant.is_some() && self.layout.model.writes.iter().any(goes);
-        decision.needs_transaction && (kept || self.atomic(r).any(goes))
+        decision.needs_transaction && (r.invariant.is_some() || self.atomic(r).any(goes))
     }
 
     /// The parameter for the change of one end.
-    fn update_of(entity: &str, taken: &[String]) -> String {
+    pub(super) fn update_of(entity: &str, taken: &[String]) -> String {
         let name = js::parameter(&format!("{entity} update"));
         if taken.contains(&name) { format!("{name}_") } else { name }
     }
@@ -103,17 +149,42 @@ impl<'m> Plans<'m> {
             true => format!(", {}", Self::update_of(&role, &parameters)),
             false => String::new(),
         };
-        let sample = self.example_call(r, &name, (&parameters, &behind), both);
+        let by = match both.act {
+            Act::Adds => Made::Outside { links: both.child.is_some() },
+            act => Made::Inside(act),
+        };
+        let sample = self.example_call(r, &name, (&parameters, &behind), (parent, by));
         let by_default = if optional && !sets_child { " = null" } else { "" };
         parameters.push(format!("{update}{by_default}"));
-        let mut inner = vec![
+        let found: Vec<String> = both.found.iter().map(|find| find.shell(4)).collect();
+        let found = found.join("\n      ?? ");
+        let read = |name: &str| Step::Code(format!("const {name} = {found};"));
+        let mut inner = Vec::new();
+        if let Some(of) = both.act.given() {
+            let may_lack = if optional { format!("{update} != null && ") } else { String::new() };
+            let why = format!(
+                "{update} is a function of ({of}): what was there is read in the transaction"
+            );
+            inner.push(Step::Code(format!(
+                "if ({may_lack}typeof {update} !== \"function\") throw new Error({});",
+                quote(&why)
+            )));
+            inner.push(read(of.split(',').next().unwrap_or(of)));
+        }
+        inner.extend([
             Step::Code(format!("const result = {}(db, {});", job.name, job.parameters.join(", "))),
             Step::Code("if (result === false) return false;".to_owned()),
-        ];
-        let mut does = format!(
-            "`{}`, and `{update}` on its `{}`, in one transaction: both are done, or nothing.",
-            job.name, r.parent
-        );
+        ]);
+        let mut does = match both.act.given() {
+            None => format!(
+                "`{}`, and `{update}` on its `{}`, in one transaction: both are done, or nothing.",
+                job.name, r.parent
+            ),
+            Some(of) => format!(
+                "`{}`, and what the function `{update}` makes of ({of}) on its `{}`, in one transaction: both are done, or nothing. It is called again when the transaction is.",
+                job.name, r.parent
+            ),
+        };
         if let Some((child, id)) = both.child {
             let other = Self::update_of(&role, &parameters);
             let change = Step::Run(child.update(id, given(&other)));
@@ -134,7 +205,14 @@ impl<'m> Plans<'m> {
         if optional {
             inner.push(Step::Code(format!("if ({update} == null) return result;")));
         }
-        inner.push(Step::Let("done", parent.update(parent_id, given(&update))));
+        let made = match both.act.given() {
+            None => update.clone(),
+            Some(of) => format!("{update}({of})"),
+        };
+        if both.act == Act::Changes {
+            inner.push(read("after"));
+        }
+        inner.push(Step::Let("done", parent.update(parent_id, given(made))));
         inner.push(unless_matched(&r.parent));
         inner.push(Step::Code("return result;".to_owned()));
         if optional && sets_child {
@@ -146,17 +224,24 @@ impl<'m> Plans<'m> {
                 r.role()
             ));
         }
-        if let Some(list) = parent.list() {
-            does.push_str(&format!(" In the update, fields of the one are `{list}.$.…`."));
-        } else if !parent.path.is_empty() {
-            does.push_str(&format!(" In the update, its fields are `{}…`.", parent.path));
-        }
+        does.push_str(&Self::fields_of(parent));
         if let Some(invariant) = &r.invariant {
             does.push_str(&format!(" The update has to keep it true: {invariant}."));
         }
         does.push_str(&sample);
         does.push_str(" Needs a replica set or a cluster.");
         Job { name, parameters, does, clauses: vec!["CK-10"], steps: in_transaction(inner) }
+    }
+
+    /// How an update names the fields of an entity that is not at the top of its document.
+    pub(super) fn fields_of(parent: &Place<'m>) -> String {
+        if let Some(list) = parent.list() {
+            format!(" In the update, fields of the one are `{list}.$.…`.")
+        } else if !parent.path.is_empty() {
+            format!(" In the update, its fields are `{}…`.", parent.path)
+        } else {
+            String::new()
+        }
     }
 
     /// A new parent with its first children in one transaction, where a declared write makes both.
@@ -212,6 +297,7 @@ impl<'m> Plans<'m> {
             return Vec::new();
         }
         let filter = doc! { "_id": given(child_id), held: given(both.parent_id) };
+        let found = [Statement::new(children, Method::FindOne, [filter.clone().into()])];
         let mut steps = self.begin_change(&r.child, children, filter);
         steps.push(Step::Code("return true;".to_owned()));
         let parameters = [both.parent_id, child_id, "changes"].map(str::to_owned).to_vec();
@@ -222,7 +308,8 @@ impl<'m> Plans<'m> {
             clauses: vec!["PT-ref.1"],
             steps,
         };
-        let with = self.with_parent(r, &job, Both { act: Act::Changes, keeps: false, ..both });
+        let changes = Both { act: Act::Changes, keeps: false, found: &found, ..both };
+        let with = self.with_parent(r, &job, changes);
         vec![job, with]
     }
 
@@ -238,20 +325,31 @@ impl<'m> Plans<'m> {
         found
     }
 
+    /// The one number of a child, where nothing says that the parent has something else than its sum.
+    fn summed(&self, r: &Relationship) -> Option<&'m EntityField> {
+        let is_sum = |words: &String| {
+            let words = docward_model::words::split(words);
+            ["sum", "total", "sums"].iter().any(|word| words.iter().any(|is| is == word))
+        };
+        let child = self.layout.model.entity(&r.child)?;
+        let mut numbers = child.fields.iter().filter(|field| planned::is_number(field.kind));
+        let one = numbers.next().filter(|_| numbers.next().is_none());
+        one.filter(|_| r.invariant.as_ref().is_none_or(is_sum))
+    }
+
     /// A call as a declared write needs it, in words.
-    fn example_call(
+    pub(super) fn example_call(
         &self,
         r: &'m Relationship,
         name: &str,
         (parameters, behind): (&[String], &str),
-        Both { parent, act, child, .. }: Both<'_, 'm>,
+        (parent, made): (&Place<'m>, Made<'_>),
     ) -> String {
         // Of a write that changes a child that is there, a function that adds one is no example.
-        let mut writes = self.atomic(r).filter(|write| match (act, child) {
-            (Act::Removes, _) => write.deletes.contains(&r.child),
-            (Act::Changes, _) => write.updates.contains(&r.child),
-            (Act::Adds, None) => write.inserts.contains(&r.child),
-            (Act::Adds, Some(_)) => !write.deletes.contains(&r.child),
+        let mut writes = self.atomic(r).filter(|write| match made {
+            Made::Outside { links: true } => !write.deletes.contains(&r.child),
+            Made::Outside { links: false } => write.inserts.contains(&r.child),
+            Made::Inside(act) | Made::Stages(act, _) => act.is_done_by(write, r),
         });
         let Some(write) = writes.find(|w| w.sets.iter().any(|(entity, _)| *entity == r.parent))
         else {
@@ -261,24 +359,21 @@ impl<'m> Plans<'m> {
             write.sets.iter().any(|(entity, name)| *entity == r.parent && *name == field.name)
         };
         let sets = parent.fields.iter().filter(is_set);
-        let child = self.layout.model.entity(&r.child);
+        // Doubles would round what these hold, so the server does the sum.
+        let is_exact = |field: &Planned| matches!(field.kind, BsonType::Long | BsonType::Decimal);
+        let in_stages = match made {
+            Made::Outside { .. } => false,
+            Made::Inside(_) => parent.list().is_none() && sets.clone().any(is_exact),
+            Made::Stages(..) => true,
+        };
+        let summed = self.summed(r);
         let given_child = js::parameter(&self.layout.naming.singular(r.role()));
+        let given_child = given_child.as_str();
+        let has_child = parameters.iter().any(|name| name == given_child);
         let (mut more, mut set) = (Document::new(), Document::new());
         for field in sets {
             let path = format!("{}{}", parent.path, field.name);
-            let is_number = matches!(
-                field.kind,
-                BsonType::Int | BsonType::Long | BsonType::Double | BsonType::Decimal
-            );
-            if is_number && field.values.is_empty() {
-                let like = |f: &&docward_model::EntityField| f.kind == field.kind;
-                let same = child.and_then(|child| child.fields.iter().find(like));
-                let by = match same.filter(|_| parameters.contains(&given_child)) {
-                    Some(same) => member_of(&given_child, &same.name),
-                    None => if act == Act::Removes { "-1" } else { "1" }.to_owned(),
-                };
-                more.insert(path, given(by));
-            } else {
+            if !planned::is_number(field.kind) || !field.values.is_empty() {
                 let value = match (field.values.last(), field.kind) {
                     (Some(value), _) => quote(value),
                     (None, BsonType::Date) => "new Date()".to_owned(),
@@ -286,6 +381,36 @@ impl<'m> Plans<'m> {
                     _ => "\"…\"".to_owned(),
                 };
                 set.insert(path, given(value));
+                continue;
+            }
+            let same = summed.filter(|same| same.kind == field.kind).map(|same| same.name.as_str());
+            let of = |object: &str| same.map(|same| member_of(object, same));
+            if let (Made::Stages(_, list), Some(same)) = (made, same) {
+                set.insert(path, doc! { "$sum": format!("${list}.{same}") });
+                continue;
+            }
+            // How much one more or less is, nobody said.
+            let (difference, by): (Option<Bson>, Option<String>) = match made {
+                Made::Outside { .. } => (None, has_child.then(|| of(given_child)).flatten()),
+                Made::Inside(Act::Removes) => (
+                    of("gone").map(|gone| doc! { "$subtract": [0, given(gone)] }.into()),
+                    of("gone").map(|gone| format!("-{gone}")),
+                ),
+                Made::Inside(_) => {
+                    let both = of("after").zip(of("before"));
+                    (
+                        both.clone()
+                            .map(|(is, was)| doc! { "$subtract": [given(is), given(was)] }.into()),
+                        both.map(|(is, was)| format!("{is} - {was}")),
+                    )
+                }
+                Made::Stages(..) => (None, None),
+            };
+            if in_stages {
+                let by = difference.unwrap_or_else(|| given("by"));
+                set.insert(&path, doc! { "$add": [format!("${path}"), by] });
+            } else {
+                more.insert(path, given(by.unwrap_or_else(|| "by".to_owned())));
             }
         }
         let mut update = Document::new();
@@ -297,7 +422,13 @@ impl<'m> Plans<'m> {
         if update.is_empty() {
             return String::new();
         }
-        let update = js::object(&update, 0).split_whitespace().collect::<Vec<_>>().join(" ");
+        let update: Bson = if in_stages { vec![Bson::from(update)].into() } else { update.into() };
+        let update = js::value(&update, 0).split_whitespace().collect::<Vec<_>>().join(" ");
+        let update = update.replace(", }", " }").replace(", ]", "]").replace("[ {", "[{");
+        let update = match made {
+            Made::Inside(act) => format!("({}) => ({update})", act.given().unwrap_or_default()),
+            _ => update,
+        };
         let given = parameters.join(", ");
         format!(" For `{}`, such as: {name}(db, {given}, {update}{behind}).", write.name)
     }
@@ -332,6 +463,20 @@ impl<'m> Plans<'m> {
         r: &'m Relationship,
         parent: &Place<'m>,
         call: impl Fn(&str) -> String,
+        checked: (Option<Bad<'_>>, &str, i32),
+    ) -> Vec<String> {
+        let set = |path: &str, value: &str| js::object(&doc! { "$set": { path: given(value) } }, 0);
+        let lines = self.both_lines(r, parent, ("a transaction", &set), call, checked);
+        if lines.is_empty() { lines } else { within(&lines) }
+    }
+
+    /// The same, whatever does both: `set` writes an update that gives a field a value.
+    pub(super) fn both_lines(
+        &self,
+        r: &'m Relationship,
+        parent: &Place<'m>,
+        (does, set): (&str, &dyn Fn(&str, &str) -> String),
+        call: impl Fn(&str) -> String,
         (bad, count, by): (Option<Bad<'_>>, &str, i32),
     ) -> Vec<String> {
         let Some(field) = self.checked_field(r, &r.parent, parent) else { return Vec::new() };
@@ -354,7 +499,7 @@ impl<'m> Plans<'m> {
             (BsonType::Decimal, _) => "NumberDecimal(`${1000000 + unique()}.25`)".to_owned(),
             _ => vary(field, true, day),
         };
-        let set = |value: &str| js::object(&doc! { "$set": { &path: given(value) } }, 0);
+        let set = |value: &str| set(&path, value);
         let what = if by < 0 { "takes one away" } else { "adds one" };
         let mut lines = vec![
             format!("const was = {count};"),
@@ -367,7 +512,7 @@ impl<'m> Plans<'m> {
             format!("expect(\"and the parent (CK-10)\", plain({{ is: {read} }}), had);"),
             format!("const put = {value};"),
             format!("{};", call(&set("put"))),
-            format!("expect(\"a transaction {what} (CK-10)\", {count}, was + {by});"),
+            format!("expect(\"{does} {what} (CK-10)\", {count}, was + {by});"),
             format!("expect(\"and changes the parent (CK-10)\", plain({read}), plain(put));"),
         ];
         if let Some((code, bad)) = bad {
@@ -378,7 +523,7 @@ impl<'m> Plans<'m> {
                 .push(format!("expect(\"changes no parent (CK-10)\", plain({read}), plain(put));"));
             lines.push(format!("expect(\"and adds no child (CK-10)\", {count}, kept);"));
         }
-        within(&lines)
+        lines
     }
 
     /// In a check: a transaction changes the child with an id, too. `call` writes a call with both changes.
@@ -386,6 +531,7 @@ impl<'m> Plans<'m> {
         &self,
         r: &'m Relationship,
         (child, id): (&Place<'m>, &str),
+        act: Act,
         call: impl Fn(&str, &str) -> String,
     ) -> Vec<String> {
         let field = self.checked_field(r, &r.child, child);
@@ -399,11 +545,19 @@ impl<'m> Plans<'m> {
             _ => vary(field, true, day),
         };
         let set = js::object(&doc! { &field.name: given("other") }, 0);
-        let lines = [
+        let mut lines = vec![
             format!("const other = {value};"),
+            format!("const had = plain({{ is: {read} }});"),
+            "let seen = null;".to_owned(),
             format!("{};", call("{ $unset: { nothing: 1 } }", &set)),
             format!("expect(\"and changes the child (CK-10)\", plain({read}), plain(other));"),
         ];
+        if act == Act::Changes {
+            let (was, is) = (member_of("seen[0]", &field.name), member_of("seen[1]", &field.name));
+            lines.push(format!(
+                "expect(\"the update is made of what was and what is (CK-10)\", [plain({{ is: {was} }}), plain({is})], [had, plain(other)]);"
+            ));
+        }
         within(&lines)
     }
 

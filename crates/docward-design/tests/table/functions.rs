@@ -294,6 +294,52 @@ writes:
 }
 
 #[test]
+fn dp_3_er_t_4_what_is_embedded_to_change_together_does_so_in_one_statement() {
+    let function = |name: &str, write: &str, invariant: &str| {
+        let case = of(&format!(
+            "entities:
+  flight: {{count: 10k, lifecycle: {{growth: 0, kept: forever}}, fields: {{code: string, free: int}}}}
+  seat: {{lifecycle: {{growth: 0, kept: forever}}, fields: {{place: string, taken: bool}}}}
+relationships:
+  flight.seats: {{child: seat, children: {{p50: 100, p99: 300, max: 600}}, growth: bounded{invariant}}}
+reads:
+  map: {{from: flight, where: [_id], with: [flight.seats], rate: 20/s}}
+writes:
+  change: {{{write}, rate: 2/s}}
+  new: {{insert: [flight, seat], rate: 1/h}}
+  touch: {{update: [seat], rate: 1/h}}
+"
+        ));
+        let scripts = maintain::scripts(&case.model, &case.design, ProfileName::Neutral);
+        let mut jobs = scripts.iter().flat_map(|script| &script.jobs);
+        jobs.find(|job| job.name == name).expect("the function").shell()
+    };
+    let add = |write: &str| function("addSeat", write, "");
+    let alone = add("insert: seat, update: flight");
+    assert!(alone.contains("addSeat(db, flightId, seat) {"), "{alone}");
+    let free = add("insert: seat, update: flight, atomic: true");
+    assert!(free.contains("addSeat(db, flightId, seat, flightUpdate = {}) {"), "{free}");
+    let set = add("insert: seat, update: flight, sets: [flight.free], atomic: true");
+    for said in [
+        "addSeat(db, flightId, seat, flightUpdate) {",
+        "if (flightUpdate == null) throw",
+        "{ ...flightUpdate, $push: { ...flightUpdate.$push, seats: { ...seat, _id } } }",
+        "addSeat(db, flightId, seat, { $inc: { free: by } })",
+    ] {
+        assert!(set.replace("\n * ", " ").contains(said), "{said} in {set}");
+    }
+    // What was there is known on the server: what follows is worked out behind the change of the list.
+    let both = "update: [flight, seat], sets: [flight.free, seat.taken], atomic: true";
+    let change = function("changeSeat", both, "");
+    assert!(change.contains("changeSeat(db, flightId, seatId, changes, flightUpdate) {"));
+    assert!(change.contains("      ...flightUpdate,\n    ],"), "{change}");
+    let remove = function("removeSeat", both, "");
+    assert!(remove.contains("removeSeat(db, flightId, seatId) {"), "{remove}");
+    let kept = function("removeSeat", both, ", invariant: free is what is not taken");
+    assert!(kept.contains("removeSeat(db, flightId, seatId, flightUpdate = []) {"), "{kept}");
+}
+
+#[test]
 fn ck_10_what_a_write_sets_has_to_be_given_on_either_end() {
     let signature = |write: &str| {
         let case = of(&format!(

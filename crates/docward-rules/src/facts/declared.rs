@@ -8,7 +8,8 @@ use docward_design::{
     design_stored,
 };
 use docward_model::{
-    BsonType, Collection, DesignModel, Evidence, Namespace, ProfileName, Reference, Relationship,
+    BsonType, Collection, DesignModel, Evidence, Field, FieldShape, Namespace, ProfileName,
+    Reference, Relationship,
 };
 
 use crate::Cx;
@@ -18,8 +19,8 @@ use crate::Cx;
 pub struct Declared {
     /// As it was declared.
     pub model: DesignModel,
-    /// What was decided on it, but for relationships that the data still refers by: these are references here,
-    /// so that what is stored can be compared.
+    /// What was decided on it, but for relationships that the data still refers by, or still embeds: these are so
+    /// here, and what is stored can be compared.
     pub design: Design,
     /// What was decided on it.
     pub decided: Design,
@@ -27,6 +28,10 @@ pub struct Declared {
     pub refers: BTreeMap<String, String>,
     /// Those of [`Self::refers`] whose children some parents hold already: documents are on their way.
     moving: BTreeSet<String>,
+    /// Relationships that are references, and whose children parents hold, with the parent's collection.
+    pub embeds: BTreeMap<String, String>,
+    /// Where children have a collection already, and parents hold some: what was decided, but these are embedded.
+    leaving: Option<Design>,
     /// How names are made.
     naming: Naming,
 }
@@ -70,11 +75,56 @@ impl Declared {
                 r.field = field;
             }
         }
-        let as_stored = match stored.is_empty() {
+        let (mut embeds, mut leaving) = (BTreeMap::new(), BTreeMap::new());
+        for decision in decided.decisions.iter().filter(|d| d.choice == Some(Choice::Reference)) {
+            let parent = collection_of(&model, naming, &decision.parent);
+            let Some(parent) =
+                parent.filter(|_| still_embeds(&model, &decided, evidence, decision))
+            else {
+                continue;
+            };
+            let child = collection_of(&model, naming, &decision.child);
+            let apart = |c: &&Collection| Some(&c.namespace.collection) == child.as_ref();
+            let (name, pattern) = (decision.relationship.clone(), Pattern::Embedded);
+            match evidence.collections.iter().find(apart) {
+                Some(_) => leaving.insert(name.clone(), pattern),
+                None => stored.insert(name.clone(), pattern),
+            };
+            embeds.insert(name, parent);
+        }
+        let designed = |stored: &BTreeMap<String, Pattern>| match stored.is_empty() {
             true => decided.clone(),
-            false => design_stored(&model, profile, &bounds, &stored),
+            false => design_stored(&model, profile, &bounds, stored),
         };
-        Self { model, design: as_stored, decided, refers, moving, naming }
+        let design = designed(&stored);
+        let leaving = (!leaving.is_empty()).then(|| {
+            leaving.extend(stored);
+            designed(&leaving)
+        });
+        Self { model, design, decided, refers, moving, embeds, leaving, naming }
+    }
+
+    /// The relationships whose children are in their parents and beside them, though the model refers.
+    fn halves(&self) -> impl Iterator<Item = (&Relationship, &Design)> {
+        let half = self.leaving.iter().flat_map(|design| {
+            let is_half = |name: &&String| {
+                let mut all = self.design.decisions.iter().filter(|d| d.relationship == **name);
+                all.any(|d| d.choice == Some(Choice::Reference))
+            };
+            self.embeds.keys().filter(is_half).map(move |name| (name, design))
+        });
+        half.filter_map(|(name, design)| Some((self.model.relationship(name)?, design)))
+    }
+
+    /// The design that says how large documents of an entity are: those that hold their children, though others do
+    /// not, are as large as with all of them.
+    pub fn sized(&self, entity: &str) -> &Design {
+        let half = self.halves().find(|(relationship, _)| relationship.parent == entity);
+        match half {
+            Some((_, design)) => design,
+            None if self.arrived(entity).is_empty() => &self.design,
+            None => &self.decided,
+        }
     }
 
     /// What the model says about a collection: by its name, whatever database it is in.
@@ -116,7 +166,10 @@ impl Declared {
     /// key than `_id`, of any type.
     pub fn held(&self, entity: &str) -> Vec<String> {
         let all = self.refers.keys().filter_map(|name| self.model.relationship(name));
-        all.flat_map(|relationship| self.fields_of(relationship, entity)).collect()
+        // A list of ids comes when children have left.
+        let half = self.halves().map(|(relationship, _)| relationship);
+        let half = half.filter(|relationship| relationship.parent == entity);
+        all.chain(half).flat_map(|relationship| self.fields_of(relationship, entity)).collect()
     }
 
     /// What was decided on a relationship, whatever the data does.
@@ -124,19 +177,25 @@ impl Declared {
         self.decided.decisions.iter().find(|decision| decision.relationship == relationship)
     }
 
-    /// What was decided on a relationship whose children are on their way into their parents.
+    /// A relationship whose children are on their way into their parents, or out of them: as parents hold them.
     pub fn moving(&self, relationship: &str) -> Option<&Decision> {
-        self.moving.get(relationship).and_then(|name| self.decision(name))
+        let half = self.halves().find(|(r, _)| r.name == relationship);
+        let leaving = half.and_then(|(r, design)| {
+            design.decisions.iter().find(|decision| decision.relationship == r.name)
+        });
+        leaving.or_else(|| self.moving.get(relationship).and_then(|name| self.decision(name)))
     }
 
-    /// Fields that hold the children that have arrived in an entity, as the model wants them.
+    /// Fields that hold the children that have arrived in an entity, or not left it yet, as the model wants them.
     pub fn arrived(&self, entity: &str) -> Vec<&Planned> {
-        let all = self.moving.iter().filter_map(|name| self.model.relationship(name));
-        let of_entity = all.filter(|relationship| relationship.parent == entity);
-        let plan = self.decided.collections.iter().find(|plan| plan.entity == entity);
-        let fields = plan.map_or(&[][..], |plan| &plan.fields);
+        let arrived = self.moving.iter().filter_map(|name| self.model.relationship(name));
+        let all = arrived.map(|relationship| (relationship, &self.decided)).chain(self.halves());
+        let of_entity = all.filter(|(relationship, _)| relationship.parent == entity);
         of_entity
-            .filter_map(|relationship| fields.iter().find(|f| f.name == relationship.role()))
+            .filter_map(|(relationship, design)| {
+                let plan = design.collections.iter().find(|plan| plan.entity == entity)?;
+                plan.fields.iter().find(|f| f.name == relationship.role())
+            })
             .collect()
     }
 
@@ -166,6 +225,33 @@ fn holds_children(
         let ids = field.types.of(BsonType::ObjectId) + field.types.of(BsonType::String);
         ids < field.types.total()
     })
+}
+
+/// Whether parents hold children that the model keeps elsewhere: they have a part that is called like the relationship,
+/// with a field of the child, and the model has nothing of that name there.
+fn still_embeds(
+    model: &DesignModel,
+    decided: &Design,
+    evidence: &Evidence,
+    decision: &Decision,
+) -> bool {
+    let Some(relationship) = model.relationship(&decision.relationship) else { return false };
+    let (role, child) = (relationship.role(), model.entity(&relationship.child));
+    let plan = decided.collections.iter().find(|plan| plan.entity == relationship.parent);
+    let Some((plan, child)) = plan.zip(child.filter(|child| child.series.is_none())) else {
+        return false;
+    };
+    let parents = evidence.collections.iter().find(|c| Declared::is_home(plan, &c.namespace));
+    let Some(profile) = parents.and_then(|c| c.profile.as_ref()) else { return false };
+    let declared = |name: &str| child.fields.iter().any(|field| field.name == name);
+    let is_part = |field: &Field| {
+        let mut below = field.children.iter().map(|at| &profile.fields[*at]);
+        below.any(|f| match f.shape {
+            FieldShape::Named => declared(&f.name),
+            _ => f.children.iter().any(|at| declared(&profile.fields[*at].name)),
+        })
+    };
+    !plan.fields.iter().any(|field| field.name == role) && profile.field(role).is_some_and(is_part)
 }
 
 /// How data refers by a relationship that is not a reference: the child has a collection, and one of the two an

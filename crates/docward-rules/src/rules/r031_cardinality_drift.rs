@@ -15,8 +15,8 @@ declare_rule! {
     /// documents that hold the parent's id) and compares with `children` of the relationship: more at the
     /// 99th percentile than declared times a factor, or more at most than `max`. It decides again with the
     /// numbers that were found and says when the verdict would turn. Where the model embeds and the data still
-    /// refers, the documents of the child's collection are counted; where some parents hold their children
-    /// already and others do not, both are.
+    /// refers, the documents of the child's collection are counted; where the model refers and the data still embeds,
+    /// the elements are; where some parents hold their children and others do not, both are.
     ///
     /// ## Why it matters
     /// The number of children decides between embedding and referencing. A model that was right for 20 is
@@ -83,6 +83,10 @@ threshold!(
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let Some(declared) = declared::of(cx) else { return };
     let factor = cx.limit(&FACTOR);
+    let embeds = |decision: &Decision| {
+        declared.embeds.contains_key(&decision.relationship)
+            && decision.patterns.contains(&Pattern::Embedded)
+    };
     let mut drafts = Vec::new();
     for decision in &declared.design.decisions {
         let Some(relationship) = declared.model.relationship(&decision.relationship) else {
@@ -90,7 +94,13 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         };
         let Some(spread) = relationship.children else { continue };
         let stored = lengths(collection, cx, &declared, decision);
-        let refers = stored.is_some() && declared.refers.contains_key(&decision.relationship);
+        let other = match stored.is_some() {
+            true if declared.refers.contains_key(&decision.relationship) => {
+                ", where the data still refers"
+            }
+            true if embeds(decision) => ", where the data still embeds",
+            _ => "",
+        };
         // Children that are on their way are counted in both places.
         let arrived = declared.moving(&decision.relationship);
         let arrived = arrived.and_then(|moved| lengths(collection, cx, &declared, moved));
@@ -100,7 +110,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         let capped = relationship.keep_newest.is_some_and(|newest| seen.max <= newest);
         if (over || seen.max > spread.max) && !capped {
             let wanted = declared.decision(&decision.relationship).unwrap_or(decision);
-            drafts.push(draft(collection, (wanted, refers), spread, &seen));
+            drafts.push(draft(collection, (wanted, other), spread, &seen));
         }
     }
     for draft in drafts {
@@ -139,7 +149,7 @@ fn lengths(
 
 fn draft(
     collection: &Collection,
-    (decision, refers): (&Decision, bool),
+    (decision, other): (&Decision, &str),
     declared: Spread,
     seen: &Distribution,
 ) -> Draft {
@@ -175,7 +185,7 @@ fn draft(
             decision.relationship,
             text::count(seen.p99()),
             text::count(seen.max),
-            if refers { ", where the data still refers" } else { "" },
+            other,
             text::count(declared.p99),
             text::count(declared.max)
         ),

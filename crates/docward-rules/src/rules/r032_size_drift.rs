@@ -71,12 +71,9 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     if !declared.undecided(&plan.entity).is_empty() {
         return;
     }
-    // Documents that hold their children already are as large as they will be.
-    let design = match declared.arrived(&plan.entity).is_empty() {
-        true => &declared.design,
-        false => &declared.decided,
-    };
-    let Some(capacity) = design.capacity.iter().find(|c| c.collection == plan.name) else {
+    let Some(capacity) =
+        declared.sized(&plan.entity).capacity.iter().find(|c| c.collection == plan.name)
+    else {
         return;
     };
     let (found, predicted) = (profile.sizes.p99(), capacity.document.1);

@@ -15,8 +15,9 @@ declare_rule! {
     /// belongs to something else, and that is a warning: nothing else could be compared. Collections that
     /// only some patterns need (overflow pages, archives, old versions) may be missing, and databases without
     /// anything of the model are left alone. Where the model embeds, and the child still has a collection
-    /// of its own with an id of its parent, it says that the data still refers. Fields, sizes and numbers of children
-    /// are compared as they are stored then, and so they are where the model is not decided.
+    /// of its own with an id of its parent, it says that the data still refers; where the model refers, and parents
+    /// hold the children, that it still embeds. Fields, sizes and numbers of children are compared as they are stored
+    /// then, and so they are where the model is not decided.
     ///
     /// ## Why it matters
     /// A check that compares nothing finds nothing. A collection that nobody declared has no owner in the
@@ -104,30 +105,36 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     // What is open has a place of its own in the model already.
     let is_embedded = |name: &&String| declared.decision(name).is_some_and(|d| d.choice.is_some());
     let refers: Vec<&String> = declared.refers.keys().filter(is_embedded).collect();
-    if missing.is_empty() && other.is_empty() && refers.is_empty() {
+    let embeds: Vec<&String> = declared.embeds.keys().collect();
+    if missing.is_empty() && other.is_empty() && refers.is_empty() && embeds.is_empty() {
         return;
     }
     let mut said = Vec::new();
-    if !refers.is_empty() {
-        let what: Vec<String> = refers
-            .iter()
-            .map(|name| {
-                let collection = &declared.refers[*name];
-                match declared.moving(name) {
-                    Some(_) => {
-                        format!(
-                            "`{name}` is embedded in some parents, and in `{collection}` as well"
-                        )
-                    }
-                    None => format!("`{name}` is embedded in the model, and in `{collection}`"),
-                }
-            })
-            .collect();
+    let mut still = |does: &str, what: Vec<String>| {
+        if what.is_empty() {
+            return;
+        }
         let shown = what.iter().take(5).cloned().collect::<Vec<_>>().join("; ");
         let more = what.len().saturating_sub(5);
         let more = if more > 0 { format!("; and {more} more") } else { String::new() };
-        said.push(format!("the data still refers: {shown}{more}"));
-    }
+        said.push(format!("the data still {does}: {shown}{more}"));
+    };
+    let referring = refers.iter().map(|name| {
+        let collection = &declared.refers[*name];
+        match declared.moving(name) {
+            Some(_) => format!("`{name}` is embedded, and `{collection}` is there as well"),
+            None => format!("`{name}` is embedded in the model, and stored in `{collection}`"),
+        }
+    });
+    still("refers", referring.collect());
+    let embedding = embeds.iter().map(|name| {
+        let collection = &declared.embeds[*name];
+        match declared.moving(name) {
+            Some(_) => format!("`{name}` is a reference, and `{collection}` has children as well"),
+            None => format!("`{name}` is a reference in the model, and part of `{collection}`"),
+        }
+    });
+    still("embeds", embedding.collect());
     if none {
         said.push(format!(
             "none of the collections of the model is there: {}",
@@ -159,6 +166,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         .severity(if none { Severity::Warn } else { Severity::Info })
         .data("missing", missing.iter().map(|name| (*name).to_owned()).collect::<Vec<String>>())
         .data("refers", refers.into_iter().cloned().collect::<Vec<String>>())
+        .data("embeds", embeds.into_iter().cloned().collect::<Vec<String>>())
         .data("undeclared", other.iter().map(|name| (*name).to_owned()).collect::<Vec<String>>()),
     );
 }
@@ -221,7 +229,7 @@ mod tests {
             said(model, refers),
             [(
                 Severity::Info,
-                "the data still refers: `order.items` is embedded in the model, and in `lines`"
+                "the data still refers: `order.items` is embedded in the model, and stored in `lines`"
                     .to_owned()
             )]
         );
@@ -270,9 +278,7 @@ mod tests {
         let good = stored("$array(3, {\"sku\": \"B\"})", "\"sku\": \"B\"");
         assert_eq!(
             said("R034", &good),
-            [
-                "the data still refers: `order.items` is embedded in some parents, and in `lines` as well"
-            ]
+            ["the data still refers: `order.items` is embedded, and `lines` is there as well"]
         );
         for rule in ["R030", "R031", "R032"] {
             assert_eq!(said(rule, &good), Vec::<String>::new(), "{rule}");
@@ -289,6 +295,67 @@ mod tests {
             said("R031", &odd),
             ["`order.items` has 60 for a parent at p99 and 60 at most; the model says 5 and 10"]
         );
+    }
+
+    /// Items are read alone most of the time, so that they have a collection.
+    const APART: &str = "model\nname: shop\nentities:\n  \
+         order: {fields: {no: string}, lifecycle: {growth: 1/s, kept: forever}}\n  \
+         item: {collection: lines, fields: {sku: string}, lifecycle: {growth: 3/s, kept: forever}}\n\
+         relationships:\n  order.items: {child: item, children: {p99: 5, max: 10}, growth: bounded}\n\
+         reads:\n  page: {rate: 1/s, from: order, where: [no]}\n  \
+         items: {rate: 9/s, from: item, where: [sku], limit: 3}\n\
+         writes:\n  place: {rate: 1/s, insert: [order, item]}\n...\n";
+
+    #[test]
+    fn dp_2_dm_07_3_data_that_still_embeds_is_said_to_and_compared_as_it_is() {
+        let said = |rule: &str, orders: &str, items: &str| {
+            let text = format!("{APART}@ db_shop.t_order\n{orders}\n{items}");
+            check(rule, &text).into_iter().map(|f| f.what).collect::<Vec<_>>()
+        };
+        let nothing = Vec::<String>::new();
+        let inside = |items: &str| format!("x30 {{\"no\": \"A\", \"items\": {items}}}");
+        let good = inside("$array(3, {\"sku\": \"B\"})");
+        assert_eq!(
+            said("R034", &good, ""),
+            [
+                "the data still embeds: `order.items` is a reference in the model, and part of `t_order`"
+            ]
+        );
+        for rule in ["R030", "R031", "R032"] {
+            assert_eq!(said(rule, &good, ""), nothing, "{rule}");
+        }
+        let odd = inside("$array(60, {\"sku\": 1, \"gift\": 1})");
+        assert_eq!(
+            said("R031", &odd, ""),
+            [
+                "`order.items` has 60 for a parent at p99 and 60 at most, where the data still embeds; the model says 5 and 10"
+            ]
+        );
+        assert_eq!(
+            said("R030", &odd, ""),
+            [
+                "`t_order` has 1 field that the model of `order` does not: `items[].gift (100 %)`, and has 1 field of another type: `items[].sku (int, declared as string)`"
+            ]
+        );
+        // On their way: some parents hold theirs, of others they are documents.
+        let half = format!("x15 {{\"no\": \"A\"}}\n{}", good.replace("x30", "x15"));
+        let beside = "@ db_shop.lines\nx45 {\"sku\": \"B\", \"orderId\": ObjectId(\"$oid\")}";
+        assert_eq!(
+            said("R034", &half, beside),
+            [
+                "the data still embeds: `order.items` is a reference, and `t_order` has children as well"
+            ]
+        );
+        for rule in ["R030", "R031", "R032"] {
+            assert_eq!(said(rule, &half, beside), nothing, "{rule}");
+        }
+        let half = format!("x15 {{\"no\": \"A\"}}\n{}", odd.replace("x30", "x15"));
+        assert_eq!(said("R031", &half, beside).len(), 1);
+        assert_eq!(said("R030", &half, beside).len(), 1);
+        // What is called alike and has nothing of the child is a field that nobody declared.
+        let other = inside("$array(3, {\"colour\": \"B\"})");
+        assert_eq!(said("R034", &other, ""), ["1 collection of the model not there: `lines`"]);
+        assert_eq!(said("R030", &other, "").len(), 1);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use bson::doc;
 use docward_model::{BsonType, shell::quote};
 
+use super::super::transaction::Act;
 use super::super::{Plans, is_one_of_each, kept::Keeper, vary};
 use super::{Link, now};
 use crate::js::{self, SPREAD, given, member_of};
@@ -35,7 +36,7 @@ impl<'m> Plans<'m> {
         let unlink = format!("{remove}(at, {root_id}, others[0]._id);");
         lines.push(unlink.clone());
         let child = (&link.child, "others[0]._id");
-        lines.extend(self.other_check(link.relationship, child, |update, other| {
+        lines.extend(self.other_check(link.relationship, child, Act::Adds, |update, other| {
             let set = format!("{{ $set: {other} }}");
             format!("{add}InTransaction(at, {root_id}, others[0]._id, {update}, {set})")
         }));
