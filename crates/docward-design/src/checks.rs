@@ -336,6 +336,18 @@ fn indexes(layout: &Layout<'_>, collections: &[CollectionPlan]) -> DesignCheck {
         );
         return check("CK-12", Some(false), because);
     }
+    let behind: BTreeSet<&str> = crate::index::sorted_behind_ids(layout)
+        .into_iter()
+        .map(|read| read.name.as_str())
+        .collect();
+    if !behind.is_empty() {
+        let behind: Vec<&str> = behind.into_iter().collect();
+        let because = format!(
+            "ids lead to them in another order, so all are read and sorted: {}; keep what they are sorted by beside the ids, with an index, or go by `_id`",
+            text::list(&behind, 5)
+        );
+        return check("CK-12", Some(false), because);
+    }
     let sorted: Vec<&str> = crate::index::sorted_at_every_read(layout, collections)
         .into_iter()
         .map(|read| read.name.as_str())

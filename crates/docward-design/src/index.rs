@@ -4,7 +4,7 @@ mod held;
 mod keeping;
 mod sorted;
 
-pub(crate) use sorted::{orders, sorted_at_every_read, unsorted};
+pub(crate) use sorted::{orders, sorted_at_every_read, sorted_behind_ids, unsorted};
 
 use std::collections::{BTreeMap, BTreeSet};
 

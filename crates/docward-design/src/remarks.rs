@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use docward_model::{DesignModel, DesignWrite, Entity, text};
+use docward_model::{DesignModel, DesignRead, DesignWrite, Entity, Matching, Relationship, text};
 
 use crate::decide::Choice;
 use crate::pattern::Pattern;
@@ -220,6 +220,40 @@ fn expiry(model: &DesignModel, decisions: &mut [Decision]) {
     }
 }
 
+/// Reads that may find many and do not say how many: they are reckoned with one. Those by the id of a parent alone
+/// find all that it has.
+fn unlimited(model: &DesignModel, entity: &Entity) -> Option<String> {
+    let is_one = |(name, how): &(String, Matching)| {
+        let unique = entity.field(name).is_some_and(|field| field.unique);
+        *how == Matching::Equal && (name == "_id" || unique)
+    };
+    let by_other = |(name, _): &(String, Matching)| {
+        let ends = |r: &Relationship| {
+            let above = r.child == entity.name && (*name == r.parent || *name == r.name);
+            let below = r.parent == entity.name && r.role() == name;
+            above || below || r.field.as_ref() == Some(name)
+        };
+        model.relationships.iter().any(ends)
+    };
+    let is_open = |read: &&DesignRead| {
+        read.from == entity.name
+            && read.limit.is_none()
+            && !read.filter.is_empty()
+            && !read.filter.iter().any(is_one)
+            && !(read.filter.len() == 1 && read.filter.iter().all(by_other))
+    };
+    let reads: Vec<&str> =
+        model.reads.iter().filter(is_open).map(|read| read.name.as_str()).collect();
+    (!reads.is_empty()).then(|| {
+        format!(
+            "{} {} no `limit`, and {} reckoned with one document each time: say how many are found, or `unique: true` of what is asked by",
+            text::list(&reads, 5),
+            if reads.len() == 1 { "has" } else { "have" },
+            if reads.len() == 1 { "is" } else { "are" }
+        )
+    })
+}
+
 /// What an entity cannot have for itself while it is part of another's documents.
 pub(crate) fn parts_of_others(
     model: &DesignModel,
@@ -231,6 +265,7 @@ pub(crate) fn parts_of_others(
             decision.choice == Some(Choice::Embed) && decision.child == entity.name
         });
         advice.remarks.extend(readings(entity));
+        advice.remarks.extend(unlimited(model, entity));
         let Some(home) = home else {
             advice.remarks.extend(ageless(entity));
             continue;

@@ -8,7 +8,7 @@ use crate::layout::Layout;
 use crate::pattern::{Pattern, newest_date};
 use crate::plan::Decision;
 use crate::planned::at_path;
-use crate::{derive, preview};
+use crate::{derive, predict, preview};
 
 /// What children of a parent are sorted by where the newest of them are shown, or kept: each order that is
 /// asked for and that no preview answers, that of the preview first.
@@ -95,6 +95,44 @@ pub(crate) fn sorted_at_every_read<'m>(
             })
     };
     layout.model.reads.iter().filter(is_sorted).collect()
+}
+
+/// What is read for each that is shown, from which on an order that no index has is worth a word.
+const WASTED: u64 = 10;
+
+/// Reads of a few at the end of ids, in an order of their own: the ids have another one, so all that they lead to are
+/// read and sorted. Where these are many.
+pub(crate) fn sorted_behind_ids<'m>(layout: &Layout<'m>) -> Vec<&'m DesignRead> {
+    let mut found = Vec::new();
+    for (r, decision) in layout.linked() {
+        let Some(holder) = decision.patterns.first() else { continue };
+        let (to_parents, to_children) = match holder {
+            Pattern::Junction => (true, true),
+            Pattern::ParentsInChild => (true, false),
+            Pattern::ChildrenInParent => (false, true),
+            _ => continue,
+        };
+        let (parents, children) = (r.parents_spread.p99, decision.facts.children.p99);
+        let reads = layout.model.reads.iter().filter(|read| predict::is_picked(read));
+        found.extend(reads.filter(|read| {
+            let asks = |name: &str| read.filter.iter().any(|(field, _)| field == name);
+            let most = read.limit.unwrap_or(1).max(1).saturating_mul(WASTED);
+            let by_child = r.is_shared() && read.from == r.parent && asks(r.role());
+            let by_parent = read.from == r.child && (asks(&r.parent) || asks(&r.name));
+            to_parents && by_child && parents >= most
+                || to_children && by_parent && children >= most
+        }));
+        if to_children {
+            let shown = unanswered(layout.model, r, decision).into_iter();
+            let by_order = shown.filter(|(_, by)| by.as_ref().is_none_or(|by| by != "_id"));
+            found.extend(by_order.map(|(read, _)| read).filter(|read| {
+                let along = read.with.iter().filter(|with| with.relationship == r.name);
+                let mut newest = along.filter_map(|with| with.newest.as_ref());
+                newest.any(|(newest, _)| children >= newest.max(&1).saturating_mul(WASTED))
+            }));
+        }
+    }
+    found
 }
 
 /// Reads of the newest children of a parent whose order no index has: all children of the parent are read

@@ -21,6 +21,7 @@ use crate::planned::{Origin, Planned, Rank, Ranked, WAY_DOWN, document_bytes};
 use crate::preview::Preview;
 use crate::{Naming, derive, quantile, size};
 
+pub(crate) use operations::is_picked;
 pub use plans::{Act, Fetch, Link, ReadPlan, WritePlan};
 
 /// One way of storing a relationship, with the documents it makes.
@@ -65,6 +66,8 @@ pub struct Predictor {
     pub looked_up: bool,
     /// Whether parents are looked for by a child that they list, which needs an index on the list.
     pub found_by_child: bool,
+    /// The order that parents of a child are wanted in, and whether it falls.
+    pub sorted_by: Vec<(String, bool)>,
     /// Embedded children beyond so many are cut off.
     pub keep: Option<u64>,
     /// Whether children that are there already come to a parent one by one, so that a new parent has none.
@@ -216,6 +219,19 @@ struct Base<'a, 'm> {
 }
 
 impl<'a, 'm> Base<'a, 'm> {
+    /// The order of the first read that wants parents of a child in one.
+    fn sorted_by(&self) -> Vec<(String, bool)> {
+        let r = self.relationship;
+        let mut reads = self.layout.model.reads.iter().filter(|read| {
+            r.is_shared()
+                && read.from == r.parent
+                && !read.sort.is_empty()
+                && names_role(read, r.role())
+                && !read.with.iter().any(|with| with.relationship == r.name)
+        });
+        reads.next().map(|read| read.sort.clone()).unwrap_or_default()
+    }
+
     fn new(
         documents: &'a Documents<'m>,
         relationship: &'a Relationship,
@@ -390,6 +406,7 @@ impl<'a, 'm> Base<'a, 'm> {
             newest_by: self.newest_by.clone(),
             looked_up: self.looked_up,
             found_by_child: self.found_by_child,
+            sorted_by: self.sorted_by(),
             keep: relationship.keep_newest,
             comes_empty: relationship.is_shared()
                 && matches!(relationship.growth, Some(ChildGrowth::Endless { .. })),
@@ -596,8 +613,17 @@ impl Predictor {
     /// Bytes of the indexes that the way needs beside those on `_id`.
     pub(crate) fn index(&self, parents: f64, links: f64, children: f64) -> f64 {
         let id = |distinct: f64| KeyPart::of(BsonType::ObjectId, 0, distinct);
+        // What a list leads to is found in the order of its documents.
+        let listed = || -> Vec<KeyPart> {
+            let fields = self
+                .sorted_by
+                .iter()
+                .filter_map(|(name, _)| self.parent.iter().find(|field| field.name == *name));
+            let order = fields.map(|field| KeyPart::of(field.kind, field.bytes.0, links));
+            std::iter::once(id(children)).chain(order).collect()
+        };
         match (self.way, self.link) {
-            (Way::Embed, _) if self.needs_lookup() => index_bytes(&[id(children)], links),
+            (Way::Embed, _) if self.needs_lookup() => index_bytes(&listed(), links),
             (Way::Embed, _) => 0.0,
             (_, Link::ParentId) => {
                 let by = self.newest_by.as_ref();
@@ -607,7 +633,7 @@ impl Predictor {
                 let above = if self.is_tree() { links * WAY_DOWN.p50 as f64 } else { 0.0 };
                 index_bytes(&parts, links) + index_bytes(&[id(parents)], above)
             }
-            (_, Link::ChildIds) if self.indexes_list() => index_bytes(&[id(children)], links),
+            (_, Link::ChildIds) if self.indexes_list() => index_bytes(&listed(), links),
             (_, Link::ChildIds) => 0.0,
             (_, Link::ParentIds) => index_bytes(&[id(parents)], links),
             // No pair twice, and from the other side.

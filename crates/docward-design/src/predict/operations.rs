@@ -18,7 +18,9 @@ impl Predictor {
                 || read.counts.contains(name)
                 || read.sums.iter().any(|(of, _)| of == name);
             if self.is_shared() && !asked && names_role(read, &self.role) {
-                return Some(ReadPlan::ParentsOf { limit: read.limit });
+                let by_ids = matches!(self.link, Link::Pairs | Link::ParentIds);
+                let all = by_ids && self.way != Way::Embed && is_picked(read);
+                return Some(ReadPlan::ParentsOf { limit: read.limit, all });
             }
             return Some(self.plan_from_parents(read));
         }
@@ -30,10 +32,21 @@ impl Predictor {
         Some(if is_by(read, name, &self.names.1) {
             // Without more conditions and without a limit it is all of them.
             let all = read.limit.is_none() && read.filter.len() == 1;
-            ReadPlan::ChildrenOf { limit: (!all).then_some(roots), parent }
+            let limit = (!all).then_some(roots);
+            ReadPlan::ChildrenOf { limit, all: self.is_found_by_ids() && is_picked(read), parent }
         } else {
             ReadPlan::Children { roots, parent }
         })
+    }
+
+    /// Whether the children of a parent are found by ids, which have no order of theirs.
+    fn is_found_by_ids(&self) -> bool {
+        self.way != Way::Embed && matches!(self.link, Link::Pairs | Link::ChildIds)
+    }
+
+    /// Whether all children of a parent are read to find its newest.
+    pub fn reads_all_for_newest(&self) -> bool {
+        self.is_found_by_ids() && self.newest_by.as_ref().is_some_and(|by| by != "_id")
     }
 
     /// How a read that is at parents gets what it wants of their children.
@@ -124,7 +137,8 @@ impl Predictor {
         // Of one child that several share, all parents are as these.
         let typical = children.first().copied().unwrap_or(0);
         let others = match plan {
-            Some(ReadPlan::ParentsOf { limit }) => limit.unwrap_or(u64::MAX),
+            Some(ReadPlan::ParentsOf { limit, all: false }) => limit.unwrap_or(u64::MAX),
+            Some(ReadPlan::ParentsOf { all: true, .. }) => u64::MAX,
             Some(ReadPlan::Children { parent: true, .. }) => u64::MAX,
             _ => 0,
         };
@@ -173,6 +187,7 @@ impl Predictor {
                 entries += if counted { links } else { 0.0 };
                 apart += match fetch {
                     Fetch::Nothing | Fetch::Pairs => 0.0,
+                    Fetch::Newest(_) if self.reads_all_for_newest() => links,
                     Fetch::Newest(newest) => sum(&|n| n.min(*newest)),
                     Fetch::All => all,
                 };
@@ -201,7 +216,8 @@ impl Predictor {
                 children
             }
             Some(_) if embedded => children,
-            Some(ReadPlan::ChildrenOf { limit, parent }) => {
+            Some(ReadPlan::ChildrenOf { limit, all, parent }) => {
+                let limit = limit.filter(|_| !all);
                 apart += sum(&|n| limit.unwrap_or(n).min(n));
                 pairs += if paired { links } else { 0.0 };
                 if *parent || self.link == Link::ChildIds { children } else { &[] }
@@ -493,4 +509,11 @@ fn comes_or_goes(write: &DesignWrite, entity: &str) -> f64 {
         (true, true) => 0.5,
         (false, true) => 1.0,
     }
+}
+
+/// Whether a read wants some of many by more than what leads to them: in an order of their own, or with more
+/// conditions.
+pub(crate) fn is_picked(read: &DesignRead) -> bool {
+    let is_ordered = read.sort.iter().any(|(field, _)| field != "_id");
+    read.limit.is_some() && (is_ordered || read.filter.len() > 1)
 }

@@ -23,11 +23,15 @@ pub enum ReadPlan {
     ParentsOf {
         /// How many; `None` means all.
         limit: Option<u64>,
+        /// Whether all of them are read to find those: their ids come from elsewhere, and their order does not.
+        all: bool,
     },
     /// It begins with children of one parent.
     ChildrenOf {
         /// How many; `None` means all.
         limit: Option<u64>,
+        /// Whether all of them are read to find those.
+        all: bool,
         /// Whether the parent is read too.
         parent: bool,
     },

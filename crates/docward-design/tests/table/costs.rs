@@ -52,6 +52,75 @@ writes:
 }
 
 #[test]
+fn er_x_1_ck_12_an_order_behind_ids_is_made_of_all_of_them() {
+    let case = |parents: &str, read: &str| {
+        of(&format!("entities:
+  event: {{count: 100k, lifecycle: {{growth: 100k/year, kept: forever}}, fields: {{endTime: date, title: string}}}}
+  user: {{count: 100k, lifecycle: {{growth: 0, kept: forever}}, fields: {{name: string}}}}
+relationships:
+  event.guests: {{child: user, children: {{p50: 50, p95: 90, p99: 1500, max: 3000}}, growth: bounded, parents: {parents}}}
+reads:
+  event: {{from: event, where: [_id], rate: 5/s}}
+  mine: {{from: event, where: [guests]{read}, rate: 5/s}}
+  user: {{from: user, where: [_id], rate: 5/s}}
+writes:
+  w: {{insert: event, rate: 5/h}}
+  u: {{insert: user, update: user, rate: 5/h}}
+"))
+    };
+    let many = "{p50: 30, p95: 900, p99: 2000, max: 20k}";
+    let newest = ", sort: {endTime: -1}, limit: 10";
+    let sorted = case(many, newest);
+    let mine = |case: &Case, way: &str| {
+        let all = &case.decision("event.guests").alternatives;
+        cost(all.iter().find(|one| one.name == way).unwrap(), "mine").documents
+    };
+    // All pairs of a user, and all events: the ten newest are among them.
+    let pairs = mine(&sorted, "junction");
+    assert!(pairs > 80.0, "{pairs}");
+    assert!(mine(&sorted, "parent-ids-in-child") > 40.0);
+    // A list in the event has an index with the order behind it.
+    assert_eq!(mine(&sorted, "child-ids-in-parent"), 10.0);
+    assert_eq!(sorted.check("CK-12").0, Some(false));
+    assert!(sorted.check("CK-12").1.contains("in another order"), "{:?}", sorted.check("CK-12"));
+    // Without an order, or in that of the ids, the first ten will do.
+    for read in [", limit: 10", ", sort: {_id: -1}, limit: 10"] {
+        let plain = case(many, read);
+        assert_eq!(mine(&plain, "junction"), 20.0, "{read}");
+        assert_eq!(plain.check("CK-12").0, Some(true), "{read}");
+    }
+    // A few are sorted in no time.
+    assert_eq!(case("{p50: 3, p95: 9, p99: 20, max: 2k}", newest).check("CK-12").0, Some(true));
+}
+
+#[test]
+fn er_x_1_reads_that_do_not_say_how_many_they_find_are_named() {
+    let said = |read: &str| {
+        let case = of(&format!("entities:
+  doctor: {{count: 1k, lifecycle: {{growth: 0, kept: forever}}, fields: {{no: {{type: string, unique: true}}, ward: string}}}}
+  visit: {{count: 4M, lifecycle: {{growth: 1M/year, kept: forever}}, fields: {{at: date, room: string}}}}
+relationships:
+  doctor.visits: {{child: visit, children: {{p50: 4k, p99: 20k, max: 30k}}, growth: 900/year}}
+reads:
+  asked: {{{read}, rate: 5/s}}
+  visit: {{from: visit, where: [_id], rate: 5/s}}
+  doctor: {{from: doctor, where: [_id], rate: 5/s}}
+writes:
+  w: {{insert: [doctor, visit], rate: 5/h}}
+"));
+        let of = |entity: &str| case.advice(entity).remarks.join(" ");
+        format!("{} {}", of("doctor"), of("visit")).contains("`asked` has no `limit`")
+    };
+    for read in ["from: doctor, where: [ward]", "from: visit, where: {doctor: equal, at: range}"] {
+        assert!(said(read), "{read}");
+        assert!(!said(&format!("{read}, limit: 20")), "{read}");
+    }
+    assert!(!said("from: doctor, where: [no]"));
+    // All of one parent are as many as it has.
+    assert!(!said("from: visit, where: [doctor]"));
+}
+
+#[test]
 fn er_x_1_an_update_in_a_tree_is_one_document() {
     let case = of("entities:
   emp: {count: 400k, lifecycle: {growth: 10k/year, kept: forever}, fields: {no: {type: string, bytes: 9, unique: true}, salary: decimal}}

@@ -149,6 +149,7 @@ async fn read_once(
         let ids: Vec<_> = numbers.iter().map(|p| store.maker.parent_id(*p as u64)).collect();
         among(&way.parent_id, &ids)
     };
+    let mut picked = Vec::new();
     let began = Instant::now();
     match plan {
         ReadPlan::Parents { fetch, count, sums, .. } => {
@@ -161,7 +162,13 @@ async fn read_once(
                 Fetch::Newest(n) => {
                     for parent in &parents {
                         let filter = children_of(&[*parent]);
-                        found(&store.children, filter, Some(&newest), *n, &mut moved).await?;
+                        let shown = (Some(&newest), *n);
+                        if way.reads_all_for_newest() {
+                            picked
+                                .push(picked_of(&store.children, filter, shown, &mut moved).await?);
+                        } else {
+                            found(&store.children, filter, shown.0, shown.1, &mut moved).await?;
+                        }
                     }
                 }
             }
@@ -176,6 +183,9 @@ async fn read_once(
                 moved.documents += rows.first().and_then(|row| number(row.get("n")?)).unwrap_or(0);
             }
             moved.took = began.elapsed();
+            for (filter, shown) in picked {
+                look_at_rest(&store.children, filter, shown, &mut moved).await?;
+            }
             if sums.is_some() {
                 // What the server read for the sum is asked for apart, so that asking costs no time.
                 moved.bytes += bytes_of(&store.children, children_of(&parents)).await?;
@@ -191,14 +201,18 @@ async fn read_once(
             found(&store.parents, filter, None, ids.len() as u64, &mut moved).await?;
             moved.took = began.elapsed();
         }
-        ReadPlan::ChildrenOf { limit, parent } => {
+        ReadPlan::ChildrenOf { limit, all, parent } => {
             let limit = limit.unwrap_or(0);
             let filter = children_of(&parents);
-            found(&store.children, filter, Some(&newest), limit, &mut moved).await?;
+            let shown = (Some(&newest), limit);
+            let (filter, shown) = picked_of(&store.children, filter, shown, &mut moved).await?;
             if *parent || listed {
                 found(&store.parents, among("_id", &ids), None, 1, &mut moved).await?;
             }
             moved.took = began.elapsed();
+            if *all {
+                look_at_rest(&store.children, filter, shown, &mut moved).await?;
+            }
         }
         // Parents of a shared child are read in `shared`.
         ReadPlan::ParentsOf { .. } => {}
@@ -247,6 +261,30 @@ pub(super) async fn found(
         moved.documents += 1;
         moved.bytes += cursor.current().as_bytes().len() as u64;
     }
+    Ok(())
+}
+
+/// The same, and what it came to: of some that are picked by an order which no index has, the server reads all.
+pub(super) async fn picked_of(
+    from: &Collection<RawDocumentBuf>,
+    filter: Document,
+    (sort, limit): (Option<&Document>, u64),
+    moved: &mut Moved,
+) -> Result<(Document, (u64, u64)), Error> {
+    let before = (moved.documents, moved.bytes);
+    found(from, filter.clone(), sort, limit, moved).await?;
+    Ok((filter, (moved.documents - before.0, moved.bytes - before.1)))
+}
+
+/// Adds what the server read beside what it showed. It is asked for apart, so that asking costs no time.
+pub(super) async fn look_at_rest(
+    from: &Collection<RawDocumentBuf>,
+    filter: Document,
+    (documents, bytes): (u64, u64),
+    moved: &mut Moved,
+) -> Result<(), Error> {
+    moved.documents += from.count_documents(filter.clone()).await?.saturating_sub(documents);
+    moved.bytes += bytes_of(from, filter).await?.saturating_sub(bytes);
     Ok(())
 }
 

@@ -15,7 +15,7 @@ use mongodb::{
 
 use super::{
     make::{Maker, Rng, Which, begin, end, made_id, mixed, named, raw},
-    relation::{Operation, among, bytes_of, found, grouped},
+    relation::{Operation, among, bytes_of, found, grouped, look_at_rest, picked_of},
     replay::{Moved, Subject},
     run::Around,
     store::{Batch, LARGEST, RELATION, Sizes, number as count_of, sizes},
@@ -59,6 +59,15 @@ pub(super) fn linked(counts: &[u64], children: u64, seed: u64) -> Vec<Vec<u32>> 
         chosen.into_iter().collect()
     });
     each.collect()
+}
+
+/// An order as the server takes it; `None` when there is none.
+fn ordered(sort: &[(String, bool)]) -> Option<Document> {
+    let order = sort.iter().map(|(field, falls)| {
+        let sign: i32 = if *falls { -1 } else { 1 };
+        (field.clone(), sign.into())
+    });
+    (!sort.is_empty()).then(|| order.collect())
 }
 
 impl<'p, 'm> Shared<'p, 'm> {
@@ -137,14 +146,18 @@ impl<'p, 'm> Shared<'p, 'm> {
             mongodb::IndexModel::builder().keys(keys).options(options).build()
         };
         let second = format!("{RELATION}_back");
+        // What a list leads to is found in the order of its documents.
+        let sorted = ordered(&self.way.sorted_by);
         match (self.way.way, self.way.link) {
             (Way::Embed, _) if self.way.needs_lookup() => {
-                let keys = doc! { self.copy_path(): 1 };
+                let mut keys = doc! { self.copy_path(): 1 };
+                keys.extend(sorted.unwrap_or_default());
                 self.parents.create_index(index(keys, RELATION)).await?;
             }
             (Way::Embed, _) => {}
             (_, Link::ChildIds) if self.way.found_by_child => {
-                let keys = doc! { self.maker.listed_path(): 1 };
+                let mut keys = doc! { self.maker.listed_path(): 1 };
+                keys.extend(sorted.unwrap_or_default());
                 self.parents.create_index(index(keys, RELATION)).await?;
             }
             (_, Link::ChildIds | Link::ParentId) => {}
@@ -336,6 +349,8 @@ impl<'p, 'm> Shared<'p, 'm> {
         let counts = |of: &[usize]| of.iter().map(|p| self.count(*p)).collect::<Vec<u64>>();
         let (of_parent, _) = self.pair_fields();
         let paired = way.is_paired();
+        let sorted = ordered(&read.sort);
+        let mut picked = Vec::new();
         let cost;
         let began;
         match plan {
@@ -358,8 +373,10 @@ impl<'p, 'm> Shared<'p, 'm> {
                     }
                     Fetch::Newest(n) => {
                         for parent in parents.iter().filter(|p| self.count(**p) > 0) {
-                            let filter = self.children_of(&[*parent]);
-                            found(&self.children, filter, Some(&newest), *n, &mut moved).await?;
+                            let (filter, shown) =
+                                (self.children_of(&[*parent]), (Some(&newest), *n));
+                            picked
+                                .push(picked_of(&self.children, filter, shown, &mut moved).await?);
                         }
                     }
                     Fetch::All => {}
@@ -386,27 +403,34 @@ impl<'p, 'm> Shared<'p, 'm> {
                     }
                 }
                 moved.took = began.elapsed();
+                for (filter, shown) in picked.into_iter().filter(|_| way.reads_all_for_newest()) {
+                    look_at_rest(&self.children, filter, shown, &mut moved).await?;
+                }
                 if sums.is_some() && has {
                     moved.bytes += bytes_of(&self.children, self.children_of(&parents)).await?;
                 }
             }
-            ReadPlan::ParentsOf { limit } => {
+            ReadPlan::ParentsOf { limit, all } => {
                 let child = Self::some(&self.living, 1, rng, |c| !self.holders[c].is_empty());
                 let child = child.first().copied().unwrap_or(0);
                 let limit = limit.unwrap_or(0);
                 let mut holders: Vec<usize> =
                     self.holders[child].iter().map(|p| *p as usize).collect();
-                if limit > 0 {
+                if limit > 0 && !all {
                     holders.truncate(limit as usize);
                 }
                 let ids: Vec<_> = holders.iter().map(|p| self.parent_id(*p)).collect();
                 cost = way.read_of(read, Some(plan), &[], &counts(&holders), None);
                 let id = self.child_id(child as u32);
                 began = Instant::now();
-                self.parents_of(id, &ids, limit, &mut moved).await?;
+                let (filter, shown) =
+                    self.parents_of(id, &ids, (sorted.as_ref(), limit, *all), &mut moved).await?;
                 moved.took = began.elapsed();
+                if *all {
+                    look_at_rest(&self.parents, filter, shown, &mut moved).await?;
+                }
             }
-            ReadPlan::ChildrenOf { limit, parent } => {
+            ReadPlan::ChildrenOf { limit, all, parent } => {
                 let parents = Self::some(&self.alive, 1, rng, |p| self.count(p) > 0);
                 let ids: Vec<_> = parents.iter().map(|p| self.parent_id(*p)).collect();
                 cost = way.read_of(read, Some(plan), &counts(&parents), &[], None);
@@ -419,9 +443,13 @@ impl<'p, 'm> Shared<'p, 'm> {
                 }
                 if way.way != Way::Embed {
                     let (filter, most) = (self.children_of(&parents), limit.unwrap_or(0));
-                    found(&self.children, filter, Some(&newest), most, &mut moved).await?;
+                    let shown = (Some(&newest), most);
+                    picked.push(picked_of(&self.children, filter, shown, &mut moved).await?);
                 }
                 moved.took = began.elapsed();
+                for (filter, shown) in picked.into_iter().filter(|_| *all) {
+                    look_at_rest(&self.children, filter, shown, &mut moved).await?;
+                }
             }
             ReadPlan::Children { roots, parent } => {
                 let children =
@@ -438,8 +466,8 @@ impl<'p, 'm> Shared<'p, 'm> {
                 if *parent {
                     for child in &children {
                         let holders: Vec<_> = of(child).map(|p| self.parent_id(p)).collect();
-                        self.parents_of(self.child_id(*child as u32), &holders, 0, &mut moved)
-                            .await?;
+                        let child = self.child_id(*child as u32);
+                        self.parents_of(child, &holders, (None, 0, false), &mut moved).await?;
                     }
                 } else if way.way == Way::Embed {
                     for id in &ids {
@@ -458,9 +486,9 @@ impl<'p, 'm> Shared<'p, 'm> {
         &self,
         child: ObjectId,
         parents: &[ObjectId],
-        limit: u64,
+        (sort, limit, all): (Option<&Document>, u64, bool),
         moved: &mut Moved,
-    ) -> Result<(), Error> {
+    ) -> Result<(Document, (u64, u64)), Error> {
         let (_, of_child) = self.pair_fields();
         let filter = match self.way.link {
             _ if self.way.way == Way::Embed => doc! { self.copy_path(): child },
@@ -470,11 +498,12 @@ impl<'p, 'm> Shared<'p, 'm> {
                 among("_id", parents)
             }
             Link::Pairs => {
-                found(&self.pairs, doc! { of_child: child }, None, limit, moved).await?;
+                let pairs = if all { 0 } else { limit };
+                found(&self.pairs, doc! { of_child: child }, None, pairs, moved).await?;
                 among("_id", parents)
             }
         };
-        found(&self.parents, filter, None, limit, moved).await
+        picked_of(&self.parents, filter, (sort, limit), moved).await
     }
 
     async fn write_once(
