@@ -801,6 +801,12 @@ impl Made {
             );
             return;
         }
+        if let Some(write) = model.writes.iter().find(|w| w.deletes.contains(&entity.name)) {
+            self.remarks.push(format!(
+                "`{}` deletes single readings, and no function does: a full bucket would be open again, beside the one that is (GC-37). Have it change the reading to one that does not count, or let readings go with their bucket (`kept`)",
+                write.name
+            ));
+        }
         self.patterns.push(Pattern::Bucket(bucket));
     }
 }

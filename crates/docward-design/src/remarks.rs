@@ -240,7 +240,8 @@ fn unlimited(model: &DesignModel, entity: &Entity) -> Option<String> {
             && read.limit.is_none()
             && !read.filter.is_empty()
             && !read.filter.iter().any(is_one)
-            && !(read.filter.len() == 1 && read.filter.iter().all(by_other))
+            // Of two that are linked there is one.
+            && !(read.filter.len() <= 2 && read.filter.iter().all(by_other))
     };
     let reads: Vec<&str> =
         model.reads.iter().filter(is_open).map(|read| read.name.as_str()).collect();

@@ -3,6 +3,7 @@
 
 mod archive;
 mod besides;
+mod corrected;
 mod elements;
 mod embedded;
 mod entity;

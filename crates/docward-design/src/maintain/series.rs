@@ -3,6 +3,7 @@
 use bson::{Bson, Document, doc};
 use docward_model::{Entity, shell::quote};
 
+use super::corrected::Packed;
 use super::{Plans, factory, picked};
 use crate::collection::{CollectionPlan, Purpose};
 use crate::example::{DAY, HOUR};
@@ -84,7 +85,8 @@ impl<'m> Plans<'m> {
         if !by_count {
             clauses.extend(["GC-50", "GC-34"]);
         }
-        let jobs = vec![
+        let packed = Packed { entity, home, bucket, inside, period: &period, end: &end };
+        let mut jobs = vec![
             Job {
                 name: add.clone(),
                 parameters: vec![reading.clone()],
@@ -97,6 +99,8 @@ impl<'m> Plans<'m> {
             },
             self.between(entity, home, bucket, &series, (&read, &period, &end)),
         ];
+        let change = self.corrected(&packed);
+        jobs.extend(change.clone());
         let mut sample = self.maker(true).object(&inside.fields, Some(entity), &entity.name, 0);
         let of_series = self.maker(true).document(home);
         for field in &series {
@@ -183,6 +187,7 @@ impl<'m> Plans<'m> {
                 member_of("one", &nullable.name)
             ));
         }
+        check.extend(change.and_then(|change| self.corrected_check(&packed, &change)));
         for field in always.into_iter().take(1) {
             let stat = |word: &str| {
                 member_of("bucket.stats", &self.layout.naming.field(&[&field.name, word]))
@@ -334,7 +339,7 @@ pub(super) fn series_fields(home: &CollectionPlan) -> Vec<&Planned> {
 }
 
 /// Milliseconds of a bucket's period; `None` when it ends by number.
-fn length(bucket: &Bucket) -> Option<i64> {
+pub(super) fn length(bucket: &Bucket) -> Option<i64> {
     match bucket.window {
         Window::Day => Some(DAY),
         Window::Hour => Some(HOUR),

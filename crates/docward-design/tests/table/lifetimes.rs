@@ -28,7 +28,7 @@ fn dp_2_documents_go_by_the_date_that_is_named() {
 entities:
   loan: {{count: 20k, lifecycle: {{growth: 3k/year, kept: 5 years{life}}}, fields: {{title: string, loanTime: date, dueDate: date}}}}
 reads:
-  all: {{from: loan, where: [title], rate: 1/s}}
+  all: {{from: loan, where: [title], limit: 9, rate: 1/s}}
 writes:
   lend: {{insert: loan, rate: 3k/year}}
 {write}"
@@ -199,7 +199,8 @@ fn dp_2_versions_go_when_their_document_may() {
 #[test]
 fn dp_2_documents_without_the_date_never_go_and_it_is_said() {
     let text = |date: &str| {
-        pair(ENDLESS, &[ALONE, "from: parent, where: [_id], rate: 1/s"], WRITTEN)
+        let alone = format!("{ALONE}, limit: 9");
+        pair(ENDLESS, &[&alone, "from: parent, where: [_id], rate: 1/s"], WRITTEN)
             .replace(
                 "  child:\n    count: 5000\n    lifecycle: {growth: 500/year, kept: forever}",
                 "  child:\n    count: 5000\n    lifecycle: {growth: 500/year, kept: 90 days, cold-after: 30 days}",

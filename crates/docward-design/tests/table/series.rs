@@ -1,6 +1,7 @@
 //! PT-bucket, PT-ts and GC-30: readings over time.
 
-use docward_design::{Pattern, Window};
+use docward_design::{Pattern, Window, maintain};
+use docward_model::ProfileName;
 
 use crate::common::{Case, of};
 
@@ -158,6 +159,34 @@ writes:
 ");
     assert_eq!(case.named("sensor.readings"), ["parent-id-in-child"]);
     assert!(case.decision("sensor.readings").remarks[0].contains("not kept in the parent"));
+}
+
+#[test]
+fn pt_bucket_4_st_23_a_reading_is_put_right_with_what_is_kept_of_it() {
+    let changed = |rate: &str, more: &str| {
+        let case = readings("4.4", rate, "", &format!("{INSERTS}\n{more}"));
+        let scripts = maintain::scripts(&case.model, &case.design, ProfileName::Neutral);
+        let mut jobs = scripts.iter().flat_map(|script| &script.jobs);
+        let change = jobs.find(|job| job.name == "changeReading").map(|job| job.shell());
+        (change, case.advice("reading").remarks.join(" "))
+    };
+    let correct = "  correct: {update: reading, rate: 1/h}";
+    assert_eq!(changed("1/min", "").0, None);
+    for (rate, found) in [
+        ("1/min", "bucketStart: new Date(Math.floor(time / 3600000) * 3600000),"),
+        ("1/s", "bucketStart: { $lte: time },"),
+    ] {
+        let text = changed(rate, correct).0.expect("a function");
+        for said in
+            [found, "\"readings.ts\": time", "\"stats.valueSum\": { $sum: \"$readings.value\" }"]
+        {
+            assert!(text.contains(said), "{said} in {text}");
+        }
+        assert!(text.contains("if (changes.ts !== undefined) throw"), "{text}");
+    }
+    // A full bucket that loses one would be open, beside another that is.
+    let remarks = changed("1/min", "  drop: {delete: reading, rate: 1/h}").1;
+    assert!(remarks.contains("`drop` deletes single readings, and no function does"), "{remarks}");
 }
 
 #[test]
