@@ -134,6 +134,9 @@ fn single_reads(layout: &Layout<'_>) -> DesignCheck {
     {
         return open;
     }
+    if model.reads.is_empty() {
+        return check("CK-9", None, "no read is declared");
+    }
     if several.is_empty() && hot == 0 {
         return check("CK-9", Some(true), "no read runs as often as once a second");
     }
@@ -420,9 +423,17 @@ fn shard_keys(layout: &Layout<'_>, collections: &[CollectionPlan]) -> DesignChec
         let because = "every key has many values, rises nowhere and is named by reads";
         return check("CK-13", Some(true), because);
     }
+    let failing = |name: &String| {
+        let plan = collections.iter().find(|c| c.name == *name)?.shard.as_ref()?;
+        let (row, _, why) = plan.key.checks.iter().find(|(_, holds, _)| *holds == Some(false))?;
+        Some(format!("`{name}` ({row}: {why})"))
+    };
+    let shown: Vec<String> = unsound.iter().filter_map(failing).take(3).collect();
+    let more = unsound.len().saturating_sub(shown.len());
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let because = format!(
-        "no sound key: {}; have their reads name a field of many values that does not rise (`distinct` and `top-share` say how many), or leave them on one shard",
-        text::list(&unsound, 5)
+        "no sound key: {}{more}; a sound one has many values, does not rise and is named by reads (`distinct` and `top-share` say how many), or they stay on one shard",
+        shown.join(", ")
     );
     check("CK-13", Some(false), because)
 }

@@ -234,7 +234,13 @@ fn is_name(text: &str) -> bool {
 }
 
 fn names(text: &str) -> Option<Vec<String>> {
-    let list: Vec<String> = text.split(',').map(|part| part.trim().to_owned()).collect();
+    let mut list: Vec<String> = Vec::new();
+    for name in text.split(',').map(str::trim) {
+        // What is named twice is one.
+        if !list.iter().any(|known| known == name) {
+            list.push(name.to_owned());
+        }
+    }
     list.iter().all(|name| is_name(name)).then_some(list)
 }
 

@@ -184,14 +184,22 @@ fn figures(model: &DesignModel, decisions: &mut [Decision]) {
         // Round figures are a little off.
         if each > most * ROUND || each * ROUND < least {
             decision.remarks.push(format!(
-                "{} of `{}` for {} of `{}` are {each:.1} each, and with these `children` it would be {least:.1} to {most:.1}: one of these figures is wrong",
+                "{} of `{}` for {} of `{}` are {} each, and with these `children` it would be {} to {}: one of these figures is wrong",
                 text::count(children as u64),
                 relationship.child,
                 text::count(parents as u64),
-                relationship.parent
+                relationship.parent,
+                figure(each),
+                figure(least),
+                figure(most)
             ));
         }
     }
+}
+
+/// A mean: of a few with a tenth.
+fn figure(mean: f64) -> String {
+    if mean < 9.95 { format!("{mean:.1}") } else { text::count(mean.round() as u64) }
 }
 
 /// Children that go by themselves take no count or preview along.

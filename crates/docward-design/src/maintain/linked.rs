@@ -61,6 +61,16 @@ impl<'m> Link<'m> {
         std::iter::once(Step::Let("found", find)).chain(refused).collect()
     }
 
+    /// Of two of a kind none is linked to itself.
+    fn is_another(&self) -> Option<Step> {
+        let (parent, child) = (&self.parent_id, &self.child_id);
+        (self.relationship.parent == self.relationship.child).then(|| {
+            Step::Code(format!(
+                "if (String({parent}) === String({child})) throw new Error(\"nothing is linked to itself\");"
+            ))
+        })
+    }
+
     /// Finds the parent, or refuses.
     fn found_parent(&self) -> [Step; 2] {
         let by_id = self.parent.by(&self.parent_id);
@@ -377,6 +387,9 @@ impl<'m> Plans<'m> {
         arrives: bool,
     ) -> Vec<Step> {
         let mut steps = Vec::new();
+        if arrives {
+            steps.extend(link.is_another());
+        }
         if arrives && in_child {
             steps.extend(link.found_parent());
         }
@@ -467,7 +480,8 @@ impl<'m> Plans<'m> {
         let children = &link.child.collection.name;
         let pair = doc! { first: given(&link.parent_id), second: given(&link.child_id) };
         let (add, remove) = (self.name("link", r, false), self.name("unlink", r, false));
-        let mut steps: Vec<Step> = link.found_parent().into();
+        let mut steps: Vec<Step> = link.is_another().into_iter().collect();
+        steps.extend(link.found_parent());
         steps.extend(link.found_child(&summary, true));
         steps.push(Step::Note(
             "The unique index refuses a pair that is there (error 11000).".to_owned(),

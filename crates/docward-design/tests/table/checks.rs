@@ -239,3 +239,32 @@ fn ck_9_gc_47_what_is_rare_is_said_in_its_unit() {
     let remarks = counted.decision("parent.children").remarks.join("\n");
     assert!(remarks.contains("is read 3 times an hour and changes once an hour"), "{remarks}");
 }
+
+#[test]
+fn ck_9_without_reads_nothing_is_known() {
+    let case = of(
+        "entities:\n  thing: {read: never, written: never, lifecycle: {growth: 0, kept: forever}, fields: {no: int}}\n",
+    );
+    assert_eq!(case.check("CK-9"), (None, "no read is declared"));
+}
+
+#[test]
+fn er_t_6_nothing_is_linked_to_itself() {
+    let case = of("entities:
+  player: {count: 10k, lifecycle: {growth: 1k/year, kept: forever}, fields: {name: string}}
+relationships:
+  player.friends: {child: player, children: {p50: 9, p99: 90, max: 400}, growth: bounded, parents: {p50: 9, p99: 90, max: 400}}
+reads:
+  page: {from: player, where: [_id], with: {player.friends: [name]}, rate: 9/s}
+writes:
+  join: {insert: player, rate: 1/h}
+");
+    let all = docward_design::maintain::scripts(
+        &case.model,
+        &case.design,
+        docward_model::ProfileName::Neutral,
+    );
+    let mut jobs = all.iter().flat_map(|script| &script.jobs);
+    let link = jobs.find(|job| job.name == "linkFriend").expect("a function").shell();
+    assert!(link.contains("if (String(playerId) === String(friendId)) throw"), "{link}");
+}
