@@ -329,13 +329,14 @@ fn shortened(text: &str, longest: usize) -> String {
     format!("{begin}…{}", end.into_iter().rev().collect::<String>())
 }
 
-fn cell(text: &str) -> String {
+/// Text in a cell of a table.
+pub(crate) fn cell(text: &str) -> String {
     escaped(text).replace('|', "\\|")
 }
 
 /// Text in which only code spans mean anything: names come out of data, and must neither become tags
 /// nor mention anybody. A span is what stands between two single backticks; other backticks are letters.
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let text = plain(text).replace('\n', " ");
     let mut out = String::with_capacity(text.len());
     let mut rest = text.as_str();

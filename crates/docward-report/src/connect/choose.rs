@@ -6,7 +6,8 @@ use docward_connect::{ALARM, Choice, LockedDriver, Reason, Skew};
 use docward_model::text;
 use serde_json::{Value, json};
 
-use super::{Look, Shape, cell, table};
+use super::{Look, Shape, table};
+use crate::markdown::cell;
 use crate::text::{Paint, wrap};
 
 /// The choice as text; `locked` are the drivers that files named.

@@ -48,11 +48,6 @@ fn gravity(paint: Paint, gravity: Gravity) -> String {
     }
 }
 
-/// A cell of a Markdown table.
-pub(crate) fn cell(text: &str) -> String {
-    crate::text::line(text).replace('|', "\\|")
-}
-
 /// A table for the terminal: the first column to the left, the others to the right or as told.
 pub(crate) fn table(rows: &[Vec<String>], left: &[usize], indent: usize) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);

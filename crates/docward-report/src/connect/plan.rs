@@ -9,7 +9,8 @@ use docward_connect::{
 use docward_model::{LimitScope, text};
 use serde_json::{Value, json};
 
-use super::{Look, Shape, cell, gravity, plot::plot, table, verdict};
+use super::{Look, Shape, gravity, plot::plot, table, verdict};
+use crate::markdown::cell;
 use crate::text::{Paint, wrap};
 
 /// A plan with what belongs to it.

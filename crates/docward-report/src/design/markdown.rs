@@ -6,7 +6,7 @@ use docward_design::{Design, EntityAdvice, Pools, Verdict};
 use docward_model::text;
 
 use super::{costs, crossings, keys, patterns, pool_notes, rows};
-use crate::connect::cell;
+use crate::markdown::{cell, escaped};
 
 pub(super) fn markdown(design: &Design, pools: &Pools) -> String {
     let mut out = format!(
@@ -34,7 +34,7 @@ pub(super) fn markdown(design: &Design, pools: &Pools) -> String {
         let _ = writeln!(
             out,
             "\n<details><summary><code>{}</code>: rows and costs</summary>\n",
-            decision.relationship
+            escaped(&decision.relationship)
         );
         let _ = writeln!(out, "| vote | rows | because |\n|---|---|---|");
         for (vote, clauses, because) in rows(decision) {

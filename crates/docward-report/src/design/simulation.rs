@@ -9,7 +9,8 @@ use docward_model::text;
 use serde_json::{Value, json};
 
 use super::{number, rate};
-use crate::connect::{cell, table};
+use crate::connect::table;
+use crate::markdown::cell;
 use crate::text::{Paint, wrap};
 use crate::{Look, Shape};
 
