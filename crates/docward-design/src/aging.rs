@@ -1,9 +1,12 @@
-//! Which date says how old a document is.
+//! Which date says how old a document is, and when documents go.
 
-use docward_model::{BsonType, Entity, EntityField, words};
+use docward_model::{BsonType, DesignModel, DesignWrite, Entity, EntityField, words};
 
+use crate::decide::Choice;
+use crate::derive;
 use crate::layout::Layout;
 use crate::pattern::{Pattern, Window};
+use crate::plan::Decision;
 
 /// The date by which documents of an entity, or buckets of them, go to the archive, and the seconds by
 /// which they do so later.
@@ -140,4 +143,40 @@ fn telling_age<'n>(dates: &[&'n str]) -> impl Iterator<Item = &'n str> {
 
 fn says(name: &str, words: &[&str]) -> bool {
     words::split(name).iter().any(|word| words.contains(&word.as_str()))
+}
+
+/// Writes that delete documents of an entity, by their names.
+pub(crate) fn deleting<'m>(model: &'m DesignModel, entity: &str) -> Vec<&'m str> {
+    let deletes = |write: &&DesignWrite| write.deletes.iter().any(|gone| gone == entity);
+    model.writes.iter().filter(deletes).map(|write| write.name.as_str()).collect()
+}
+
+/// Days after which documents of an entity are gone: by themselves, or by a declared write.
+pub(crate) fn gone_after(model: &DesignModel, entity: &str) -> Option<f64> {
+    let is_deleted = || !deleting(model, entity).is_empty();
+    let kept = || model.entity(entity)?.lifecycle?.kept_days;
+    goes_after(model, entity).or_else(|| kept().filter(|_| is_deleted()))
+}
+
+/// Whether documents hold parts that are to be kept longer than they are: letting them go would take those along.
+pub(crate) fn holds_what_stays(model: &DesignModel, decisions: &[Decision], entity: &str) -> bool {
+    let life = |name: &str| model.entity(name)?.lifecycle;
+    let Some(goes) = life(entity).and_then(|life| life.kept_days) else { return false };
+    let inside = |at: &str| {
+        let embedded = decisions.iter().filter(|d| d.choice == Some(Choice::Embed));
+        let below = embedded.filter(|d| d.parent == at && d.facts.shared.is_none());
+        below.filter_map(|d| Some(model.entity(&d.child)?.name.as_str())).collect()
+    };
+    let stays = |part: &&str| {
+        let own = life(part).filter(|own| !own.kept_open);
+        own.is_some_and(|own| own.kept_days.is_none_or(|days| days > goes))
+    };
+    derive::parts(entity, "", inside).iter().any(stays)
+}
+
+/// Days after which documents of an entity go by themselves, by a date or as a series.
+pub(crate) fn goes_after(model: &DesignModel, entity: &str) -> Option<f64> {
+    let entity = model.entity(entity)?;
+    let dated = entity.series.is_some() || coming(entity).is_some();
+    entity.lifecycle?.kept_days.filter(|_| dated)
 }

@@ -140,10 +140,10 @@ fn of_entity(layout: &Layout<'_>, entity: &Entity) -> CollectionPlan {
         per_year: life.per_year,
         kept_days: life.kept_days,
         // While nobody says how many come, none are taken to go either.
-        gone_days: crate::remarks::gone_after(layout.model, &entity.name)
+        gone_days: crate::aging::gone_after(layout.model, &entity.name)
             .filter(|_| !life.growth_open)
             .filter(|_| {
-                !crate::remarks::holds_what_stays(layout.model, layout.decisions, &entity.name)
+                !crate::aging::holds_what_stays(layout.model, layout.decisions, &entity.name)
             }),
         cold_days: patterns.iter().find_map(|pattern| match pattern {
             Pattern::Archive { days } => Some(*days as f64),

@@ -3,13 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use docward_model::{DesignModel, DesignRead, DesignWrite, Entity, Matching, Relationship, text};
+use docward_model::{DesignModel, DesignRead, Entity, Matching, Relationship, text};
 
+use crate::aging;
 use crate::decide::Choice;
 use crate::pattern::Pattern;
 use crate::plan::{Decision, EntityAdvice};
 use crate::quantity::{YEAR, lasting, often};
-use crate::{aging, derive};
 
 /// Remarks about relationships.
 pub(crate) fn on_relationships(model: &DesignModel, decisions: &mut [Decision]) {
@@ -40,42 +40,6 @@ fn apart(model: &DesignModel, decisions: &mut [Decision]) {
     }
 }
 
-/// Writes that delete documents of an entity, by their names.
-pub(crate) fn deleting<'m>(model: &'m DesignModel, entity: &str) -> Vec<&'m str> {
-    let deletes = |write: &&DesignWrite| write.deletes.iter().any(|gone| gone == entity);
-    model.writes.iter().filter(deletes).map(|write| write.name.as_str()).collect()
-}
-
-/// Days after which documents of an entity are gone: by themselves, or by a declared write.
-pub(crate) fn gone_after(model: &DesignModel, entity: &str) -> Option<f64> {
-    let is_deleted = || !deleting(model, entity).is_empty();
-    let kept = || model.entity(entity)?.lifecycle?.kept_days;
-    goes_after(model, entity).or_else(|| kept().filter(|_| is_deleted()))
-}
-
-/// Whether documents hold parts that are to be kept longer than they are: letting them go would take those along.
-pub(crate) fn holds_what_stays(model: &DesignModel, decisions: &[Decision], entity: &str) -> bool {
-    let life = |name: &str| model.entity(name)?.lifecycle;
-    let Some(goes) = life(entity).and_then(|life| life.kept_days) else { return false };
-    let inside = |at: &str| {
-        let embedded = decisions.iter().filter(|d| d.choice == Some(Choice::Embed));
-        let below = embedded.filter(|d| d.parent == at && d.facts.shared.is_none());
-        below.filter_map(|d| Some(model.entity(&d.child)?.name.as_str())).collect()
-    };
-    let stays = |part: &&str| {
-        let own = life(part).filter(|own| !own.kept_open);
-        own.is_some_and(|own| own.kept_days.is_none_or(|days| days > goes))
-    };
-    derive::parts(entity, "", inside).iter().any(stays)
-}
-
-/// Days after which documents of an entity go by themselves, by a date or as a series.
-fn goes_after(model: &DesignModel, entity: &str) -> Option<f64> {
-    let entity = model.entity(entity)?;
-    let dated = entity.series.is_some() || aging::coming(entity).is_some();
-    entity.lifecycle?.kept_days.filter(|_| dated)
-}
-
 /// Ids of children in a list of the parent, which stay there when the children go.
 fn dead_ids(model: &DesignModel, decisions: &mut [Decision]) {
     for decision in decisions {
@@ -84,7 +48,7 @@ fn dead_ids(model: &DesignModel, decisions: &mut [Decision]) {
         }
         let (parent, child) = (&decision.parent, &decision.child);
         let stays = "so dead ids stay in the lists and take room there";
-        let deleting = deleting(model, child);
+        let deleting = aging::deleting(model, child);
         if !deleting.is_empty() {
             decision.remarks.push(format!(
                 "{} {} `{child}`, {stays}: whoever does it takes the id out of all lists of `{parent}` first (GC-07)",
@@ -93,8 +57,8 @@ fn dead_ids(model: &DesignModel, decisions: &mut [Decision]) {
             ));
         }
         // A list that goes first takes them along.
-        let listed = goes_after(model, parent);
-        if let Some(days) = goes_after(model, child)
+        let listed = aging::goes_after(model, parent);
+        if let Some(days) = aging::goes_after(model, child)
             && listed.is_none_or(|parent| parent > days)
         {
             decision.remarks.push(format!(
@@ -114,9 +78,9 @@ fn orphans(model: &DesignModel, decisions: &mut [Decision]) {
             Some(Pattern::Junction) => "the pairs",
             _ => continue,
         };
-        let Some(days) = goes_after(model, &decision.parent) else { continue };
+        let Some(days) = aging::goes_after(model, &decision.parent) else { continue };
         let is_pair = decision.patterns.first() == Some(&Pattern::Junction);
-        let own = goes_after(model, &decision.child).filter(|_| !is_pair);
+        let own = aging::goes_after(model, &decision.child).filter(|_| !is_pair);
         if own.is_some_and(|own| own <= days) {
             continue;
         }

@@ -9,7 +9,7 @@ use crate::collection::{CollectionPlan, Purpose};
 use crate::layout::Layout;
 use crate::pattern::{Pattern, Window};
 use crate::planned::{Origin, Planned};
-use crate::{quantity, remarks};
+use crate::{aging, quantity};
 
 /// What no two documents share.
 pub(super) fn unique(layout: &Layout<'_>, collection: &CollectionPlan, found: &mut Vec<IndexPlan>) {
@@ -127,7 +127,7 @@ pub(super) fn expiry(layout: &Layout<'_>, collection: &CollectionPlan, found: &m
         return;
     };
     let Some(entity) = layout.model.entity(&collection.entity) else { return };
-    if remarks::holds_what_stays(layout.model, layout.decisions, &entity.name) {
+    if aging::holds_what_stays(layout.model, layout.decisions, &entity.name) {
         return;
     }
     let aging = match &collection.purpose {

@@ -9,13 +9,13 @@ use super::owned::{at, missing, one};
 use super::summary::Summary;
 use super::transaction::{Act, Both};
 use super::{Place, Plans, picked, unless_matched};
+use crate::aging;
 use crate::collection::Purpose;
 use crate::index::IndexPlan;
 use crate::js::{self, SPREAD, given, member_of};
 use crate::pattern::Pattern;
 use crate::plan::Decision;
 use crate::planned::{Origin, Planned};
-use crate::remarks;
 use crate::statement::{Job, Method, Script, Statement, Step};
 
 /// A child that may be gone, while something still leads to it.
@@ -265,7 +265,7 @@ impl<'m> Plans<'m> {
             steps: self.changed(link, &summary, pull, in_child, false),
         });
         // What the parent keeps of its children is worked out one by one.
-        let is_deleted = !remarks::deleting(self.layout.model, &r.child).is_empty();
+        let is_deleted = !aging::deleting(self.layout.model, &r.child).is_empty();
         let everywhere = (is_deleted && !in_child && summary.is_empty() && holder.path.is_empty())
             .then(|| self.name("unlink everywhere", r, false));
         jobs.extend(everywhere.iter().map(|name| Job {

@@ -78,6 +78,9 @@ impl Act {
     }
 }
 
+/// In a check: writes an update that gives a field a value.
+pub(super) type Setting<'c> = dyn Fn(&str, &str) -> String + 'c;
+
 /// In a check: the code that a child is refused with, and a call that has such a child.
 pub(super) type Bad<'c> = (&'c str, &'c dyn Fn(&str) -> String);
 
@@ -475,7 +478,7 @@ impl<'m> Plans<'m> {
         &self,
         r: &'m Relationship,
         parent: &Place<'m>,
-        (does, set): (&str, &dyn Fn(&str, &str) -> String),
+        (does, set): (&str, &Setting<'_>),
         call: impl Fn(&str) -> String,
         (bad, count, by): (Option<Bad<'_>>, &str, i32),
     ) -> Vec<String> {
