@@ -316,8 +316,7 @@ writes:
     let kept: Vec<&str> =
         case.field("reading", "stats").fields.iter().map(|field| field.name.as_str()).collect();
     assert_eq!(kept, ["voltsMin", "voltsMax", "voltsSum"]);
-    let files =
-        docward_design::emit::files(&case.model, &case.design, docward_model::ProfileName::Neutral);
+    let files = docward_design::emit::files(&case.model, &case.design, ProfileName::Neutral);
     let text = |path: &str| &files.iter().find(|(name, _)| name == path).unwrap().1;
     let append = text("patterns/reading-bucket.js");
     assert!(append.contains("stats.voltsSum") && !append.contains("stats.heat"), "{append}");
