@@ -70,5 +70,5 @@ pub use read::{MAX_BYTES, read};
 pub use readings::{Readings, ReadingsWay, readings};
 pub use sensitivity::{Turn, turns};
 pub use shard::{KeyCandidate, ShardPlan};
-pub use starter::{STARTER, starter_from};
+pub use starter::{LooksLikeSeries, STARTER, starter_from};
 pub use table::nearest;

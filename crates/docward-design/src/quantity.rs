@@ -28,6 +28,24 @@ pub(crate) fn rate(text: &str) -> Option<f64> {
     Some(count(number.trim())? / seconds_of(period.trim())?)
 }
 
+/// A rate as a model file has it, with three digits at most that mean something: `19/s`, `2.5/min`, `120/day`.
+pub(crate) fn written(per_second: f64) -> String {
+    const UNITS: [(f64, &str); 4] = [(1.0, "s"), (60.0, "min"), (3600.0, "h"), (DAY, "day")];
+    let fits = |(seconds, _): &(f64, &str)| per_second * seconds >= 0.995;
+    let (seconds, unit) = UNITS.into_iter().find(fits).unwrap_or((YEAR, "year"));
+    let number = per_second * seconds;
+    let number = match number {
+        0.0..9.95 => format!("{number:.2}"),
+        0.0..99.5 => format!("{number:.1}"),
+        _ => format!("{number:.0}"),
+    };
+    let number = match number.contains('.') {
+        true => number.trim_end_matches('0').trim_end_matches('.'),
+        false => &number,
+    };
+    format!("{number}/{unit}")
+}
+
 /// How often something happens, as people say it: `20 times a second`, `3.5 times a day`, `once an hour`.
 pub(crate) fn often(per_second: f64) -> String {
     const UNITS: [(f64, &str); 4] =

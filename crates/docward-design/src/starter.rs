@@ -22,8 +22,26 @@ const MOST_FIELDS: usize = 60;
 /// Objects inside of objects that are written down: a model has no use for more (DM-06.1).
 const DEEPEST: usize = 8;
 
-/// A model filled in from evidence. `as_of` is the day it is true for, as `2026-01-31`.
-pub fn starter_from(evidence: &Evidence, as_of: Option<&str>) -> String {
+/// A collection that looks like readings over time (ALG-8).
+#[derive(Clone, Debug, PartialEq)]
+pub struct LooksLikeSeries {
+    /// The field of the time.
+    pub time: String,
+    /// The field that says which series it is.
+    pub id: String,
+    /// Readings of one series, a second.
+    pub per_second: f64,
+    /// Different series.
+    pub series: u64,
+}
+
+/// A model filled in from evidence. `as_of` is the day it is true for, as `2026-01-31`; `series` are collections that
+/// look like readings over time.
+pub fn starter_from(
+    evidence: &Evidence,
+    as_of: Option<&str>,
+    series: &BTreeMap<Namespace, LooksLikeSeries>,
+) -> String {
     let mut out = String::new();
     let kept: Vec<&Collection> = evidence
         .collections
@@ -56,6 +74,9 @@ pub fn starter_from(evidence: &Evidence, as_of: Option<&str>) -> String {
     let _ = writeln!(out, "\nentities:");
     for collection in &kept {
         entity(&mut out, evidence, collection, &names, &operations);
+        if let Some(found) = series.get(&collection.namespace) {
+            readings(&mut out, evidence, collection, &names, found);
+        }
     }
     for relation in &relations {
         if let Some((name, fields, profile)) = &relation.embedded {
@@ -166,6 +187,26 @@ fn entity(
     if !operations.names(name, true) {
         let _ = writeln!(out, "    # ? written: never   (or add writes below)");
     }
+}
+
+/// What looks like readings over time may be a series: whoever knows takes the sign away.
+fn readings(
+    out: &mut String,
+    evidence: &Evidence,
+    collection: &Collection,
+    names: &Names,
+    found: &LooksLikeSeries,
+) {
+    let mut here = evidence.references.iter().filter(|r| r.from == collection.namespace);
+    let owner = here.find(|r| r.path.as_str() == found.id && is_sure(r));
+    let owner = owner.and_then(|reference| names.get(&reference.to));
+    let (time, id) = (scalar(&found.time), scalar(owner.unwrap_or(&found.id)));
+    let rate = quantity::written(found.per_second);
+    let _ = writeln!(
+        out,
+        "    # ? series: {{time: {time}, id: {id}, rate: {rate}, series: {}}}   (readings over time? then take this sign away)",
+        found.series
+    );
 }
 
 /// How documents come and go, as far as data shows it (DP-2): how many came, and an index that lets them go. That

@@ -218,6 +218,31 @@ fn dp_2_a_model_from_data_asks_what_data_cannot_say_and_agrees_with_the_data() {
 }
 
 #[test]
+fn alg_8_dp_2_what_looks_like_readings_over_time_is_asked_about() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut sensors, mut readings) = (String::new(), String::new());
+    for sensor in 1..=20 {
+        let id = format!("{{\"$oid\": \"{sensor:024x}\"}}");
+        sensors.push_str(&format!("{{\"_id\": {id}, \"place\": \"p{sensor}\"}}\n"));
+        for minute in 0..60_i64 {
+            let own = 1_000_000 + sensor * 1000 + minute;
+            let at = 1_767_225_600_000 + minute * 60_000;
+            readings.push_str(&format!(
+                "{{\"_id\": {{\"$oid\": \"{own:024x}\"}}, \"sensorId\": {id}, \"at\": {{\"$date\": {{\"$numberLong\": \"{at}\"}}}}, \"temp\": {}.5}}\n",
+                10 + minute % 37
+            ));
+        }
+    }
+    std::fs::write(folder.path().join("t_sensor.json"), sensors).unwrap();
+    std::fs::write(folder.path().join("t_reading.json"), readings).unwrap();
+    let made = docward(&["design", "init", "--from", &folder.path().display().to_string()]);
+    let text = stdout(&made);
+    let asked = "    # ? series: {time: at, id: sensor, rate: 1/min, series: 20}";
+    assert!(text.contains(asked), "{text}");
+    assert_eq!(text.matches("# ? series:").count(), 1, "{text}");
+}
+
+#[test]
 fn dm_09_6_a_model_from_data_says_where_null_was_seen_and_nowhere_else() {
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path().join("t_lesson.json");

@@ -8,6 +8,7 @@ use docward_model::{
 };
 
 use super::{MOST_FIELDS, Names, Relation, own_fields, scalar};
+use crate::quantity;
 
 /// Seconds below which a time says little about how often something happens (R033).
 const SHORT: f64 = 60.0;
@@ -70,7 +71,7 @@ impl Operations {
         }
         for (number, stats) in workload.shapes.iter().enumerate() {
             let Some(entity) = names.get(&stats.shape.namespace) else { continue };
-            let rate = format!("{:.2}/h", stats.count as f64 / seconds * 3600.0);
+            let rate = quantity::written(stats.count as f64 / seconds);
             let label = format!("{} {entity} {}", stats.shape.operation.name(), number + 1);
             let action = match stats.shape.operation {
                 Operation::Find | Operation::Aggregate | Operation::Count | Operation::Distinct => {

@@ -1,9 +1,13 @@
 //! `docward design init`: a model file to start from.
 
+use std::collections::BTreeMap;
+
 use anyhow::bail;
 use clap::Args;
 use docward_collect::{collect, read_logs};
-use docward_design::{STARTER, starter_from};
+use docward_design::{LooksLikeSeries, STARTER, starter_from};
+use docward_model::{Collection, Evidence, Namespace};
+use docward_rules::facts::series::{self, Limits};
 
 use crate::{
     CLEAN, PROBLEMS, args::ReadingArgs, audit, complain, interrupt::Interrupt, progress::Bar, put,
@@ -38,6 +42,32 @@ pub(crate) struct InitArgs {
     reading: ReadingArgs,
 }
 
+/// What a collection must have to be asked about: far fewer documents than make it worth a finding.
+const LIMITS: Limits =
+    Limits { documents: 500, per_series: 50.0, mean_bytes: 1024, presence: 0.99 };
+
+/// Collections that look like readings over time (ALG-8).
+fn readings(evidence: &Evidence) -> BTreeMap<Namespace, LooksLikeSeries> {
+    let looks = |collection: &Collection| {
+        let profile = collection.profile.as_ref()?;
+        let found = series::classify(collection, profile, &LIMITS)?;
+        let seconds = (found.hours * 3600.0).max(1.0);
+        let looks = LooksLikeSeries {
+            time: found.time.path.dotted(),
+            id: found.id.path.dotted(),
+            // A span of n readings has n - 1 steps.
+            per_second: (found.documents as f64 / found.series.max(1) as f64 - 1.0).max(1.0)
+                / seconds,
+            series: found.series,
+        };
+        // A model has fields of the entity there, not of objects in it.
+        let is_plain = |path: &str| !path.contains('.');
+        (is_plain(&looks.time) && is_plain(&looks.id))
+            .then(|| (collection.namespace.clone(), looks))
+    };
+    evidence.collections.iter().filter_map(looks).collect()
+}
+
 /// Runs the command.
 pub(super) fn init(args: &InitArgs) -> anyhow::Result<u8> {
     let output = args.reading.output.as_deref();
@@ -68,7 +98,7 @@ pub(super) fn init(args: &InitArgs) -> anyhow::Result<u8> {
     if evidence.collections.iter().all(|c| c.profile.is_none()) {
         bail!("there are no documents to fill a model in from");
     }
-    let text = starter_from(evidence, audit::today().as_deref());
+    let text = starter_from(evidence, audit::today().as_deref(), &readings(evidence));
     put(&text, output)?;
     if let Some(path) = output {
         let shown = path.display();
