@@ -322,6 +322,9 @@ pub(crate) fn in_the_end(collection: &CollectionPlan) -> Option<f64> {
 pub(crate) fn documents_in(collection: &CollectionPlan, years: f64) -> Option<f64> {
     let CollectionPlan { per_year, gone_days, .. } = collection;
     let all = documents_after(collection.documents?, *per_year, *gone_days, years);
+    // Of each parent the newest are kept, however many come (PT-slice.1).
+    let most = collection.kept_each.map_or(f64::MAX, |each| each.in_years(years));
+    let all = all.min(most);
     let Some(days) = collection.cold_days else { return Some(all) };
     let young = all.min(per_year * days / 365.0);
     Some(if collection.purpose == Purpose::Archive { all - young } else { young })

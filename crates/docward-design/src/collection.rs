@@ -37,6 +37,8 @@ pub struct CollectionPlan {
     pub indexes: Vec<IndexPlan>,
     /// The shard key, on several shards.
     pub shard: Option<ShardPlan>,
+    /// Of each parent so many are kept at most.
+    pub kept_each: Option<KeptEach>,
 }
 
 /// What the documents of a collection are.
@@ -125,6 +127,34 @@ fn services(layout: &Layout<'_>, collection: &CollectionPlan) -> Vec<String> {
     found
 }
 
+/// Of each parent so many are kept at most.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct KeptEach {
+    parents: f64,
+    /// Parents that come in a year.
+    per_year: f64,
+    newest: u64,
+}
+
+impl KeptEach {
+    /// The most documents there are after years.
+    pub(crate) fn in_years(self, years: f64) -> f64 {
+        (self.parents + self.per_year * years) * self.newest as f64
+    }
+}
+
+/// How many of an entity that belongs to one parent are kept, where older ones go.
+fn kept_each(layout: &Layout<'_>, entity: &Entity) -> Option<KeptEach> {
+    let mut of = layout.model.relationships.iter().filter(|r| r.child == entity.name);
+    let relationship = of.next().filter(|r| !r.is_shared() && of.next().is_none())?;
+    let parent = layout.model.entity(&relationship.parent)?;
+    Some(KeptEach {
+        parents: parent.count?,
+        per_year: parent.lifecycle.map_or(0.0, |life| life.per_year),
+        newest: relationship.keep_newest?,
+    })
+}
+
 fn of_entity(layout: &Layout<'_>, entity: &Entity) -> CollectionPlan {
     let entity =
         layout.model.entity(&entity.name).unwrap_or_else(|| unreachable!("it is of this model"));
@@ -152,6 +182,7 @@ fn of_entity(layout: &Layout<'_>, entity: &Entity) -> CollectionPlan {
         services: Vec::new(),
         indexes: Vec::new(),
         shard: None,
+        kept_each: kept_each(layout, entity),
     };
     for pattern in patterns {
         match pattern {
@@ -268,6 +299,7 @@ fn junction(
         services: Vec::new(),
         indexes: Vec::new(),
         shard: None,
+        kept_each: None,
     }
 }
 
@@ -311,5 +343,6 @@ fn overflow(
         services: Vec::new(),
         indexes: Vec::new(),
         shard: None,
+        kept_each: None,
     })
 }

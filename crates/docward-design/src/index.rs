@@ -130,6 +130,7 @@ pub(crate) fn plan(layout: &Layout<'_>, collection: &mut CollectionPlan) {
                 format!("`{relationship}` from the other side"),
             );
             found.extend([pair, back]);
+            found.extend(sorted::orders_of_pairs(layout, relationship, &collection.fields));
         }
         Purpose::Overflow(relationship) => {
             let mut keys: Vec<(String, bool)> =
@@ -562,6 +563,8 @@ fn only_of(
 
 /// An index that another begins with is not needed, unless it is unique, partial or lets documents go.
 fn merged(found: Vec<IndexPlan>) -> Vec<IndexPlan> {
+    // First, while none has taken in what another serves.
+    let found = without_known(found);
     let mut kept: Vec<IndexPlan> = Vec::new();
     let whole = |index: &IndexPlan| index.only.is_none();
     let plain = |index: &IndexPlan| whole(index) && !index.unique && index.expire_after.is_none();
@@ -603,7 +606,7 @@ fn merged(found: Vec<IndexPlan>) -> Vec<IndexPlan> {
         index.serves.extend(shorter.into_iter().flat_map(|have| have.serves));
         kept.push(index);
     }
-    without_known(kept)
+    kept
 }
 
 /// Whoever gives a value that no two documents share finds one document by it, whatever else is asked of it.

@@ -305,6 +305,11 @@ fn is_split(layout: &Layout<'_>, relationship: &Relationship, decision: &Decisio
     let apart = home(parent) != home(child);
     let mut writes = layout.model.writes.iter();
     let together = apart && writes.any(|w| w.atomic && w.touches(parent) && w.touches(child));
+    // Of a few parents the children are on pages, which are documents of their own (PT-outlier.1).
+    let paged = decision.patterns.iter().any(|pattern| matches!(pattern, Pattern::Outlier { .. }));
+    if paged {
+        return together || decision.facts.atomic == Some(true);
+    }
     (together || relationship.invariant.is_some()) && decision.choice == Some(Choice::Reference)
 }
 

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use docward_model::{DesignModel, DesignRead, Entity, Matching, Relationship, text};
+use docward_model::{DesignModel, DesignRead, DesignWrite, Entity, Matching, Relationship, text};
 
 use crate::aging;
 use crate::decide::Choice;
@@ -219,7 +219,7 @@ fn unlimited(model: &DesignModel, entity: &Entity) -> Option<String> {
         model.reads.iter().filter(is_open).map(|read| read.name.as_str()).collect();
     (!reads.is_empty()).then(|| {
         format!(
-            "{} {} no `limit`, and {} reckoned with one document each time: say how many are found, or `unique: true` of what is asked by",
+            "{} {} no `limit`, and {} reckoned with one document each time: say how many are found",
             text::list(&reads, 5),
             if reads.len() == 1 { "has" } else { "have" },
             if reads.len() == 1 { "is" } else { "are" }
@@ -293,6 +293,17 @@ pub(crate) fn parts_of_others(
             ));
         }
         let Some(days) = kept(&entity.name) else { continue };
+        let later = |write: &&DesignWrite| {
+            write.inserts.contains(&entity.name) && !write.inserts.contains(parent)
+        };
+        if let Some(write) = model.writes.iter().find(later).filter(|_| kept(parent) == Some(days))
+        {
+            advice.remarks.push(format!(
+                "`{}` adds to a `{parent}` that is there, which goes {} after its own date: what came later goes with it, and is kept for a shorter time than declared (DP-2). Keep `{parent}` as much longer where that matters",
+                write.name,
+                lasting(days)
+            ));
+        }
         if kept(parent).is_some_and(|parent| parent <= days) {
             continue;
         }

@@ -103,12 +103,15 @@ pub fn turns(facts: &Facts, bounds: &Bounds, around: &Around) -> Vec<Turn> {
             );
         }
     }
-    let longer = facts.child_p99.saturating_sub(facts.child_bytes);
+    // Large ones stay as much larger as they are.
+    let times = facts.child_p99 as f64 / facts.child_bytes.max(1) as f64;
     let bytes = |number: u64| Facts {
         child_bytes: number,
-        child_p99: number.saturating_add(longer),
+        child_p99: (number as f64 * times).round() as u64,
         ..facts.clone()
     };
+    let spread = facts.child_p99 > facts.child_bytes + facts.child_bytes / 10;
+    let mean = if spread { ", at the mean and large ones in proportion" } else { "" };
     let largest = 16 * 1024 * 1024;
     let small = |n: u64| bytes(n).children_bytes() <= bounds.small_bytes;
     let safe = |n: u64| bytes(n).projected() <= bounds.safe_bytes;
@@ -123,12 +126,12 @@ pub fn turns(facts: &Facts, bounds: &Bounds, around: &Around) -> Vec<Turn> {
     {
         let until = ends("up", turning.until.map(text::bytes));
         let at = text::bytes(turning.at);
-        say(format!("a child has {at} or more{until}"), Some(turning.at as f64));
+        say(format!("a child has {at} or more{until}{mean}"), Some(turning.at as f64));
     }
     if let Some(turning) = last(facts.child_bytes, &marks, &|n| turned(&bytes(n))) {
         let until = ends("down", turning.until.filter(|least| *least > 1).map(text::bytes));
         let at = text::bytes(turning.at);
-        say(format!("a child has {at} or less{until}"), Some(turning.at as f64));
+        say(format!("a child has {at} or less{until}{mean}"), Some(turning.at as f64));
     }
     let marks: Vec<u64> = [bounds.mostly, bounds.often, bounds.rarely]
         .into_iter()

@@ -183,7 +183,7 @@ pub(crate) fn plan(layout: &Layout<'_>, collection: &CollectionPlan) -> Option<S
             let names: Vec<&str> = key.fields.iter().map(|(name, _)| name.as_str()).collect();
             let behind = names.get(usize::from(zoned && names.len() > 1)).copied().unwrap_or("_id");
             let targeted = judge.targeting(behind).map_or(1.0, |(named, _)| named);
-            let few = if zoned { 1.0 } else { judge.reaches_few(&key, key.targeted) };
+            let few = if zoned { 1.0 } else { judge.reaches_few(&key.fields, key.targeted) };
             ((open, targeted, few), judge.used(&key, zoned), judge.fits(&key, zoned), key)
         })
         .collect();
@@ -353,8 +353,8 @@ impl Judge<'_, '_> {
 
     /// Share of the reads that reach a few shards: a field of few values has its documents on many, unless the next
     /// one is named as well (SK-4).
-    fn reaches_few(&self, key: &KeyCandidate, targeted: f64) -> f64 {
-        let [(first, _), rest @ ..] = &key.fields[..] else { return targeted };
+    fn reaches_few(&self, fields: &[(String, bool)], targeted: f64) -> f64 {
+        let [(first, _), rest @ ..] = fields else { return targeted };
         if !self.is_coarse(first) {
             return targeted;
         }
@@ -483,7 +483,16 @@ impl Judge<'_, '_> {
                 ("SK-4", Some(named >= TARGETED), why)
             }
             Some((named, _)) => {
-                let why = format!("{} of the reads name it", text::percent(named));
+                // A prefix is enough for the clause; what it is worth is said.
+                let few = self.reaches_few(&fields, named);
+                let named_it = format!("{} of the reads name it", text::percent(named));
+                let why = match few < named {
+                    true => format!(
+                        "{named_it}, though each of the few values of `{first}` is on many shards, and only {} name what follows",
+                        text::percent(few)
+                    ),
+                    false => named_it,
+                };
                 ("SK-4", Some(named >= TARGETED), why)
             }
         });

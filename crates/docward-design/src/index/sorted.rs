@@ -7,7 +7,7 @@ use crate::collection::{CollectionPlan, Purpose};
 use crate::layout::Layout;
 use crate::pattern::{Pattern, newest_date};
 use crate::plan::Decision;
-use crate::planned::at_path;
+use crate::planned::{Origin, Planned, at_path};
 use crate::{derive, predict, preview};
 
 /// What children of a parent are sorted by where the newest of them are shown, or kept: each order that is
@@ -97,6 +97,36 @@ pub(crate) fn sorted_at_every_read<'m>(
     layout.model.reads.iter().filter(is_sorted).collect()
 }
 
+/// Orders that copies beside the ids of pairs have, and the reads that want them from a parent.
+pub(super) fn orders_of_pairs(
+    layout: &Layout<'_>,
+    relationship: &str,
+    fields: &[Planned],
+) -> Vec<IndexPlan> {
+    let copies = fields.iter().find(|field| matches!(field.origin, Origin::Copy(_)));
+    let found = layout.linked().find(|(r, _)| r.name == relationship).zip(copies);
+    let Some(((r, decision), copies)) = found else { return Vec::new() };
+    let copied: Vec<String> = copies.fields.iter().map(|field| field.name.clone()).collect();
+    let by_parent = layout.naming.id_of(&r.parent);
+    let on = |sort: &[(String, bool)], read: &DesignRead| {
+        let sort = sort.iter().map(|(field, falls)| (format!("{}.{field}", copies.name), *falls));
+        let keys = std::iter::once((by_parent.clone(), false)).chain(sort).collect();
+        IndexPlan::on(keys, format!("`{}`", read.name))
+    };
+    let asks = |read: &&DesignRead| {
+        let mut filter = read.filter.iter();
+        let is_by = filter.any(|(field, _)| *field == r.parent || *field == r.name);
+        read.from == r.child && is_by && predict::is_ordered_by(read, &copied)
+    };
+    let sorted = layout.model.reads.iter().filter(asks).map(|read| on(&read.sort, read));
+    let newest = unanswered(layout.model, r, decision).into_iter();
+    let newest = newest.filter_map(|(read, by)| {
+        let by = by.filter(|by| copied.contains(by))?;
+        Some(on(&[(by, true)], read))
+    });
+    sorted.chain(newest).collect()
+}
+
 /// What is read for each that is shown, from which on an order that no index has is worth a word.
 const WASTED: u64 = 10;
 
@@ -113,18 +143,26 @@ pub(crate) fn sorted_behind_ids<'m>(layout: &Layout<'m>) -> Vec<&'m DesignRead> 
             _ => continue,
         };
         let (parents, children) = (r.parents_spread.p99, decision.facts.children.p99);
+        let copied = decision.patterns.iter().find_map(|pattern| match pattern {
+            Pattern::ExtendedReference { fields, in_parent: true, .. } => Some(fields.as_slice()),
+            _ => None,
+        });
+        let copied = copied.unwrap_or_default();
         let reads = layout.model.reads.iter().filter(|read| predict::is_picked(read));
         found.extend(reads.filter(|read| {
             let asks = |name: &str| read.filter.iter().any(|(field, _)| field == name);
             let most = read.limit.unwrap_or(1).max(1).saturating_mul(WASTED);
             let by_child = r.is_shared() && read.from == r.parent && asks(r.role());
             let by_parent = read.from == r.child && (asks(&r.parent) || asks(&r.name));
+            let is_sorted = *holder == Pattern::Junction && predict::is_ordered_by(read, copied);
             to_parents && by_child && parents >= most
-                || to_children && by_parent && children >= most
+                || to_children && by_parent && children >= most && !is_sorted
         }));
         if to_children {
             let shown = unanswered(layout.model, r, decision).into_iter();
-            let by_order = shown.filter(|(_, by)| by.as_ref().is_none_or(|by| by != "_id"));
+            let has = |by: &String| *holder == Pattern::Junction && copied.contains(by);
+            let by_order =
+                shown.filter(|(_, by)| by.as_ref().is_none_or(|by| by != "_id" && !has(by)));
             found.extend(by_order.map(|(read, _)| read).filter(|read| {
                 let along = read.with.iter().filter(|with| with.relationship == r.name);
                 let mut newest = along.filter_map(|with| with.newest.as_ref());

@@ -2,11 +2,11 @@
 //! together (DP-3, ER-T.4).
 
 use bson::{Bson, doc};
-use docward_model::{DesignWrite, shell::quote};
+use docward_model::{DesignWrite, Relationship, shell::quote};
 
 use super::embedded::Inside;
 use super::transaction::{Act, Made};
-use super::{Plans, owned::at};
+use super::{Place, Plans, owned::at};
 use crate::js::{self, SPREAD, given};
 use crate::statement::Step;
 
@@ -58,7 +58,13 @@ impl Besides {
                 for (operator, part) in operators {
                     let own = given(format!("{}.{operator}", self.name));
                     let mut both = doc! { SPREAD: own };
-                    both.extend(part.as_document().cloned().unwrap_or_default());
+                    match part {
+                        Bson::Document(part) => both.extend(part),
+                        // What is worked out is spread as well.
+                        code => {
+                            both.insert(format!("{SPREAD}."), code);
+                        }
+                    }
                     joined.insert(operator, both);
                 }
                 joined.into()
@@ -73,21 +79,34 @@ impl Besides {
 }
 
 impl<'m> Plans<'m> {
-    /// What a function changes of the parent besides, where a declared write or an invariant wants both at once.
+    /// What a function changes of the parent besides, where a declared write or an invariant wants both at once. Where
+    /// it `keeps` sums of the list anyway, an invariant may be about these.
     pub(super) fn besides(
         &self,
         inside: &Inside<'m>,
         (act, name): (Act, &str),
         parameters: &[String],
-        in_stages: bool,
+        how: (bool, bool),
     ) -> Option<Besides> {
-        let r = inside.relationship;
+        let Inside { relationship, parent, list, .. } = inside;
+        self.besides_of(relationship, (parent, list), (act, name), parameters, how)
+    }
+
+    /// The same of any list of a parent.
+    pub(super) fn besides_of(
+        &self,
+        r: &'m Relationship,
+        (parent, list): (&Place<'m>, &str),
+        (act, name): (Act, &str),
+        parameters: &[String],
+        (in_stages, keeps): (bool, bool),
+    ) -> Option<Besides> {
         let mut writes = self.atomic(r).filter(|write| act.is_done_by(write, r)).peekable();
         if r.invariant.is_none() && writes.peek().is_none() {
             return None;
         }
         let sets = |write: &DesignWrite| write.sets.iter().any(|(entity, _)| *entity == r.parent);
-        let mandatory = writes.any(sets);
+        let mandatory = writes.any(sets) || r.invariant.is_some() && !keeps;
         let update = Self::update_of(&r.parent, parameters);
         let mut words = format!(
             " `{update}` changes the `{}` in the same write (DP-3, ER-T.4): {}.{}",
@@ -96,16 +115,16 @@ impl<'m> Plans<'m> {
                 true => "stages, which see the list as it is then",
                 false => "operators, such as `$inc` and `$set`",
             },
-            Self::fields_of(&inside.parent)
+            Self::fields_of(parent)
         );
         if let Some(invariant) = &r.invariant {
             words.push_str(&format!(" It has to keep it true: {invariant}."));
         }
         let made = match in_stages {
-            true => Made::Stages(act, &inside.list),
-            false => Made::Outside { links: false },
+            true => Made::Stages(act, list),
+            false => Made::Outside(act, false),
         };
-        words.push_str(&self.example_call(r, name, (parameters, ""), (&inside.parent, made)));
+        words.push_str(&self.example_call(r, name, (parameters, ""), (parent, made)));
         Some(Besides { name: update, in_stages, mandatory, words })
     }
 
@@ -113,7 +132,7 @@ impl<'m> Plans<'m> {
     pub(super) fn besides_check(
         &self,
         inside: &Inside<'m>,
-        besides: &Besides,
+        (besides, by): (&Besides, i32),
         call: impl Fn(&str) -> String,
     ) -> Vec<String> {
         let r = inside.relationship;
@@ -121,11 +140,22 @@ impl<'m> Plans<'m> {
         let found = format!("at.getCollection({parents}).findOne({{ _id: root._id }})");
         let count = format!("[{} ?? []].flat().length", at(&found, &inside.list));
         let set = |path: &str, value: &str| besides.sets(path, value);
+        // One that is there is another one afterwards.
+        let first = (by == 0).then(|| format!("{};", call(besides.nothing())));
         let lines =
-            self.both_lines(r, &inside.parent, ("one write", &set), call, (None, &count, 1));
+            self.both_lines(r, &inside.parent, ("one write", &set), call, (None, &count, by));
         if lines.is_empty() {
             return lines;
         }
+        self.on_another(inside, first.into_iter().chain(lines).collect())
+    }
+
+    /// Lines of a check that go on with another parent.
+    pub(super) fn on_another(&self, inside: &Inside<'m>, lines: Vec<String>) -> Vec<String> {
+        if lines.is_empty() {
+            return lines;
+        }
+        let parents = quote(&inside.parent.collection.name);
         let made = [
             format!("const root = {};", self.made(inside.parent.collection)),
             format!("at.getCollection({parents}).insertOne(root);"),
@@ -136,6 +166,31 @@ impl<'m> Plans<'m> {
         all.push("}".to_owned());
         all
     }
+}
+
+/// Parameters with one for what else changes.
+pub(super) fn with(mut parameters: Vec<String>, besides: Option<&Besides>) -> Vec<String> {
+    parameters.extend(besides.map(Besides::parameter));
+    parameters
+}
+
+/// An update with what else changes.
+pub(super) fn joined(besides: Option<&Besides>, update: Bson) -> Bson {
+    match besides {
+        Some(besides) => besides.joined(update),
+        None => update,
+    }
+}
+
+/// The step that asks for it.
+pub(super) fn asked(besides: Option<&Besides>) -> impl Iterator<Item = Step> {
+    besides.and_then(Besides::asked).into_iter()
+}
+
+/// In a check: what is given for it where nothing else changes.
+pub(super) fn sent_along(besides: Option<&Besides>) -> String {
+    let asked = besides.filter(|besides| besides.mandatory);
+    asked.map_or(String::new(), |besides| format!(", {}", besides.nothing()))
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use crate::collection::CollectionPlan;
 use crate::js::{self, given, member_of};
 use crate::pattern::Bucket;
 use crate::planned::{Planned, has_statistics};
-use crate::statement::{Job, Statement, Step};
+use crate::statement::{Job, Method, Statement, Step};
 
 /// What the functions speak of.
 pub(super) struct Packed<'p, 'm> {
@@ -86,7 +86,7 @@ impl<'m> Plans<'m> {
         let list = doc! { "$map": { "input": "$readings", "in": each } };
         let update = self.worked_out(packed, list);
         let why = format!(
-            "{} is what finds a reading: take it out and append another",
+            "{} is what finds a reading: one of another time is another one, and appended",
             packed.bucket.time
         );
         Job {
@@ -106,9 +106,13 @@ impl<'m> Plans<'m> {
                 )),
                 Step::Let(
                     "done",
-                    Statement::update(&packed.home.name, packed.filter(), update),
+                    Statement::new(
+                        &packed.home.name,
+                        Method::UpdateMany,
+                        [packed.filter().into(), update],
+                    ),
                 ),
-                Step::Code("return done.matchedCount === 1;".to_owned()),
+                Step::Code("return done.matchedCount > 0;".to_owned()),
             ],
         }
     }

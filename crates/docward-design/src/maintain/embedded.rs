@@ -3,7 +3,7 @@
 use bson::{Bson, Document, doc};
 use docward_model::{BsonType, EntityField, Relationship, shell::quote};
 
-use super::besides::Besides;
+use super::besides::{asked, joined, sent_along, with};
 use super::owned::at;
 use super::summary::{Summary, nothing};
 use super::transaction::Act;
@@ -186,7 +186,7 @@ impl<'m> Plans<'m> {
         let parents = &inside.parent.collection.name;
         let name = self.name("set", r, false);
         let parameters = vec![inside.parent_id.clone(), inside.element.clone()];
-        let besides = self.besides(inside, (Act::Adds, &name), &parameters, false);
+        let besides = self.besides(inside, (Act::Adds, &name), &parameters, (false, false));
         let more = sent_along(besides.as_ref());
         let set = joined(besides.as_ref(), set.into());
         let job = Job {
@@ -222,7 +222,7 @@ impl<'m> Plans<'m> {
         ];
         if let Some(besides) = &besides {
             let call = |update: &str| format!("{name}(at, {root_id}, one(unique()), {update})");
-            check.extend(self.besides_check(inside, besides, call));
+            check.extend(self.besides_check(inside, (besides, 0), call));
         }
         ("embedded", vec![job], check)
     }
@@ -276,7 +276,8 @@ impl<'m> Plans<'m> {
         let add = self.name("add", r, false);
         let parameters = vec![inside.parent_id.clone(), inside.element.clone()];
         let in_stages = !summary.sums.is_empty();
-        let besides = self.besides(inside, (Act::Adds, &add), &parameters, in_stages);
+        let keeps = !summary.is_empty();
+        let besides = self.besides(inside, (Act::Adds, &add), &parameters, (in_stages, keeps));
         let also = sent_along(besides.as_ref());
         let update = joined(besides.as_ref(), update);
         let (pattern, does, mut clauses) = match capped {
@@ -391,7 +392,7 @@ impl<'m> Plans<'m> {
         }
         if let Some(besides) = &besides {
             let call = |update: &str| format!("{add}(at, {root_id}, one(unique()), {update})");
-            check.extend(self.besides_check(inside, besides, call));
+            check.extend(self.besides_check(inside, (besides, 1), call));
         }
         (pattern, jobs, check)
     }
@@ -410,10 +411,11 @@ impl<'m> Plans<'m> {
         let input = format!("${list}");
         let ids = vec![inside.parent_id.clone(), id.clone()];
         let with_changes: Vec<String> = ids.iter().cloned().chain(["changes".to_owned()]).collect();
+        let keeps = !summary.is_empty();
         // What was there before is known on the server only: what follows from it is worked out there.
         let besides = (
-            self.besides(inside, (Act::Changes, &change), &with_changes, true),
-            self.besides(inside, (Act::Removes, &remove), &ids, true),
+            self.besides(inside, (Act::Changes, &change), &with_changes, (true, keeps)),
+            self.besides(inside, (Act::Removes, &remove), &ids, (true, keeps)),
         );
         let (changing, taking): (Option<Vec<Bson>>, Option<Bson>) = (
             (summary.is_empty() && besides.0.is_none()).then(|| {
@@ -428,7 +430,13 @@ impl<'m> Plans<'m> {
                 .then(|| doc! { "$pull": { list: { "_id": given(&id) } } }.into()),
         );
         let changing = changing.unwrap_or_else(|| {
-            let merged = doc! { "$mergeObjects": ["$$this", { "$literal": given("changes") }] };
+            let values = match besides.0.is_some() {
+                true => given(
+                    "Object.fromEntries(Object.entries(changes).map(([name, value]) => [name, typeof value === \"function\" ? value(\"$$this.\" + name) : { $literal: value }]))",
+                ),
+                false => doc! { "$literal": given("changes") }.into(),
+            };
+            let merged = doc! { "$mergeObjects": ["$$this", values] };
             let each = doc! { "$cond": [this.clone(), merged, "$$this"] };
             let stages = summary.again(list, doc! { "$map": { "input": &input, "in": each } });
             vec![joined(besides.0.as_ref(), stages)]
@@ -466,7 +474,13 @@ impl<'m> Plans<'m> {
                 &change,
                 with(with_changes, besides.0.as_ref()),
                 &format!(
-                    "Changes fields of one element; false when it is not there.{kept}{}",
+                    "Changes fields of one element; false when it is not there.{kept}{}{}",
+                    match besides.0 {
+                        Some(_) => {
+                            " What depends on what was there is a function that makes an expression, so that nobody's change is lost: { n: (was) => ({ $add: [was, 1] }) }."
+                        }
+                        None => "",
+                    },
                     besides.0.as_ref().map_or("", |besides| &besides.words)
                 ),
                 asked(besides.0.as_ref()).chain(first).collect(),
@@ -637,31 +651,6 @@ fn versioned_steps(steps: Vec<Step>, home: &str, keep: &dyn Fn(&Document) -> Ste
         out.push(step);
     }
     out
-}
-
-/// Parameters with one for what else changes.
-fn with(mut parameters: Vec<String>, besides: Option<&Besides>) -> Vec<String> {
-    parameters.extend(besides.map(Besides::parameter));
-    parameters
-}
-
-/// An update with what else changes.
-fn joined(besides: Option<&Besides>, update: Bson) -> Bson {
-    match besides {
-        Some(besides) => besides.joined(update),
-        None => update,
-    }
-}
-
-/// The step that asks for it.
-fn asked(besides: Option<&Besides>) -> impl Iterator<Item = Step> {
-    besides.and_then(Besides::asked).into_iter()
-}
-
-/// In a check: what is given for it where nothing else changes.
-fn sent_along(besides: Option<&Besides>) -> String {
-    let asked = besides.filter(|besides| besides.mandatory);
-    asked.map_or(String::new(), |besides| format!(", {}", besides.nothing()))
 }
 
 /// A sample whose first field differs from element to element.

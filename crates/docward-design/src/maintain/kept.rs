@@ -115,7 +115,7 @@ impl<'m> Plans<'m> {
         let change = self.changing(keeper, child_id);
         if let Some(change) = &change {
             jobs.push(change.clone());
-            let found = [keeper.found(parent_id, child_id)];
+            let found = [keeper.found(parent_id, child_id).shell(4)];
             let both = Both {
                 parent: &keeper.parent,
                 parent_id,

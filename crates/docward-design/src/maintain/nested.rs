@@ -1,9 +1,11 @@
 //! Lists inside of elements of a list: found by the id of the document and of the element (PT-embed.1).
 
-use bson::{Document, doc};
+use bson::{Bson, Document, doc};
 use docward_model::{BsonType, Relationship, shell::quote};
 
-use super::{Plans, factory};
+use super::besides::{Besides, joined, sent_along, with};
+use super::transaction::Act;
+use super::{Place, Plans, factory};
 use crate::js::{self, SPREAD, given, member_of};
 use crate::plan::Decision;
 use crate::planned::Origin;
@@ -51,27 +53,43 @@ impl<'m> Plans<'m> {
             steps.push(Step::Code(format!("const _id = {element}._id ?? new ObjectId();")));
             pushed.insert("_id", given("_id"));
         }
-        let update = |change: Document, filters: Vec<Document>| {
-            [change.into(), doc! { "arrayFilters": filters }.into()]
+        let update = |change: Bson, filters: Vec<Document>| {
+            [change, doc! { "arrayFilters": filters }.into()]
         };
-        let push = doc! { "$push": { &inner: pushed } };
+        // What else changes of the element that has the list.
+        let whole = Place {
+            collection: parent.collection,
+            path: format!("{outer}.$[one]."),
+            fields: parent.fields,
+        };
+        let besides = |act: Act, name: &str, parameters: &[String]| {
+            self.besides_of(r, (&whole, role), (act, name), parameters, (false, false))
+        };
+        let add = self.name("add", r, false);
+        let given_to_add = vec![root_id.clone(), parent_id.clone(), element.clone()];
+        let with_add = besides(Act::Adds, &add, &given_to_add);
+        steps.extend(with_add.as_ref().and_then(Besides::asked));
+        let push = joined(with_add.as_ref(), doc! { "$push": { &inner: pushed } }.into());
         let arguments = std::iter::once(by.into()).chain(update(push, vec![which()]));
         steps.push(Step::Let("done", Statement::new(home, Method::UpdateOne, arguments)));
         steps.push(Step::Code("if (done.matchedCount === 0) return false;".to_owned()));
         steps.push(Step::Code(format!("return {};", if addressed { "_id" } else { "true" })));
-        let add = self.name("add", r, false);
+        let also = sent_along(with_add.as_ref());
         let mut jobs = vec![Job {
             name: add.clone(),
-            parameters: vec![root_id.clone(), parent_id.clone(), element.clone()],
+            parameters: with(given_to_add, with_add.as_ref()),
             does: format!(
-                "Adds one of `{}` to the element of `{outer}` with the id; false when there is no such element, or when its list holds {most}, its bound. Returns {}.",
+                "Adds one of `{}` to the element of `{outer}` with the id; false when there is no such element, or when its list holds {most}, its bound. Returns {}.{}",
                 r.name,
-                if addressed { "the id" } else { "true" }
+                if addressed { "the id" } else { "true" },
+                with_add.as_ref().map_or("", |besides| &besides.words)
             ),
             clauses: vec!["PT-embed.1", "DM-08.1"],
             steps,
         }];
         let (change, remove) = (self.name("change", r, false), self.name("remove", r, false));
+        // What checks give for what else changes: nothing.
+        let mut sent: Vec<String> = Vec::new();
         if addressed {
             let one = doc! { "_id": given(&parent_id), format!("{role}._id"): given(&child_id) };
             let there = doc! { "_id": given(&root_id), outer: { "$elemMatch": one } };
@@ -81,23 +99,34 @@ impl<'m> Plans<'m> {
             )) };
             let pull = doc! { "$pull": { &inner: { "_id": given(&child_id) } } };
             let two = doc! { "two._id": given(&child_id) };
-            for (name, does, update, more) in [
-                (&change, "Changes fields of one", update(set, vec![which(), two]), true),
-                (&remove, "Removes one", update(pull, vec![which()]), false),
+            for (name, does, act, change, filters) in [
+                (&change, "Changes fields of one", Act::Changes, set, vec![which(), two]),
+                (&remove, "Removes one", Act::Removes, pull, vec![which()]),
             ] {
-                let arguments = std::iter::once(there.clone().into()).chain(update);
                 let mut parameters = vec![root_id.clone(), parent_id.clone(), child_id.clone()];
-                parameters.extend(more.then(|| "changes".to_owned()));
+                parameters.extend((act == Act::Changes).then(|| "changes".to_owned()));
+                let besides = besides(act, name, &parameters);
+                let update = update(joined(besides.as_ref(), change.into()), filters);
+                let arguments = std::iter::once(there.clone().into()).chain(update);
+                let done = Statement::new(home, Method::UpdateOne, arguments);
+                let asked = besides.as_ref().and_then(Besides::asked).into_iter();
                 jobs.push(Job {
                     name: name.clone(),
-                    parameters,
-                    does: format!("{does} of `{}`; false when it is not there.", r.name),
+                    parameters: with(parameters, besides.as_ref()),
+                    does: format!(
+                        "{does} of `{}`; false when it is not there.{}",
+                        r.name,
+                        besides.as_ref().map_or("", |besides| &besides.words)
+                    ),
                     clauses: vec!["PT-embed.1"],
-                    steps: vec![
-                        Step::Let("done", Statement::new(home, Method::UpdateOne, arguments)),
-                        Step::Code("return done.matchedCount === 1;".to_owned()),
-                    ],
+                    steps: asked
+                        .chain([
+                            Step::Let("done", done),
+                            Step::Code("return done.matchedCount === 1;".to_owned()),
+                        ])
+                        .collect(),
                 });
+                sent.push(sent_along(besides.as_ref()));
             }
         }
         let mut sample = self.sample(child, &field.fields, &[]);
@@ -115,23 +144,24 @@ impl<'m> Plans<'m> {
             format!("const one = {};", factory(&sample)),
             format!("const was = [{}.length, {}.length];", list(0), list(1)),
             format!(
-                "for (let i = was[0]; i < {some}; i++) expect(\"it is added\", {add}(at, root._id, {first}, one(i)) === false, false);"
+                "for (let i = was[0]; i < {some}; i++) expect(\"it is added\", {add}(at, root._id, {first}, one(i){also}) === false, false);"
             ),
             format!("expect(\"the list has them\", {}.length, Math.max(was[0], {some}));", list(0)),
             format!("expect(\"another list stays as it was\", {}.length, was[1]);", list(1)),
             format!(
-                "expect(\"nothing is added to what is not there\", {add}(at, root._id, new ObjectId(), one(0)), false);"
+                "expect(\"nothing is added to what is not there\", {add}(at, root._id, new ObjectId(), one(0){also}), false);"
             ),
             format!(
-                "for (let i = {}.length; i < {most}; i++) {add}(at, root._id, {first}, one(i));",
+                "for (let i = {}.length; i < {most}; i++) {add}(at, root._id, {first}, one(i){also});",
                 list(0)
             ),
             format!(
-                "expect(\"and nothing to a list that is full (DM-08.1)\", {add}(at, root._id, {first}, one(0)), false);"
+                "expect(\"and nothing to a list that is full (DM-08.1)\", {add}(at, root._id, {first}, one(0){also}), false);"
             ),
         ];
         if addressed {
             let id = format!("{}[0]._id", list(0));
+            let [changed, removed] = &sent[..] else { return None };
             let own = field.fields.iter().find(|f| {
                 f.origin == Origin::Own && f.kind == BsonType::String && f.values.is_empty()
             });
@@ -139,16 +169,16 @@ impl<'m> Plans<'m> {
             if let Some(own) = own {
                 let changes = js::object(&doc! { &own.name: "changed" }, 0);
                 check.push(format!(
-                    "expect(\"it is changed\", {change}(at, root._id, {first}, some, {changes}), true);"
+                    "expect(\"it is changed\", {change}(at, root._id, {first}, some, {changes}{changed}), true);"
                 ));
                 let read = member_of(&format!("{}[0]", list(0)), &own.name);
                 check.push(format!("expect(\"and is\", {read}, \"changed\");"));
             }
             check.push(format!(
-                "expect(\"it is removed\", {remove}(at, root._id, {first}, some), true);"
+                "expect(\"it is removed\", {remove}(at, root._id, {first}, some{removed}), true);"
             ));
             check.push(format!(
-                "expect(\"and not twice\", {remove}(at, root._id, {first}, some), false);"
+                "expect(\"and not twice\", {remove}(at, root._id, {first}, some{removed}), false);"
             ));
             check.push(format!("expect(\"one is gone\", {}.length, {});", list(0), most - 1));
         }

@@ -8,6 +8,7 @@ use docward_model::shell::quote;
 use super::embedded::{Inside, now, read};
 use super::owned::at;
 use super::summary::{Sum, Summary, before, is_given};
+use super::transaction::{Act, Both};
 use super::{Plans, picked};
 use crate::collection::{CollectionPlan, Purpose};
 use crate::js::{self, SPREAD, given, member_of};
@@ -70,14 +71,44 @@ impl<'m> Plans<'m> {
             jobs.push(these.looking());
         }
         let (add, list) = (self.name("add", r, false), self.name("list", r, true));
-        jobs.push(these.adding(&add));
+        let adding = these.adding(&add);
+        let both = Both {
+            parent: &inside.parent,
+            parent_id: &inside.parent_id,
+            keeps: !these.summary.is_empty(),
+            act: Act::Adds,
+            child: None,
+            found: &[],
+        };
+        let together = self.together(r, decision, &adding, both);
+        jobs.push(adding);
+        jobs.extend(together);
         jobs.push(these.listing(&list));
         let mut check = these.filled(self, &add, &list);
+        if self.changes_both(r, decision) {
+            let parents = quote(these.parents());
+            let found = format!("at.getCollection({parents}).findOne({{ _id: root._id }})");
+            let count = format!("({} ?? []).length", at(&found, &inside.list));
+            let call = |update: &str| {
+                format!("{add}InTransaction(at, {root_id}, one(unique()), {update})")
+            };
+            let lines = self.both_check(r, &inside.parent, call, (None, &count, 1));
+            check.extend(self.on_another(inside, lines));
+        }
         if inside.addressed {
             let (change, remove) = (self.name("change", r, false), self.name("remove", r, false));
             let id = js::parameter(&self.layout.naming.id_of(r.role()));
-            jobs.push(these.changing(&change, &id, self.unique_stay(r)));
-            jobs.push(these.removing(&remove, &id));
+            let found = these.element(&id);
+            let changing = these.changing(&change, &id, self.unique_stay(r));
+            for (act, job, does) in [
+                (Act::Changes, changing, self.changes_both(r, decision)),
+                (Act::Removes, these.removing(&remove, &id), self.removes_both(r, decision)),
+            ] {
+                let both = Both { act, found: &found, ..both };
+                let together = does.then(|| self.with_parent(r, &job, both));
+                jobs.push(job);
+                jobs.extend(together);
+            }
             check.extend(these.taken_out(self, (&add, &change, &remove, &list)));
         }
         let expire = self.name("expire", r, true);
@@ -460,6 +491,22 @@ impl Pages<'_, '_> {
             clauses: vec!["PT-outlier.1"],
             steps,
         }
+    }
+
+    /// Code that finds an element, in the parent or on a page.
+    fn element(&self, id: &str) -> [String; 2] {
+        let one = |collection: &str, mut filter: Document, list: &str| {
+            filter.insert(format!("{list}._id"), given(id));
+            let shown = doc! { format!("{list}.$"): 1 };
+            let find = [filter.into(), shown.into()];
+            let found = Statement::new(collection, Method::FindOne, find).shell(4);
+            let down = list.split('.').map(|part| format!("?.[{}]", quote(part)));
+            format!("{found}{}?.[0]", down.collect::<String>())
+        };
+        [
+            one(self.parents(), self.by_id(), &self.inside.list),
+            one(&self.pages.name, self.of_parent(), self.role()),
+        ]
     }
 
     /// The element that was on a page.

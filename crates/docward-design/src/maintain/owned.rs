@@ -159,8 +159,8 @@ impl<'m> Plans<'m> {
         let filter = doc! { "_id": given(&child_id), &held: given(&parent_id) };
         let archive = self.beside(child_entity, &Purpose::Archive);
         let places = std::iter::once(children).chain(archive.map(|archive| archive.name.as_str()));
-        let found: Vec<Statement> = places
-            .map(|place| Statement::new(place, Method::FindOne, [filter.clone().into()]))
+        let found: Vec<String> = places
+            .map(|place| Statement::new(place, Method::FindOne, [filter.clone().into()]).shell(4))
             .collect();
         let removes = Both { act: Act::Removes, found: &found, ..both };
         let gone = goes.then(|| self.with_parent(relationship, &removal, removes));

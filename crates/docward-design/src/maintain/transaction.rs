@@ -23,8 +23,8 @@ pub(super) struct Both<'p, 'm> {
     pub(super) act: Act,
     /// Where a child is that is only linked, and the parameter of its id: it may change, too.
     pub(super) child: Option<(&'p Place<'m>, &'p str)>,
-    /// What finds a child that is there, as it is changed or removed: in the first of these places that has it.
-    pub(super) found: &'p [Statement],
+    /// Code that finds a child that is there, as it is changed or removed: in the first of these places that has it.
+    pub(super) found: &'p [String],
 }
 
 /// What a function does to a child.
@@ -39,8 +39,8 @@ pub(super) enum Act {
 /// Where the update of a parent is made.
 #[derive(Clone, Copy)]
 pub(super) enum Made<'a> {
-    /// By the caller, who knows what is added.
-    Outside { links: bool },
+    /// By the caller, who knows what is added, or linked.
+    Outside(Act, bool),
     /// In the transaction, of what was there.
     Inside(Act),
     /// On the server, behind a change of the list of that path.
@@ -153,14 +153,13 @@ impl<'m> Plans<'m> {
             false => String::new(),
         };
         let by = match both.act {
-            Act::Adds => Made::Outside { links: both.child.is_some() },
+            Act::Adds => Made::Outside(Act::Adds, both.child.is_some()),
             act => Made::Inside(act),
         };
         let sample = self.example_call(r, &name, (&parameters, &behind), (parent, by));
         let by_default = if optional && !sets_child { " = null" } else { "" };
         parameters.push(format!("{update}{by_default}"));
-        let found: Vec<String> = both.found.iter().map(|find| find.shell(4)).collect();
-        let found = found.join("\n      ?? ");
+        let found = both.found.join("\n      ?? ");
         let read = |name: &str| Step::Code(format!("const {name} = {found};"));
         let mut inner = Vec::new();
         if let Some(of) = both.act.given() {
@@ -300,7 +299,7 @@ impl<'m> Plans<'m> {
             return Vec::new();
         }
         let filter = doc! { "_id": given(child_id), held: given(both.parent_id) };
-        let found = [Statement::new(children, Method::FindOne, [filter.clone().into()])];
+        let found = [Statement::new(children, Method::FindOne, [filter.clone().into()]).shell(4)];
         let mut steps = self.begin_change(&r.child, children, filter);
         steps.push(Step::Code("return true;".to_owned()));
         let parameters = [both.parent_id, child_id, "changes"].map(str::to_owned).to_vec();
@@ -330,14 +329,10 @@ impl<'m> Plans<'m> {
 
     /// The one number of a child, where nothing says that the parent has something else than its sum.
     fn summed(&self, r: &Relationship) -> Option<&'m EntityField> {
-        let is_sum = |words: &String| {
-            let words = docward_model::words::split(words);
-            ["sum", "total", "sums"].iter().any(|word| words.iter().any(|is| is == word))
-        };
         let child = self.layout.model.entity(&r.child)?;
         let mut numbers = child.fields.iter().filter(|field| planned::is_number(field.kind));
         let one = numbers.next().filter(|_| numbers.next().is_none());
-        one.filter(|_| r.invariant.as_ref().is_none_or(is_sum))
+        one.filter(|_| is_sum(r))
     }
 
     /// A call as a declared write needs it, in words.
@@ -350,9 +345,11 @@ impl<'m> Plans<'m> {
     ) -> String {
         // Of a write that changes a child that is there, a function that adds one is no example.
         let mut writes = self.atomic(r).filter(|write| match made {
-            Made::Outside { links: true } => !write.deletes.contains(&r.child),
-            Made::Outside { links: false } => write.inserts.contains(&r.child),
-            Made::Inside(act) | Made::Stages(act, _) => act.is_done_by(write, r),
+            Made::Outside(_, true) => !write.deletes.contains(&r.child),
+            Made::Outside(Act::Adds, false) => write.inserts.contains(&r.child),
+            Made::Outside(act, false) | Made::Inside(act) | Made::Stages(act, _) => {
+                act.is_done_by(write, r)
+            }
         });
         let Some(write) = writes.find(|w| w.sets.iter().any(|(entity, _)| *entity == r.parent))
         else {
@@ -365,11 +362,14 @@ impl<'m> Plans<'m> {
         // Doubles would round what these hold, so the server does the sum.
         let is_exact = |field: &Planned| matches!(field.kind, BsonType::Long | BsonType::Decimal);
         let in_stages = match made {
-            Made::Outside { .. } => false,
+            Made::Outside(..) => false,
             Made::Inside(_) => parent.list().is_none() && sets.clone().any(is_exact),
             Made::Stages(..) => true,
         };
         let summed = self.summed(r);
+        let child_fields =
+            || self.layout.model.entity(&r.child).into_iter().flat_map(|child| &child.fields);
+        let is_sum = is_sum(r);
         let given_child = js::parameter(&self.layout.naming.singular(r.role()));
         let given_child = given_child.as_str();
         let has_child = parameters.iter().any(|name| name == given_child);
@@ -386,15 +386,30 @@ impl<'m> Plans<'m> {
                 set.insert(path, given(value));
                 continue;
             }
-            let same = summed.filter(|same| same.kind == field.kind).map(|same| same.name.as_str());
+            let is_set = |own: &&EntityField| {
+                write.sets.iter().any(|(entity, name)| *entity == r.child && *name == own.name)
+            };
+            let mut alike = child_fields().filter(is_set).filter(|own| own.kind == field.kind);
+            // What a write sets along with it, or the one number that there is.
+            let set_along = alike.next().filter(|_| alike.next().is_none() && is_sum);
+            let same = set_along.or(summed.filter(|same| same.kind == field.kind));
+            let same = same.map(|same| same.name.as_str());
             let of = |object: &str| same.map(|same| member_of(object, same));
             if let (Made::Stages(_, list), Some(same)) = (made, same) {
-                set.insert(path, doc! { "$sum": format!("${list}.{same}") });
+                let sum = doc! { "$sum": format!("${list}.{same}") };
+                // Of nothing it is an int.
+                let sum: Document = match field.kind {
+                    BsonType::Decimal => doc! { "$toDecimal": sum },
+                    BsonType::Long => doc! { "$toLong": sum },
+                    BsonType::Double => doc! { "$toDouble": sum },
+                    _ => sum,
+                };
+                set.insert(path, sum);
                 continue;
             }
             // How much one more or less is, nobody said.
             let (difference, by): (Option<Bson>, Option<String>) = match made {
-                Made::Outside { .. } => (None, has_child.then(|| of(given_child)).flatten()),
+                Made::Outside(..) => (None, has_child.then(|| of(given_child)).flatten()),
                 Made::Inside(Act::Removes) => (
                     of("gone").map(|gone| doc! { "$subtract": [0, given(gone)] }.into()),
                     of("gone").map(|gone| format!("-{gone}")),
@@ -503,7 +518,11 @@ impl<'m> Plans<'m> {
             _ => vary(field, true, day),
         };
         let set = |value: &str| set(&path, value);
-        let what = if by < 0 { "takes one away" } else { "adds one" };
+        let what = match by {
+            0 => "sets it",
+            1.. => "adds one",
+            _ => "takes one away",
+        };
         let mut lines = vec![
             format!("const was = {count};"),
             format!("const had = plain({{ is: {read} }});"),
@@ -592,8 +611,16 @@ impl<'m> Plans<'m> {
     }
 }
 
+/// Whether nothing says that a parent has something else than a sum over its children.
+fn is_sum(r: &Relationship) -> bool {
+    r.invariant.as_ref().is_none_or(|words| {
+        let words = docward_model::words::split(words);
+        ["sum", "total", "sums"].iter().any(|word| words.iter().any(|is| is == word))
+    })
+}
+
 /// Lines of a check where there are transactions.
-fn within(lines: &[String]) -> Vec<String> {
+pub(super) fn within(lines: &[String]) -> Vec<String> {
     let mut all = vec!["if (transactions) {".to_owned()];
     all.extend(lines.iter().flat_map(|line| line.lines()).map(|line| format!("  {line}")));
     all.push("}".to_owned());

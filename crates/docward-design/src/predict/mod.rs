@@ -21,7 +21,7 @@ use crate::planned::{Origin, Planned, Rank, Ranked, WAY_DOWN, document_bytes};
 use crate::preview::Preview;
 use crate::{Naming, derive, quantile, size};
 
-pub(crate) use operations::is_picked;
+pub(crate) use operations::{is_ordered_by, is_picked};
 pub use plans::{Act, Fetch, Link, ReadPlan, WritePlan};
 
 /// One way of storing a relationship, with the documents it makes.

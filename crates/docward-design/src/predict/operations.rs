@@ -30,10 +30,13 @@ impl Predictor {
         let wanted = with.is_some_and(|with| self.wants_parent(with));
         let parent = wanted && (self.way != Way::Embed || self.is_shared());
         Some(if is_by(read, name, &self.names.1) {
-            // Without more conditions and without a limit it is all of them.
-            let all = read.limit.is_none() && read.filter.len() == 1;
-            let limit = (!all).then_some(roots);
-            ReadPlan::ChildrenOf { limit, all: self.is_found_by_ids() && is_picked(read), parent }
+            // Without more conditions and without a limit it is all of them; with more, nobody knows how few.
+            let limit = match read.filter.len() {
+                1 => read.limit,
+                _ => Some(read.limit.unwrap_or(1)),
+            };
+            let all = self.is_found_by_ids() && is_picked(read) && !self.has_order(read);
+            ReadPlan::ChildrenOf { limit, all, parent }
         } else {
             ReadPlan::Children { roots, parent }
         })
@@ -44,9 +47,16 @@ impl Predictor {
         self.way != Way::Embed && matches!(self.link, Link::Pairs | Link::ChildIds)
     }
 
+    /// Whether pairs have copies of what a read sorts by, and an index on them.
+    fn has_order(&self, read: &DesignRead) -> bool {
+        self.link == Link::Pairs && is_ordered_by(read, &self.copied)
+    }
+
     /// Whether all children of a parent are read to find its newest.
     pub fn reads_all_for_newest(&self) -> bool {
-        self.is_found_by_ids() && self.newest_by.as_ref().is_some_and(|by| by != "_id")
+        let is_copied = |by: &String| self.link == Link::Pairs && self.copied.contains(by);
+        self.is_found_by_ids()
+            && self.newest_by.as_ref().is_some_and(|by| by != "_id" && !is_copied(by))
     }
 
     /// How a read that is at parents gets what it wants of their children.
@@ -218,8 +228,9 @@ impl Predictor {
             Some(_) if embedded => children,
             Some(ReadPlan::ChildrenOf { limit, all, parent }) => {
                 let limit = limit.filter(|_| !all);
-                apart += sum(&|n| limit.unwrap_or(n).min(n));
-                pairs += if paired { links } else { 0.0 };
+                let some = sum(&|n| limit.unwrap_or(n).min(n));
+                apart += some;
+                pairs += if paired { some } else { 0.0 };
                 if *parent || self.link == Link::ChildIds { children } else { &[] }
             }
             Some(ReadPlan::Children { parent, .. }) => {
@@ -322,7 +333,7 @@ impl Predictor {
                 && on_parent.is_some()
                 && on_child.is_some()
                 && self.home.as_ref().is_none_or(|home| home.entity != *child)
-                && self.way != Way::Embed,
+                && (self.way != Way::Embed || self.on_pages > 0.0),
         }
     }
 
@@ -509,6 +520,13 @@ fn comes_or_goes(write: &DesignWrite, entity: &str) -> f64 {
         (true, true) => 0.5,
         (false, true) => 1.0,
     }
+}
+
+/// Whether copies beside ids have the order of a read that asks by an id alone.
+pub(crate) fn is_ordered_by(read: &DesignRead, copied: &[String]) -> bool {
+    read.filter.len() == 1
+        && !read.sort.is_empty()
+        && read.sort.iter().all(|(field, _)| copied.contains(field))
 }
 
 /// Whether a read wants some of many by more than what leads to them: in an order of their own, or with more

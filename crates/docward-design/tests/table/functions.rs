@@ -335,8 +335,42 @@ writes:
     assert!(change.contains("      ...flightUpdate,\n    ],"), "{change}");
     let remove = function("removeSeat", both, "");
     assert!(remove.contains("removeSeat(db, flightId, seatId) {"), "{remove}");
+    // What must stay true is not left out in silence.
     let kept = function("removeSeat", both, ", invariant: free is what is not taken");
-    assert!(kept.contains("removeSeat(db, flightId, seatId, flightUpdate = []) {"), "{kept}");
+    assert!(kept.contains("removeSeat(db, flightId, seatId, flightUpdate) {"), "{kept}");
+    assert!(
+        change.contains("typeof value === \"function\" ? value(\"$$this.\" + name)"),
+        "{change}"
+    );
+}
+
+#[test]
+fn ck_10_pt_outlier_1_what_changes_together_on_pages_needs_a_transaction() {
+    let case = |more: &str| {
+        of(&format!("entities:
+  fund: {{count: 10k, lifecycle: {{growth: 0, kept: forever}}, fields: {{code: string, raised: long}}}}
+  gift: {{lifecycle: {{growth: 0, kept: forever}}, fields: {{amount: long, at: date}}}}
+relationships:
+  fund.gifts: {{child: gift, children: {{p50: 9, p95: 40, p99: 90, max: 5000}}, growth: bounded, invariant: raised is the sum of the amounts{more}}}
+reads:
+  page: {{from: fund, where: [_id], with: [fund.gifts], rate: 20/s}}
+writes:
+  give: {{insert: gift, update: fund, sets: [fund.raised], atomic: true, rate: 2/s}}
+  correct: {{update: [gift, fund], sets: [gift.amount, fund.raised], atomic: true, rate: 2/h}}
+  new: {{insert: [fund, gift], rate: 1/h}}
+"))
+    };
+    let open = case("");
+    assert_eq!(open.named("fund.gifts"), ["embedded", "outlier"]);
+    assert!(open.decision("fund.gifts").needs_transaction);
+    assert_eq!(open.check("CK-10").0, Some(false));
+    assert_eq!(case(", transaction: true").check("CK-10").0, Some(true));
+    let scripts = maintain::scripts(&open.model, &open.design, ProfileName::Neutral);
+    let names: Vec<&str> =
+        scripts.iter().flat_map(|script| &script.jobs).map(|job| job.name.as_str()).collect();
+    for name in ["addGift", "changeGift", "removeGift"] {
+        assert!(names.contains(&format!("{name}InTransaction").as_str()), "{name} in {names:?}");
+    }
 }
 
 #[test]

@@ -43,6 +43,22 @@ fn ck_12_one_of_200_values_is_equality_and_of_201_a_range() {
 }
 
 #[test]
+fn ck_12_pt_ref_1_what_is_unique_takes_no_index_of_the_parent_along() {
+    let case = of("entities:
+  a: {count: 1k, lifecycle: {growth: 0, kept: forever}, fields: {n: int}}
+  b: {count: 1M, lifecycle: {growth: 1M/year, kept: forever}, fields: {code: {type: string, bytes: 8, unique: true}, t: date}}
+relationships:
+  a.bs: {child: b, children: {p50: 500, p95: 2000, p99: 3000, max: 9000}, growth: endless}
+reads:
+  one: {from: b, where: [a, code], rate: 5/s}
+  all: {from: a, where: [_id], with: [a.bs], rate: 5/s}
+writes:
+  w: {insert: [a, b], update: a, rate: 1/min}
+");
+    assert_eq!(case.indexes("b"), ["{ aId: 1 }", "{ code: 1 } unique"]);
+}
+
+#[test]
 fn ck_12_one_index_serves_what_it_begins_with() {
     let case = model(
         "  short: {from: thing, where: [a], rate: 1/s}\n  long: {from: thing, where: [a, b], rate: 1/s}",

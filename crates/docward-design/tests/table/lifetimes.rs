@@ -148,8 +148,15 @@ fn dp_2_what_goes_with_its_parent_needs_no_date() {
         .replace("amount: int, createTime: date", "amount: int");
     let case = of(&text);
     assert_eq!(case.verdict("parent.children"), Verdict::Embed);
-    assert!(case.advice("child").remarks.is_empty(), "{:?}", case.advice("child").remarks);
+    // It goes with its parent, and one that came later sooner than declared.
+    let remarks = &case.advice("child").remarks;
+    assert!(
+        matches!(&remarks[..], [one] if one.contains("adds to a `parent` that is there")),
+        "{remarks:?}"
+    );
     assert_eq!(case.indexes("parent"), ["{ createTime: 1 } for 7776000 s"]);
+    let together = text.replace("insert: [child], rate", "insert: [parent, child], rate");
+    assert!(of(&together).advice("child").remarks.is_empty());
 }
 
 #[test]

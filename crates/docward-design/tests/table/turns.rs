@@ -75,22 +75,41 @@ fn written(
     } else if when.starts_with("a child has") {
         let around = "padding".len() as u64 + 2 + 5;
         let bytes = value.checked_sub(decision.facts.child_bytes + around)?;
-        let child = model.entities.iter_mut().find(|entity| entity.name == decision.child)?;
-        let mut padding = child.fields.first()?.clone();
-        padding = EntityField {
-            name: "padding".to_owned(),
-            kind: BsonType::BinData,
-            bytes: Some((bytes, bytes)),
-            values: Vec::new(),
-            fields: Vec::new(),
-            items: None,
-            element: None,
-            required: true,
-            nullable: false,
-            unique: false,
-            ..padding
+        // Large ones stay as much larger as they are.
+        let times = decision.facts.child_p99 as f64 / decision.facts.child_bytes as f64;
+        let large = (value as f64 * times).round() as u64;
+        let large = large.checked_sub(decision.facts.child_p99 + around)?;
+        let padded = |typical: u64| {
+            let mut model = model.clone();
+            let child = model.entities.iter_mut().find(|entity| entity.name == decision.child)?;
+            let padding = EntityField {
+                name: "padding".to_owned(),
+                kind: BsonType::BinData,
+                bytes: Some((typical, large.max(typical))),
+                values: Vec::new(),
+                fields: Vec::new(),
+                items: None,
+                element: None,
+                required: true,
+                nullable: false,
+                unique: false,
+                ..child.fields.first()?.clone()
+            };
+            child.fields.push(padding);
+            Some(model)
         };
-        child.fields.push(padding);
+        // Long values raise the mean: as many typical bytes as leave it where it is wanted.
+        let mean = |typical: u64| {
+            let made = design(&padded(typical)?, ProfileName::Neutral, &Bounds::default());
+            let mut all = made.decisions.into_iter();
+            all.find(|d| d.relationship == decision.relationship).map(|d| d.facts.child_bytes)
+        };
+        let (mut low, mut high) = (0, bytes);
+        while low < high {
+            let middle = (low + high).div_ceil(2);
+            if mean(middle)? <= value { low = middle } else { high = middle - 1 }
+        }
+        return padded(low);
     } else if when.starts_with("there is") {
         let found = model.relationships.iter_mut().find(|r| r.name == decision.relationship)?;
         found.growth = Some(match when.contains("no end") {
@@ -115,11 +134,16 @@ fn turns_hold(name: &str, case: &Case) -> usize {
             };
             let what = format!("{name} {}: {}", decision.relationship, turn.when);
             let from = turn.from.unwrap_or(0.0) as u64;
-            let Some(there) = choice(from) else { continue };
+            // A padding of two lengths hits a mean roughly.
+            let near = if turn.when.starts_with("a child has") { from / 50 } else { 0 };
+            let is_more = turn.when.contains("or more");
+            let beyond = if is_more { from + near } else { from - near };
+            let Some(there) = choice(beyond) else { continue };
             assert_eq!(there, turn.choice, "{what}");
             seen += 1;
             if turn.from.is_some() {
-                let before = if turn.when.contains("or more") { from - 1 } else { from + 1 };
+                let step = near.max(1);
+                let before = if is_more { from - step } else { from + step };
                 assert_eq!(choice(before), Some(turn.choice.other()), "{what}, a step before");
             }
         }

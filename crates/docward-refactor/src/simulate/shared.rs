@@ -439,7 +439,8 @@ impl<'p, 'm> Shared<'p, 'm> {
                     found(&self.parents, among("_id", &ids), None, 0, &mut moved).await?;
                 }
                 if paired {
-                    found(&self.pairs, among(of_parent, &ids), None, 0, &mut moved).await?;
+                    let most = if *all { 0 } else { limit.unwrap_or(0) };
+                    found(&self.pairs, among(of_parent, &ids), None, most, &mut moved).await?;
                 }
                 if way.way != Way::Embed {
                     let (filter, most) = (self.children_of(&parents), limit.unwrap_or(0));

@@ -72,9 +72,15 @@ fn one(out: &mut String, decision: &Decision, paint: Paint, look: Look, detail: 
         say(out, &format!("? {} {}", question.ask, question.write));
     }
     if decision.needs_transaction {
+        let where_ = match decision.choice {
+            Some(docward_design::Choice::Embed) => "where there are pages, in several documents",
+            _ => "in two documents",
+        };
         say(
             out,
-            "! parent and children change together in two documents: a transaction is needed (CK-10)",
+            &format!(
+                "! parent and children change together, {where_}: a transaction is needed (CK-10)"
+            ),
         );
     }
     if detail == Detail::Brief {
