@@ -36,6 +36,36 @@ impl Operation<'_> {
     }
 }
 
+/// Whether a read wants children of many parents in an order: how many the server reads for it depends on how many
+/// there are with its conditions, which no model says.
+fn sorts_children(
+    relationship: &Relationship,
+    read: &DesignRead,
+    way: &docward_design::Predictor,
+) -> bool {
+    read.from == relationship.child
+        && !read.sort.is_empty()
+        && relationship.children.is_some_and(|children| children.max > 1)
+        && matches!(way.plan_read(read), Some(ReadPlan::Children { .. }))
+}
+
+/// What is said of reads that are left out because they want children of many parents in an order.
+pub(super) fn sorted_apart(
+    model: &DesignModel,
+    relationship: &Relationship,
+    way: &docward_design::Predictor,
+) -> Option<String> {
+    let sorts = |read: &&DesignRead| sorts_children(relationship, read, way);
+    let names: Vec<&str> =
+        model.reads.iter().filter(sorts).map(|read| read.name.as_str()).collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "not replayed, because it wants children of many parents in an order, and how many match is not known: {}. Embedded, all that match are read and sorted; as documents of their own they have an index",
+            docward_model::text::list(&names, 5)
+        )
+    })
+}
+
 /// The operations that touch a relationship, and the names of those that reach it from elsewhere.
 pub(super) fn operations<'m>(
     model: &'m DesignModel,
@@ -49,6 +79,8 @@ pub(super) fn operations<'m>(
         let along = along.chain(read.sums.iter().map(|(relationship, _)| relationship));
         let mut along = along.filter_map(|name| model.relationship(name));
         match way.plan_read(read) {
+            // It is in `sorted_apart`.
+            Some(_) if sorts_children(relationship, read, way) => {}
             Some(plan) => found.push(Operation::Read(read, plan)),
             None if along.any(|r| ends.contains(&&r.parent) || ends.contains(&&r.child)) => {
                 elsewhere.push(read.name.clone());

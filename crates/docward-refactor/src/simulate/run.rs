@@ -202,7 +202,11 @@ impl Runner<'_> {
                 subject.store.clear().await?;
             }
         }
-        Ok(simulated(planned, ways, left_out))
+        let mut done = simulated(planned, ways, left_out);
+        let way = planned.ways.first();
+        done.notes
+            .extend(way.and_then(|way| relation::sorted_apart(model, planned.relationship, way)));
+        Ok(done)
     }
 
     async fn shared(
@@ -238,7 +242,11 @@ impl Runner<'_> {
                 subject.clear().await?;
             }
         }
-        Ok(simulated(planned, ways, left_out))
+        let mut done = simulated(planned, ways, left_out);
+        let way = planned.ways.first();
+        done.notes
+            .extend(way.and_then(|way| relation::sorted_apart(model, planned.relationship, way)));
+        Ok(done)
     }
 
     async fn series(
