@@ -96,13 +96,13 @@ fn described(with: &mut impl Ask, name: &str) -> Option<Described> {
         )?,
         count: text(
             with,
-            &format!("How many {} are there today?", several(name)),
+            &format!("How many {} are there today?", docward_model::words::plural(name)),
             Some("100k"),
             is_count,
         )?,
         growth: text(
             with,
-            &format!("How many {} come?", several(name)),
+            &format!("How many {} come?", docward_model::words::plural(name)),
             Some("1000/day"),
             is_growth,
         )?,
@@ -137,7 +137,10 @@ fn relation(with: &mut impl Ask, parent: &str, role: &str, child: &str) -> Optio
         )?,
         parents: text(
             with,
-            &format!("To how many {} does one {child} belong?", several(parent)),
+            &format!(
+                "To how many {} does one {child} belong?",
+                docward_model::words::plural(parent)
+            ),
             Some("1"),
             is_count,
         )?,
@@ -190,17 +193,6 @@ fn one(name: &str) -> String {
     let vowel = lower.starts_with(['a', 'e', 'i', 'o', 'u']);
     let an = vowel && !spoken_with_a.iter().any(|start| lower.starts_with(start));
     format!("{} {name}", if an { "an" } else { "a" })
-}
-
-/// `orders`, `categories`, `addresses`.
-fn several(name: &str) -> String {
-    if let Some(stem) = name.strip_suffix('y')
-        && !stem.ends_with(['a', 'e', 'i', 'o', 'u'])
-    {
-        return format!("{stem}ies");
-    }
-    let hissing = ["s", "x", "z", "ch", "sh"].iter().any(|end| name.ends_with(end));
-    format!("{name}{}", if hissing { "es" } else { "s" })
 }
 
 fn text(
@@ -382,7 +374,10 @@ mod tests {
             ("upload", "an upload", "uploads"),
             ("box", "a box", "boxes"),
         ] {
-            assert_eq!((one(name).as_str(), several(name).as_str()), (singly, together));
+            assert_eq!(
+                (one(name).as_str(), docward_model::words::plural(name).as_str()),
+                (singly, together)
+            );
         }
     }
 

@@ -39,21 +39,38 @@ const IRREGULAR: &[(&str, &str)] = &[
     ("alias", "aliases"),
     ("analysis", "analyses"),
     ("axis", "axes"),
+    ("bonus", "bonuses"),
     ("bus", "buses"),
+    ("cache", "caches"),
     ("child", "children"),
     ("cookie", "cookies"),
     ("crisis", "crises"),
     ("diagnosis", "diagnoses"),
+    ("foot", "feet"),
+    ("gas", "gases"),
+    ("half", "halves"),
+    ("headache", "headaches"),
+    ("hero", "heroes"),
     ("index", "indices"),
+    ("leaf", "leaves"),
     ("lens", "lenses"),
     ("man", "men"),
     ("matrix", "matrices"),
+    ("menu", "menus"),
+    ("mouse", "mice"),
     ("movie", "movies"),
     ("person", "people"),
+    ("potato", "potatoes"),
+    ("quiz", "quizzes"),
+    ("shelf", "shelves"),
     ("status", "statuses"),
+    ("tomato", "tomatoes"),
+    ("tooth", "teeth"),
     ("vertex", "vertices"),
     ("virus", "viruses"),
+    ("wolf", "wolves"),
     ("woman", "women"),
+    ("zombie", "zombies"),
     ("news", "news"),
     ("series", "series"),
     ("species", "species"),
@@ -63,6 +80,12 @@ const IRREGULAR: &[(&str, &str)] = &[
 pub fn singular(word: &str) -> String {
     if let Some((one, _)) = IRREGULAR.iter().find(|(_, many)| *many == word) {
         return (*one).to_owned();
+    }
+    // `grandchildren`, `salespeople`.
+    for (one, many) in [("child", "children"), ("person", "people")] {
+        if let Some(stem) = word.strip_suffix(many) {
+            return format!("{stem}{one}");
+        }
     }
     if let Some(stem) = word.strip_suffix("ies")
         && stem.len() > 1
@@ -146,6 +169,11 @@ mod tests {
             ("children", "child"),
             ("series", "series"),
             ("movies", "movie"),
+            ("caches", "cache"),
+            ("branches", "branch"),
+            ("quizzes", "quiz"),
+            ("menus", "menu"),
+            ("grandchildren", "grandchild"),
         ] {
             assert_eq!(singular(many), one);
         }
