@@ -96,13 +96,13 @@ fn described(with: &mut impl Ask, name: &str) -> Option<Described> {
         )?,
         count: text(
             with,
-            &format!("How many {} are there today?", docward_model::words::plural(name)),
+            &format!("How many {} are there today?", words::plural(name)),
             Some("100k"),
             is_count,
         )?,
         growth: text(
             with,
-            &format!("How many {} come?", docward_model::words::plural(name)),
+            &format!("How many {} come?", words::plural(name)),
             Some("1000/day"),
             is_growth,
         )?,
@@ -137,10 +137,7 @@ fn relation(with: &mut impl Ask, parent: &str, role: &str, child: &str) -> Optio
         )?,
         parents: text(
             with,
-            &format!(
-                "To how many {} does one {child} belong?",
-                docward_model::words::plural(parent)
-            ),
+            &format!("To how many {} does one {child} belong?", words::plural(parent)),
             Some("1"),
             is_count,
         )?,
@@ -374,10 +371,7 @@ mod tests {
             ("upload", "an upload", "uploads"),
             ("box", "a box", "boxes"),
         ] {
-            assert_eq!(
-                (one(name).as_str(), docward_model::words::plural(name).as_str()),
-                (singly, together)
-            );
+            assert_eq!((one(name).as_str(), words::plural(name).as_str()), (singly, together));
         }
     }
 
