@@ -82,10 +82,8 @@ pub struct Method {
 pub struct Mentioned {
     /// Methods that are named, each with those of [`Code::methods`] it is named in; `None` stands for any other place.
     pub methods: BTreeMap<String, BTreeSet<Option<String>>>,
-    /// Numbers that something is computed with, by the last part of their path in small letters, with what else the same
-    /// files speak of: owners of numbers as [`Mentioned::owners`] has them, and in how many files. The number of all files
-    /// stands under the empty name.
-    pub computed: BTreeMap<String, BTreeMap<String, u64>>,
+    /// Numbers that something is computed with, by model and path, and in how many files.
+    pub computed: BTreeMap<(String, String), u64>,
     /// Numbers that are rounded to two places, read or given as fractions (`12.99`), or turned into hundredths.
     pub fractions: BTreeSet<String>,
     /// Numbers that requests may give whole only, or that are shown in hundredths, named as in `computed`.
@@ -111,11 +109,8 @@ impl Mentioned {
         for (name, places) in other.methods {
             self.methods.entry(name).or_default().extend(places);
         }
-        for (number, owners) in other.computed {
-            let had = self.computed.entry(number).or_default();
-            for (owner, files) in owners {
-                *had.entry(owner).or_default() += files;
-            }
+        for (number, files) in other.computed {
+            *self.computed.entry(number).or_default() += files;
         }
         self.fractions.extend(other.fractions);
         for (class, (files, times)) in other.classes {
@@ -134,17 +129,7 @@ impl Mentioned {
     /// What a number belongs to, in small letters and as the words begin: the model, and what lists around it hold. A file
     /// that computes with the number of an order speaks of orders.
     pub fn owners(model: &str, path: &str) -> BTreeSet<String> {
-        const ADDED: [&str; 11] = [
-            "schema", "model", "document", "entity", "dto", "create", "update", "base", "response",
-            "doc", "record",
-        ];
-        let plain = |name: &str| {
-            let mut name = name.replace(['_', '-', '[', ']'], "").to_ascii_lowercase();
-            while let Some(rest) = ADDED.iter().find_map(|added| name.strip_suffix(added)) {
-                name = rest.to_owned();
-            }
-            name.strip_suffix("ies").or_else(|| name.strip_suffix('s')).unwrap_or(&name).to_owned()
-        };
+        let plain = Self::plain;
         // `UserInfo` is spoken of as a user.
         let words = |name: &str| -> Vec<String> {
             let starts = |(at, c): &(usize, char)| {
@@ -162,6 +147,24 @@ impl Mentioned {
         let around = around.split('.').filter(|part| !part.is_empty());
         let whole = around.chain([model]).map(plain).filter(|name| name.len() > 2);
         whole.chain(words(model)).collect()
+    }
+
+    /// A name as it is spoken of: in small letters, one of several, without what frameworks add.
+    pub fn plain(name: &str) -> String {
+        const ADDED: [&str; 11] = [
+            "schema", "model", "document", "entity", "dto", "create", "update", "base", "response",
+            "doc", "record",
+        ];
+        let mut name = name.replace(['_', '-', '[', ']'], "").to_ascii_lowercase();
+        while let Some(rest) = ADDED.iter().find_map(|added| name.strip_suffix(added)) {
+            name = rest.to_owned();
+        }
+        name.strip_suffix("ies").or_else(|| name.strip_suffix('s')).unwrap_or(&name).to_owned()
+    }
+
+    /// Fields that are floating-point numbers.
+    pub fn numbers(code: &Code) -> impl Iterator<Item = &DeclaredField> {
+        code.fields.iter().filter(|field| field.types.contains(&BsonType::Double))
     }
 
     /// Whether models of a file are classes that others know by name: of Python, Java and Kotlin.
@@ -405,8 +408,8 @@ pub struct ReadThenWrite {
     pub path: String,
     /// What is done to it.
     pub change: Change,
-    /// Whether others may be kept from it: it is saved with a session that callers may give, or nothing interrupts the
-    /// event loop between reading and writing.
+    /// Whether others may be kept from it: it is saved with a session that callers may give, nothing interrupts the
+    /// event loop between reading and writing, or the route is one for tests.
     pub is_kept_apart: bool,
 }
 
@@ -676,11 +679,7 @@ impl Code {
     /// those that speak of what the number belongs to. `None` when they were not.
     pub fn computed_in(&self, model: &str, path: &str) -> Option<u64> {
         let mentions = self.mentions.as_ref()?;
-        let Some(around) = mentions.computed.get(&Mentioned::number(path)) else { return Some(0) };
-        let owners = Mentioned::owners(model, path);
-        let all = || around.get("").copied();
-        let of = owners.iter().filter_map(|owner| around.get(owner).copied()).max();
-        if owners.is_empty() { all() } else { Some(of.unwrap_or(0)) }
+        Some(mentions.computed.get(&(model.to_owned(), path.to_owned())).copied().unwrap_or(0))
     }
 
     /// Whether code that handles a number shows that it has fractions.

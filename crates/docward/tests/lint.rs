@@ -178,6 +178,40 @@ fn ck_15_dm_08_2_files_that_nobody_takes_in_are_information() {
     }
 }
 
+/// SE-7: nothing runs what no file takes in.
+#[test]
+fn se_7_connections_of_files_that_nobody_takes_in_are_information() {
+    let helper = "from pymongo import MongoClient\n\ndef direct():\n    return MongoClient('mongodb://10.0.0.5:27017/?tls=true&tlsInsecure=true')\n";
+    let model = "import uuid\n\ndef pay(db, n):\n    w = db.wallets.find_one({'_id': 1})\n    db.wallets.update_one({'_id': 1}, {'$set': {'n': w['n'] + n}})\n";
+    let main = "from app.utils import names\nfrom app.utils import dates\nfrom app.utils.pay import pay\npay(db, 1)\n";
+    let used = format!("{main}from app.utils.direct import direct\n");
+    for (main, expected) in [(main, "info"), (&used, "warn")] {
+        let folder = project(&[
+            ("main.py", main),
+            ("app/utils/names.py", "A = 1\n"),
+            ("app/utils/dates.py", "B = 1\n"),
+            ("app/utils/pay.py", model),
+            ("app/utils/direct.py", helper),
+        ]);
+        assert_eq!(severity(&report(&folder, &[]), "S009"), expected, "{main}");
+    }
+}
+
+/// CK-15: what only tests call is as good as not called, and who asks for a name calls nothing.
+#[test]
+fn ck_15_methods_that_only_tests_call_are_information() {
+    let model = "const mongoose = require('mongoose');\nconst s = new mongoose.Schema({ held: Number });\ns.methods.holdBack = async function (n) {\n  this.held += n;\n  await this.save();\n};\nmodule.exports = mongoose.model('Wallet', s);\n";
+    let call = "const Wallet = require('../models/wallet');\nWallet.findOne().then((w) => w.holdBack(1));\n";
+    let asks = "const Wallet = require('../models/wallet');\nif (names.includes('holdBack')) log('holdBack() is there');\n";
+    for (files, expected) in [
+        ([("tests/wallet.test.js", call), ("scripts/verify.js", asks)], "info"),
+        ([("tests/wallet.test.js", call), ("lib/pay.js", call)], "warn"),
+    ] {
+        let folder = project(&[("models/wallet.js", model), files[0], files[1]]);
+        assert_eq!(severity(&report(&folder, &[]), "W020"), expected, "{files:?}");
+    }
+}
+
 /// CK-15: a platform calls what its settings name; and where a project lies says nothing of its amounts.
 #[test]
 fn ck_15_dm_09_2_settings_name_functions_and_folders_above_say_nothing() {

@@ -8,8 +8,11 @@ use docward_model::code::{Append, AppendKind, Cap, Change, ReadThenWrite};
 use super::{
     Scan,
     ir::{Call, Expr, Function, Key, Kind, ScopeId, ScopeKind, StatementKind},
-    shortened::{STEPS, is_of_steps, sets_state_of},
+    shortened::{STEPS, is_of_steps, is_state, sets_state_of},
 };
+
+/// Why an array stays short of which each key is taken out before it is added.
+const TAKEN_OUT: &str = "what has the same key is taken out before";
 
 /// Methods that load one document.
 const LOADS: [&str; 22] = [
@@ -144,8 +147,13 @@ impl<'u, 't> Scan<'u, 't> {
                 Cap::None
             };
             let mut few = self.may_stay_short(&path, at, scope);
-            if is_of_steps(&path) && sets_state_of(text, &root) {
+            let moves_on = sets_state_of(text, &root)
+                && (is_of_steps(&path) || self.asks_state_before(&root, at, scope));
+            if moves_on {
                 few = few.or(Some(STEPS));
+            }
+            if self.takes_same_key_out(&whole, at, scope) {
+                few = few.or(Some(TAKEN_OUT));
             }
             let of = Some(root);
             self.out.code.appends.push(Append { place, kind, collection, of, path, cap, few });
@@ -155,6 +163,64 @@ impl<'u, 't> Scan<'u, 't> {
             self.set_from_itself(&alone);
         }
         self.written_back();
+    }
+
+    /// Whether a test of the state of a document leaves the function before a place: `if (order.status !== 'new') return`.
+    fn asks_state_before(&self, root: &str, at: usize, scope: ScopeId) -> bool {
+        let unit = self.values.unit;
+        let function = self.outer_function(scope);
+        (0..unit.scopes.len()).any(|id| {
+            let inner = &unit.scopes[id];
+            let ScopeKind::Branch(Some(condition)) = &inner.kind else { return false };
+            let text = self.text.get(inner.at..inner.end).unwrap_or_default();
+            let leaves = ["return", "throw", "raise"].iter().any(|word| text.contains(word));
+            let mut asks = false;
+            condition.visit(&mut |expr| {
+                let Kind::Binary(sign, left, right) = &expr.kind else { return };
+                let of = left.path();
+                let state =
+                    of.as_deref().and_then(|path| path.strip_prefix(root)?.strip_prefix('.'));
+                asks |= matches!(*sign, "===" | "!==" | "==" | "!=")
+                    && state.is_some_and(is_state)
+                    && matches!(right.kind, Kind::Text(_));
+            });
+            inner.end <= at
+                && leaves
+                && asks
+                && unit.is_in(id, function)
+                && unit.is_in(scope, inner.parent)
+        })
+    }
+
+    /// Whether elements with a key are taken out on the way to adding one with it: `post.votes = post.votes.filter((vote) =>
+    /// vote.userId !== userId); post.votes.push({userId, …})`.
+    fn takes_same_key_out(&self, whole: &str, at: usize, scope: ScopeId) -> bool {
+        let unit = self.values.unit;
+        let Some(pushed) = self.text.get(at..).and_then(|text| text.split(';').next()) else {
+            return false;
+        };
+        unit.statements.iter().any(|statement| {
+            let StatementKind::Assign { target, value, adds: false } = &statement.kind else {
+                return false;
+            };
+            let is_before = value.end <= at && unit.is_in(scope, statement.scope);
+            let is_same = target.path().as_deref() == Some(whole);
+            let Some(call) = value.call().filter(|call| call.method() == Some("filter")) else {
+                return false;
+            };
+            let of = call.receiver().and_then(Expr::path);
+            let kept = self.text.get(value.at..value.end).unwrap_or_default();
+            // `vote.userId.toString() !== userId`: the key is a member of the element.
+            let unlike = kept.split_once("!=").map(|(element, _)| element);
+            let key = unlike.and_then(|element| {
+                let mut members = element.rsplit(|c: char| !c.is_alphanumeric() && c != '_');
+                members.find(|word| !matches!(*word, "" | "toString" | "_id" | "equals"))
+            });
+            is_before
+                && is_same
+                && of.as_deref() == Some(whole)
+                && key.is_some_and(|key| names_word(pushed, key))
+        })
     }
 
     /// Whether an array to which something is added is cut on the same way through the function: one of the two
@@ -263,10 +329,20 @@ impl<'u, 't> Scan<'u, 't> {
             });
             let Some((root, path)) = found else { continue };
             let is_own = own.iter().any(|(f, name)| *f == function && *name == root);
-            // What stands on the same way through the function, and not on another branch.
+            // What stands on the same way through the function, and not on another branch. An element that was looked for
+            // is there as a rule: `if (index > -1) list.splice(index, 1)`.
             let is_on_way = |at: usize| {
                 let there = unit.scope_at(unit.scopes[function].at + at);
+                let found = match &unit.scopes[there].kind {
+                    ScopeKind::Branch(Some(condition)) => {
+                        let asked = self.text.get(condition.at..condition.end).unwrap_or_default();
+                        let asked = asked.replace([' ', '(', ')'], "");
+                        [">-1", "!==-1", "!=-1", ">=0"].iter().any(|end| asked.ends_with(end))
+                    }
+                    _ => false,
+                };
                 unit.is_in(statement.scope, there)
+                    || found && unit.is_in(unit.scopes[there].parent, statement.scope)
             };
             if is_own
                 && unit.language.is_script()
@@ -381,8 +457,28 @@ impl<'u, 't> Scan<'u, 't> {
             path,
             change,
             is_kept_apart: self.is_saved_in_given_session(function)
-                || self.is_uninterrupted(function, at),
+                || self.is_uninterrupted(function, at)
+                || self.is_route_of_tests(function),
         });
+    }
+
+    /// Whether a function answers requests for a path that says tests: `router.post('/seed-test-data', async (req, res) =>`.
+    fn is_route_of_tests(&self, function: ScopeId) -> bool {
+        let scope = &self.values.unit.scopes[function];
+        let ScopeKind::Function(Function { passed_to: Some(to), .. }) = &scope.kind else {
+            return false;
+        };
+        let is_route = to.rsplit('.').next().is_some_and(|method| {
+            matches!(method, "get" | "post" | "put" | "patch" | "delete" | "all")
+        });
+        let before = self.text.get(..scope.at).unwrap_or_default();
+        let call = before.rfind(&format!("{to}(")).map(|at| &before[at + to.len() + 1..]);
+        let path = call.and_then(|given| given.split(['\'', '"', '`']).nth(1));
+        is_route
+            && path.is_some_and(|path| {
+                path.split(|c: char| !c.is_alphanumeric())
+                    .any(|word| matches!(word, "test" | "seed" | "mock" | "demo" | "simulate"))
+            })
     }
 
     /// Whether a coroutine of Python reads and writes with a driver that waits, and waits for nothing between: its event
@@ -864,6 +960,11 @@ fn summed(expr: &Expr<'_>, field: &str) -> Option<String> {
     root
 }
 
+/// Whether a text has a word.
+fn names_word(text: &str, word: &str) -> bool {
+    text.split(|c: char| !c.is_alphanumeric() && c != '_').any(|known| known == word)
+}
+
 /// Where lists of a document are put into another order, or cut, before it saves itself: Mongoose then writes the whole
 /// list, and asks for the version of the document that was read.
 fn replaced_lists<'a>(text: &'a str, root: &str) -> impl Iterator<Item = usize> + 'a {
@@ -890,7 +991,25 @@ fn replaced_lists<'a>(text: &'a str, root: &str) -> impl Iterator<Item = usize> 
         // `post.comments = [...post.comments, one]`.
         let line = given.and_then(|given| given.lines().next()).unwrap_or_default();
         let is_spread = !path.is_empty() && line.contains(&format!("[...{start}{path}"));
+        // `order.markModified('items')` of a list: the whole of it is sent.
+        let marked = (path == "markModified").then(|| rest.strip_prefix('(')).flatten();
+        let marked = marked.map(|name| name.trim_start_matches(['\'', '"', '`']));
+        let marked = marked.and_then(|name| name.split(['\'', '"', '`']).next());
+        let is_marked = marked.is_some_and(|name| {
+            const OF_LISTS: [&str; 9] = [
+                "[",
+                ".push(",
+                ".find(",
+                ".findIndex(",
+                ".forEach(",
+                ".map(",
+                ".some(",
+                ".id(",
+                ".filter(",
+            ];
+            OF_LISTS.iter().any(|sign| text.contains(&format!("{start}{name}{sign}")))
+        });
         let is_own = !text[..*at].ends_with(|c: char| is_word(c) || c == '.');
-        is_own && (is_called || is_filtered || is_spread)
+        is_own && (is_called || is_filtered || is_spread || is_marked)
     })
 }

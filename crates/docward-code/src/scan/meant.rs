@@ -434,13 +434,50 @@ fn shows_day(text: &str) -> bool {
     })
 }
 
-/// Whether a comment says of all amounts what they count: `// amounts are stored as the smallest unit`.
+/// Whether a comment says of all amounts what they count: `// amounts are stored as the smallest unit`, `// Amounts in
+/// whole rupees.`
 fn says_smallest_unit(text: &str) -> bool {
-    text.lines().filter(|line| line.contains("smallest unit")).any(|line| {
+    let says = |line: &&str| line.contains("smallest unit") || line.contains("whole ");
+    text.lines().filter(says).any(|line| {
         let remark = ["//", "#", "*"].iter().find_map(|sign| line.split_once(sign));
         remark.is_some_and(|(_, remark)| {
-            remark.contains("amounts are") || remark.contains("all amounts")
+            let lower = remark.to_ascii_lowercase();
+            let of_all = lower.contains("amounts are") || lower.contains("all amounts");
+            let in_whole = lower.contains("amounts in whole ") && names_whole_units(&lower);
+            of_all && (remark.contains("smallest unit") || names_whole_units(&lower)) || in_whole
         })
+    })
+}
+
+/// Whether words for people, in small letters, say that only whole units of a currency are counted: `whole naira`.
+fn names_whole_units(lower: &str) -> bool {
+    const CURRENCIES: [&str; 22] = [
+        "rupee",
+        "rupees",
+        "inr",
+        "naira",
+        "ngn",
+        "dollar",
+        "dollars",
+        "usd",
+        "euro",
+        "euros",
+        "pound",
+        "pounds",
+        "shilling",
+        "shillings",
+        "kes",
+        "peso",
+        "pesos",
+        "taka",
+        "baht",
+        "rand",
+        "cedis",
+        "birr",
+    ];
+    lower.split("whole ").skip(1).any(|behind| {
+        let word = behind.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+        CURRENCIES.contains(&word)
     })
 }
 
@@ -450,6 +487,7 @@ pub(super) fn names_smallest_unit(remark: &str) -> bool {
     ["minor unit", "smallest unit", "smallest currency", "lowest denomination"]
         .iter()
         .any(|words| lower.contains(words))
+        || names_whole_units(&lower)
         || WHOLE_SIGNS.iter().any(|sign| lower.contains(sign))
         || lower.split(|c: char| !c.is_alphanumeric()).any(|word| {
             SMALLEST.contains(&word) || WHOLE.iter().any(|code| code.eq_ignore_ascii_case(word))

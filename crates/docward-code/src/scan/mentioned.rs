@@ -5,11 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use aho_corasick::AhoCorasick;
 use docward_model::{
-    BsonType, Code,
+    Code,
     code::{Mentioned, Method},
 };
 
-use super::{FileKind, Language, units};
+use super::{
+    FileKind, Language, purpose, units,
+    whose::{self, Candidates},
+};
 
 /// More names are of a project whose findings nobody reads one by one.
 const MOST: usize = 50_000;
@@ -93,14 +96,13 @@ const FRACTIONS: [&str; 33] = [
     "PLN",
 ];
 
-/// How far from a number what it belongs to is spoken of where something is computed with it, in bytes.
-const NEAR_OWNER: usize = 1500;
-
 /// Names to look for.
 pub struct Sought {
     search: AhoCorasick,
     /// What each pattern of the search stands for.
     names: Vec<Name>,
+    /// Fields that numbers may be.
+    candidates: Candidates,
     /// Methods by their files.
     methods: BTreeMap<String, Vec<Method>>,
 }
@@ -131,16 +133,11 @@ impl Sought {
         }
         let called: BTreeSet<&str> =
             code.methods.iter().map(|method| method.name.as_str()).collect();
-        let mut numbers = BTreeSet::new();
-        let mut owners = BTreeSet::new();
-        let mut classes = BTreeSet::new();
-        for field in code.fields.iter().filter(|field| field.types.contains(&BsonType::Double)) {
-            numbers.insert(Mentioned::number(&field.path));
-            owners.extend(Mentioned::owners(&field.model, &field.path));
-            if Mentioned::names_classes(&field.place.location.file) {
-                classes.insert(field.model.clone());
-            }
-        }
+        let candidates = Candidates::of(code);
+        let classes: BTreeSet<String> = Mentioned::numbers(code)
+            .filter(|field| Mentioned::names_classes(&field.place.location.file))
+            .map(|field| field.model.clone())
+            .collect();
         let mut patterns = Vec::new();
         let mut names = Vec::new();
         let mut seek = |pattern: String, name: Name| {
@@ -150,20 +147,20 @@ impl Sought {
         for method in called {
             seek(method.to_owned(), Name::Method(method.to_owned()));
         }
-        if !numbers.is_empty() {
+        if candidates.numbers().next().is_some() {
             FRACTIONS.iter().for_each(|shown| seek((*shown).to_owned(), Name::Fraction));
         }
         for class in classes {
             seek(class.clone(), Name::Class(class));
         }
-        for number in numbers {
+        for number in candidates.numbers() {
             let plain = number.replace('_', "");
-            seek(format!("get{plain}"), Name::Number(number.clone()));
-            seek(format!("set{plain}"), Name::Number(number.clone()));
-            seek(number.clone(), Name::Number(number));
+            seek(format!("get{plain}"), Name::Number(number.to_owned()));
+            seek(format!("set{plain}"), Name::Number(number.to_owned()));
+            seek(number.to_owned(), Name::Number(number.to_owned()));
         }
-        for owner in owners {
-            seek(owner.clone(), Name::Owner(owner));
+        for owner in candidates.owners() {
+            seek(owner.to_owned(), Name::Owner(owner.to_owned()));
         }
         if !code.read_then_writes.is_empty() && code.serving.is_empty() {
             ASKED.iter().for_each(|(how, of)| seek((*how).to_owned(), Name::Asked(*of)));
@@ -173,7 +170,7 @@ impl Sought {
             return None;
         }
         let search = AhoCorasick::builder().ascii_case_insensitive(true).build(patterns).ok()?;
-        Some(Self { search, names, methods })
+        Some(Self { search, names, candidates, methods })
     }
 
     /// Looks through a file, which lies `within` the project. Settings name what they start, and compute nothing.
@@ -181,6 +178,10 @@ impl Sought {
         let mut out = Mentioned::default();
         let mut computed: Vec<(usize, &str)> = Vec::new();
         let mut owners: Vec<(usize, &str)> = Vec::new();
+        // What is filled in by hand or for a test is computed where nothing is booked.
+        let is_test = purpose::is_test(within);
+        let is_script = purpose::is_script(within);
+        let is_aside = is_script || is_test;
         let own = self.methods.get(file).map(Vec::as_slice).unwrap_or_default();
         // Finds come in the order of their ends, which is near enough to that of lines.
         let (mut line, mut upto) = (1_u32, 0);
@@ -220,7 +221,10 @@ impl Sought {
             }
             match name {
                 Name::Method(name)
-                    if text[from..to] == *name.as_bytes() && is_use(text, from, kind) =>
+                    if text[from..to] == *name.as_bytes()
+                        && is_use(text, from, kind)
+                        // Tests run what nothing else does, and scripts may ask whether it is there.
+                        && !(is_test || is_script && is_said(text, from, to)) =>
                 {
                     if !own.is_empty() && from > upto {
                         line += memchr::memchr_iter(b'\n', &text[upto..from]).count() as u32;
@@ -241,6 +245,7 @@ impl Sought {
                         out.fractions.insert(name.clone());
                     }
                     if kind != FileKind::Settings
+                        && !is_aside
                         && is_computed(text, from, to)
                         && !units::is_counted_up(text, from, to)
                     {
@@ -264,59 +269,15 @@ impl Sought {
         }
         // What the file is called is spoken of all over it.
         let called = within.to_ascii_lowercase();
+        let place = whose::Place { file, called: &called, text, owners: &owners };
         for (at, number) in computed {
-            let near = out.computed.entry(number.to_owned()).or_default();
-            near.entry(String::new()).or_insert(1);
-            // `order.items[0].price` says whose it is.
-            let way = way_to(text, at);
-            let said = |owner: &str| !way.is_empty() && way.contains(owner);
-            let is_said = owners.iter().any(|(_, owner)| said(owner));
-            let other = !is_said && names_another(&way);
-            let spoken = owners.iter().filter(|(there, owner)| match is_said {
-                true => said(owner),
-                false if other => owner.starts_with(last_of(&way)),
-                false => there.abs_diff(at) <= NEAR_OWNER || called.contains(owner),
-            });
-            spoken.for_each(|(_, owner)| {
-                if !near.contains_key(*owner) {
-                    near.insert((*owner).to_owned(), 1);
-                }
-            });
+            for (model, path) in self.candidates.whose(number, at, &place) {
+                let of = (model.to_owned(), path.to_owned());
+                out.computed.entry(of).or_insert(1);
+            }
         }
         out
     }
-}
-
-/// What a member is of, in small letters: `order.items[0]` before `price`.
-fn way_to(text: &[u8], at: usize) -> String {
-    /// Nobody writes longer ways.
-    const LONGEST: usize = 80;
-    let before = &text[at.saturating_sub(LONGEST)..at];
-    let is_way = |b: &u8| b.is_ascii_alphanumeric() || b"_.[]?!".contains(b);
-    let way = before.iter().rev().take_while(|b| is_way(b)).count();
-    String::from_utf8_lossy(&before[before.len() - way..]).to_ascii_lowercase()
-}
-
-/// The last name of a way: `item` of `cart.items[0].item.`.
-fn last_of(way: &str) -> &str {
-    let way = way.trim_end_matches(['.', '?', '!']);
-    let last = way.rsplit('.').next().unwrap_or(way);
-    last.split('[').next().unwrap_or(last)
-}
-
-/// Whether the last name of a way says whose a number is, and not just that it is something's.
-fn names_another(way: &str) -> bool {
-    const ANYTHING: [&str; 60] = [
-        "this", "self", "item", "items", "elem", "element", "obj", "object", "doc", "document",
-        "docs", "data", "row", "record", "res", "result", "results", "acc", "sum", "total", "curr",
-        "cur", "current", "prev", "value", "val", "entry", "body", "req", "request", "params",
-        "input", "form", "formdata", "values", "state", "props", "payload", "details", "detail",
-        "info", "new", "old", "existing", "updated", "update", "updates", "saved", "found", "dto",
-        "model", "entity", "response", "resp", "last", "first", "next", "one", "single",
-        "selected",
-    ];
-    let last = last_of(way);
-    last.len() > 3 && !ANYTHING.contains(&last)
 }
 
 /// Whether a name is used where it stands: neither in a remark, nor in a list of what is taken in or handed out.
@@ -387,7 +348,7 @@ fn is_computed(text: &[u8], from: usize, to: usize) -> bool {
     const NEAR: usize = 90;
     const OPERATORS: [&[u8]; 8] =
         [b"$inc", b"$sum", b"$add", b"$subtract", b"$multiply", b"$divide", b"$avg", b"$mul"];
-    if units::is_remark(text, from) {
+    if units::is_remark(text, from) || is_in_prose(text, from, to) {
         return false;
     }
     let near = &text[from.saturating_sub(NEAR)..from];
@@ -440,6 +401,34 @@ fn is_computed(text: &[u8], from: usize, to: usize) -> bool {
     behind || before || is_given_result(rest)
 }
 
+/// Whether a name stands in a text: alone, or as a word of it.
+fn is_said(text: &[u8], from: usize, to: usize) -> bool {
+    let before = from.checked_sub(1).and_then(|at| text.get(at));
+    is_text(before) && is_text(text.get(to)) || is_in_prose(text, from, to)
+}
+
+/// Whether a name is a word of a text for people or of a remark within a line: `"Wage / budget"`, `{/* Price + button */}`.
+fn is_in_prose(text: &[u8], from: usize, to: usize) -> bool {
+    let start = memchr::memrchr(b'\n', &text[..from]).map_or(0, |end| end + 1);
+    let line = &text[start..from];
+    if line.trim_ascii_start().starts_with(b"{/*") {
+        return true;
+    }
+    let mut open = None;
+    for (at, byte) in line.iter().enumerate() {
+        match open {
+            Some((quote, _)) if *byte == quote => open = None,
+            None if is_text(Some(byte)) => open = Some((*byte, at)),
+            _ => {}
+        }
+    }
+    let Some((quote, at)) = open else { return false };
+    // `item['price'] * n` ends right behind it, `${price * n}` and `'$price'` are no words.
+    let is_computed = line[at..].iter().any(|b| matches!(b, b'{' | b'$'));
+    let is_closed = text[to..].iter().take_while(|b| **b != b'\n').any(|b| *b == quote);
+    !is_computed && is_closed && text.get(to) != Some(&quote)
+}
+
 /// Whether the same of another one is taken away, as those do who sort: `a.price - b.price`.
 fn is_order(behind: &[u8], name: &[u8]) -> bool {
     let way = behind.trim_ascii_start();
@@ -455,7 +444,7 @@ fn is_text(beside: Option<&u8>) -> bool {
 /// Whether what stands there is given something that was computed: `totalPrice: items.reduce(…)`.
 fn is_given_result(rest: &[u8]) -> bool {
     const COMPUTED: [&[u8]; 8] =
-        [b"reduce(", b" * ", b" + ", b" - ", b"toFixed(", b"Math.", b"sum(", b"round("];
+        [b"reduce(", b" * ", b" + ", b" - ", b"toFixed(", b"sum(", b"round(", b"floor("];
     let value = match rest {
         // The end of a text: `"[price=" + price`, `"price='" + price`.
         [b':' | b'=', value @ ..] if is_end_of_text(value) => return false,
@@ -488,20 +477,6 @@ impl OfLine for [u8] {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn dm_09_2_the_last_name_of_a_way_says_whose_a_number_is() {
-        for (way, last) in [
-            ("cart.items[0].item.", "item"),
-            ("order.items[0].", "items"),
-            ("seat?.", "seat"),
-            ("", ""),
-        ] {
-            assert_eq!(last_of(way), last, "{way}");
-        }
-        assert!(names_another("courses[0].seat."));
-        assert!(!names_another("seats[0].item."));
-    }
 
     #[test]
     fn arithmetic_is_seen_before_and_behind() {

@@ -34,6 +34,7 @@ mod tests;
 mod units;
 mod updates;
 mod values;
+mod whose;
 
 use std::{
     cell::OnceCell,

@@ -312,12 +312,15 @@ fn declared(file: &str, sheet: &Sheet<'_>, model: &Model, only_read: bool, out: 
 fn is_closed(model: &Model, text: &str) -> bool {
     // A hook changes what is there; it adds nothing that Mongoose would store.
     let is_hook = |what: &str| what.starts_with("pre(") || what.starts_with("post(");
+    // What functions spread is no part of the schema before them.
+    let functions = [".methods.", ".statics.", ".pre('", ".pre(\""];
+    let end = functions.iter().filter_map(|word| text.find(word)).min().unwrap_or(text.len());
+    let declared = &text[..end];
     !model.left_out.iter().any(|left| left.path.is_empty() && !is_hook(&left.what))
         && !text.match_indices("strict").any(|(at, _)| !text[..at].ends_with("use "))
-        && !["discriminator", ".add(", "extends", "{ ...", "{...", ".plugin("]
-            .iter()
-            .any(|word| text.contains(word))
-        && !text.lines().any(|line| line.trim_start().starts_with("..."))
+        && !["discriminator", ".add(", "extends", ".plugin("].iter().any(|word| text.contains(word))
+        && !["{ ...", "{..."].iter().any(|word| declared.contains(word))
+        && !declared.lines().any(|line| line.trim_start().starts_with("..."))
 }
 
 /// Whether a file lies where applications keep the bodies of requests and answers.

@@ -280,7 +280,9 @@ pub fn unreached(
     let is_by_name = |file: &str| {
         folders.get(folder(file)).is_some_and(|(all, imported)| {
             let others = all - 1;
-            *imported >= 3 || *imported >= 2 && imported * 2 >= others
+            // Models are taken in one by one, or all of them.
+            let of_models = folder(file).rsplit('/').next() == Some("models") && *imported > 0;
+            of_models || *imported >= 3 || *imported >= 2 && imported * 2 >= others
         })
     };
     let is_forgotten = |file: &str, module: &Module| {
@@ -443,6 +445,19 @@ mod tests {
         files[0].1 =
             "fs.readdirSync('routes').forEach(name => require(path.join(__dirname, name)));";
         assert!(forgotten(&files).is_empty());
+    }
+
+    #[test]
+    fn models_that_nobody_takes_in_beside_one_that_somebody_does() {
+        let mut files = vec![
+            ("backend/middleware/auth.js", "const U = require('../models/User');\nexports.a = U;"),
+            ("backend/models/User.js", "module.exports = 1;"),
+            ("backend/models/Order.js", "module.exports = 1;"),
+            ("mobile/cart.tsx", "export default function Cart() {}"),
+        ];
+        assert_eq!(forgotten(&files), ["backend/models/Order.js"]);
+        files[0].1 = "exports.a = 1;";
+        assert!(forgotten(&files).is_empty(), "somebody may load all of them");
     }
 
     #[test]

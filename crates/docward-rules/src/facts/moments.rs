@@ -93,22 +93,10 @@ pub fn may_be_a_day(leaf: &str) -> bool {
         "logged", "signin", "signup", "seen", "sync", "refresh", "crawl", "fetch", "import",
         "upload", "access", "time", "stamp",
     ];
-    // What people did last, and tell (`lastDonationDate`), is a day; what a program saw last is none.
-    const TOLD: [&str; 14] = [
-        "donat",
-        "period",
-        "service",
-        "vaccin",
-        "checkup",
-        "exam",
-        "treatment",
-        "maintenance",
-        "inspection",
-        "transfusion",
-        "surgery",
-        "dose",
-        "work",
-        "attend",
+    // What a program saw last (`lastActiveDate`) is a moment; what people did last (`lastLeaveDate`) is a day.
+    const SEEN: [&str; 14] = [
+        "active", "activ", "visit", "used", "run", "check", "sent", "read", "scan", "ping", "poll",
+        "online", "connect", "notif",
     ];
     let all = names::words(leaf);
     let is_day = matches!(all.last().map(String::as_str), Some("date" | "day" | "birthday"))
@@ -116,8 +104,9 @@ pub fn may_be_a_day(leaf: &str) -> bool {
         || matches!(names::normalised(leaf).as_str(), "dateofbirth" | "birthdate" | "dob");
     let says =
         |stems: &[&str]| all.iter().any(|word| stems.iter().any(|stem| word.starts_with(stem)));
-    let is_last = all.iter().any(|word| word == "last") && !says(&TOLD);
-    is_day && !is_last && !says(&RECORDED)
+    let is_bare = all.len() < 3 && all.first().is_some_and(|first| first == "last");
+    let is_seen = all.iter().any(|word| word == "last") && (is_bare || says(&SEEN));
+    is_day && !is_seen && !says(&RECORDED)
 }
 
 /// Whether a name says a point in time. `runtime`, `timezone` and formats of dates do not.
@@ -211,11 +200,28 @@ mod tests {
 
     #[test]
     fn dm_09_1_days_and_moments() {
-        for day in ["dueDate", "dateOfBirth", "dob", "start_date", "date", "expiryDate", "eventDay"]
-        {
+        for day in [
+            "dueDate",
+            "dateOfBirth",
+            "dob",
+            "start_date",
+            "date",
+            "expiryDate",
+            "eventDay",
+            "lastLeaveDate",
+            "last_tap_date",
+        ] {
             assert!(may_be_a_day(day), "{day}");
         }
-        for moment in ["createdDate", "dateCreated", "lastLoginDate", "createdAt", "updateTime"] {
+        for moment in [
+            "createdDate",
+            "dateCreated",
+            "lastLoginDate",
+            "lastActiveDate",
+            "lastDate",
+            "createdAt",
+            "updateTime",
+        ] {
             assert!(!may_be_a_day(moment), "{moment}");
         }
     }

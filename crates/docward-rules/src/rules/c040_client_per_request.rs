@@ -18,7 +18,7 @@ declare_rule! {
     /// handlers of one file that make one each.
     /// Clients that are kept are left alone: behind a test whether there is one, in a cache, a bean, a
     /// fixture or a start-up hook; and so are loops that try again until a connection succeeds, and functions that make
-    /// one only where a parameter with a default asks for it. `mongoose.connect` does nothing while its connection is open, and
+    /// one only where a parameter with a default asks for it, or that close it and end the process. `mongoose.connect` does nothing while its connection is open, and
     /// is left alone in a file that closes none. What Flask keeps in `g` is gone with the request.
     ///
     /// ## Why it matters
@@ -277,6 +277,18 @@ mod tests {
         let once =
             text.replace("    return get_db().t_user", "    return db.t_user") + "db = get_db()\n";
         assert_eq!(count("a.py", &once), 0);
+    }
+
+    #[test]
+    fn cn_02_1_a_function_that_ends_the_process_leaves_no_client() {
+        let count = |end: &str| {
+            let text = format!(
+                "const express = require('express');\nconst mongoose = require('mongoose');\nasync function cleanUp() {{ await mongoose.connect('mongodb://db1,db2/a'); await mongoose.connection.db.dropCollection('old'); await mongoose.disconnect(); {end} }}\nconst app = express();\napp.post('/clean', async (req, res) => {{ await cleanUp(); res.end(); }});\n"
+            );
+            count("a.js", &text)
+        };
+        assert_eq!(count(""), 1);
+        assert_eq!(count("process.exit(0);"), 0);
     }
 
     #[test]

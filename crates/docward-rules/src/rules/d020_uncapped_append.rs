@@ -34,7 +34,7 @@ declare_rule! {
     /// order, a job or a shipment, the `attempts` of a payment, a history, an audit trail or approvals whose statement sets a status with it), where
     /// one document is found by its day (`findOne({userId, today})`), where another update takes elements out (`$pull`, `pull__field`), empties it
     /// (`{$set: {unread: []}}`) or keeps the last ones, where the
-    /// array is searched first so that each key is there once, where the filter asks for a state that the same
+    /// array is searched first so that each key is there once or what has the key is taken out before, where a test of the state that the same function changes stands before, where the filter asks for a state that the same
     /// update changes (`active: {$ne: true}` with `$set: {active: true}`) or for young documents, and where the
     /// file has a bound for its length elsewhere, and in code that never runs (a method that nobody calls, a file that no other
     /// takes in). What a schema of Mongoose does not

@@ -27,9 +27,9 @@ declare_rule! {
     /// beside them (`created_at` among `userName`, `orderItems` and `payTime`: three of four at least) or that mix
     /// two styles (`Create_Time`). Each document within a document is judged by itself: objects of other systems
     /// come with names of their own. Where the project as a whole writes as the name does, the name is not odd, and
-    /// where it has no style of its own it is information. So are names that begin with an underscore or are long.
+    /// where it has no style of its own it is information, also of a name that mixes two. So are names that begin with an underscore or are long.
     /// What three or more models have, an underscore, the same odd name or a prefix before names of another style
-    /// (`cart_userId`, `order_itemCount`), is a habit of the project and told once.
+    /// (`cart_userId`, `order_itemCount`), or `Create_Time` where nearly all names are written like that, is a habit of the project and told once.
     /// One-word names fit either style unless they begin with a capital, and so do acronyms (`URL`, `URLID`, also those that a name
     /// begins with, `SMTPHost`, `KYC_docs`), constants behind a word (`org_UUID`, `to_IN_REVIEW`) and figures (`open24_7`); names that object mappers write are left out.
     ///
@@ -80,6 +80,9 @@ const PREVAILING: usize = 3;
 /// Models with the same odd name, or with names that begin with an underscore, that make it a habit of the project.
 const HABIT: usize = 3;
 
+/// Names from which on a project has a style, or none.
+const MANY_NAMES: usize = 8;
+
 /// The fields of a model with the last parts of their paths, by the document within it that they belong to.
 type Documents<'a> = BTreeMap<&'a str, Vec<(&'a DeclaredField, &'a str)>>;
 
@@ -101,6 +104,8 @@ enum Fault {
         why: String,
         /// Whether the project has a style that it breaks.
         is_broken: bool,
+        /// Whether the name has two styles in itself, among names that have none in common.
+        mixes: bool,
     },
 }
 
@@ -123,9 +128,18 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         })
         .collect();
     let project = prevailing(names.iter().map(|(_, _, leaf)| *leaf));
+    let styled = names.iter().filter(|(_, _, leaf)| !matches!(style(leaf), Style::Neutral));
+    let has_style = project.is_some() || styled.count() < MANY_NAMES;
     let mut all: Vec<Vec<Odd<'_>>> =
         models.values().map(|documents| odd_names(documents, project, longest)).collect();
     underscores(evidence, &mut all, cx);
+    titles(evidence, &names, &mut all, cx);
+    // Where a project has no style, a name that mixes two breaks none.
+    for fault in all.iter_mut().flatten().map(|odd| &mut odd.fault) {
+        if let Fault::Style { is_broken, mixes: true, .. } = fault {
+            *is_broken &= has_style;
+        }
+    }
     same_names(evidence, &names, &mut all, cx);
     for odd in all {
         report(evidence, &odd, cx);
@@ -151,6 +165,46 @@ fn underscores(evidence: &Evidence, all: &mut [Vec<Odd<'_>>], cx: &mut Cx<'_>) {
         cx,
     );
     all.iter_mut().for_each(|odd| odd.retain(|odd| !begins(&odd)));
+}
+
+/// Takes out names in the style of titles (`Create_Time`) where the whole project writes so, and tells them once.
+fn titles(
+    evidence: &Evidence,
+    names: &BTreeSet<(&str, &str, &str)>,
+    all: &mut [Vec<Odd<'_>>],
+    cx: &mut Cx<'_>,
+) {
+    let written: Vec<&(&str, &str, &str)> =
+        names.iter().filter(|(_, _, leaf)| is_title(leaf)).collect();
+    let others = names.iter().filter(|(_, _, leaf)| {
+        !is_title(leaf) && matches!(style(leaf), Style::Camel | Style::Snake)
+    });
+    let models: BTreeSet<(&str, &str)> =
+        written.iter().map(|(file, model, _)| (*file, *model)).collect();
+    if models.len() < HABIT || written.len() < 3 * others.count() {
+        return;
+    }
+    let is_told = |odd: &&Odd<'_>| matches!(odd.fault, Fault::Style { .. }) && is_title(odd.leaf);
+    let found: Vec<&Odd<'_>> = all.iter().flatten().filter(is_told).collect();
+    habit(
+        evidence,
+        &found,
+        models.len(),
+        "titles",
+        "have names with a capital behind each underscore, such as",
+        "choose one way of writing for what is new",
+        cx,
+    );
+    all.iter_mut().for_each(|odd| odd.retain(|odd| !is_told(&odd)));
+}
+
+/// Whether each word of a name begins with a capital, with underscores between: `Create_Time`.
+fn is_title(name: &str) -> bool {
+    name.contains('_')
+        && name.split('_').all(|word| {
+            word.starts_with(|c: char| c.is_ascii_uppercase() || c.is_ascii_digit())
+                && !word.chars().skip(1).any(|c| c.is_ascii_uppercase())
+        })
 }
 
 /// Takes out odd names that several models have, and tells each once. References that end in `_id` are one habit.
@@ -406,7 +460,7 @@ fn oddity(
     if written == Style::Mixed {
         let wanted = in_style(name, prevailing.or(project).unwrap_or(Style::Camel));
         let why = format!("mixes two styles (`{wanted}`)");
-        return Some(Fault::Style { why, is_broken: true });
+        return Some(Fault::Style { why, is_broken: true, mixes: prevailing.is_none() });
     }
     if name.chars().count() as u64 > longest {
         return Some(Fault::Long(name.chars().count()));
@@ -427,7 +481,7 @@ fn oddity(
         return None;
     }
     let why = format!("is not {} like the others (`{}`)", other.name(), in_style(name, other));
-    Some(Fault::Style { why, is_broken: project == Some(other) })
+    Some(Fault::Style { why, is_broken: project == Some(other), mixes: false })
 }
 
 #[cfg(test)]
@@ -465,6 +519,36 @@ mod tests {
         assert_eq!(found.len(), 1, "{found:?}");
         assert_eq!(found[0].severity, docward_model::Severity::Info);
         assert!(found[0].what.starts_with("4 models"), "{found:?}");
+    }
+
+    #[test]
+    fn dm_04_1_titles_all_over_the_project_are_one_habit() {
+        let models = |names: &str| {
+            let all = (0..3).map(|n| {
+                format!("source m{n}.js\nconst mongoose = require('mongoose');\nmodule.exports = mongoose.model('M{n}', new mongoose.Schema({{{names}}}));\n")
+            });
+            check("N022", &all.collect::<String>())
+        };
+        let found = models("Pet_Name: String, Pet_Kind: String, Owner_Id: String, Age: Number");
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].severity, docward_model::Severity::Info);
+        assert!(found[0].what.starts_with("3 models have names with a capital"), "{found:?}");
+    }
+
+    #[test]
+    fn dm_04_1_a_mixed_name_breaks_no_style_where_there_is_none() {
+        let worst = |names: &str| {
+            let fields = names.split(' ').map(|name| format!("{name}: String"));
+            let fields = fields.collect::<Vec<_>>().join(", ");
+            let text = format!(
+                "source a.js\nconst mongoose = require('mongoose');\nmodule.exports = mongoose.model('A', new mongoose.Schema({{{fields}}}));"
+            );
+            check("N022", &text).iter().map(|found| found.severity).max()
+        };
+        use docward_model::Severity::{Info, Warn};
+        let none = "share_parsed user_like UserLike FileName fileName PageCount totalSum pay_time";
+        assert_eq!(worst(&format!("{none} Payment_status")), Some(Info));
+        assert_eq!(worst("fileName pageCount totalSum Payment_status"), Some(Warn));
     }
 
     #[test]

@@ -19,7 +19,8 @@ declare_rule! {
     /// without `tls=true` (or `ssl=true`; `mongodb+srv://` has it by itself) is an error. So are
     /// `tlsInsecure`, `tlsAllowInvalidCertificates` and `tlsAllowInvalidHostnames`, on private addresses a
     /// warning, also where code computes the address, and on the loopback address nothing. Code that switches checks
-    /// off only where a connection string asks for it, by a test of that option around it, is information. Private
+    /// off only where a connection string asks for it, by a test of that option around it, is information, and so is
+    /// what stands in a file that no other takes in. Private
     /// addresses without TLS pass. Names are not looked up, so a host name without TLS is not judged.
     ///
     /// ## Why it matters
@@ -57,6 +58,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let mut told: Vec<String> = Vec::new();
     for uri in &evidence.uris {
         let Some((what, level, todo)) = fault(uri) else { continue };
+        let level = if is_of_idle_file(evidence, uri) { Level::Information } else { level };
         // The same hosts may be named for the source and for several clients.
         let key = format!("{}.{}", uri.label(), if uri.tls { "checks" } else { "plain" });
         if told.contains(&key) {
@@ -86,6 +88,13 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         });
         told.push(key);
     }
+}
+
+/// Whether nothing in the project takes in the file that a connection stands in.
+fn is_of_idle_file(evidence: &Evidence, uri: &ClientUri) -> bool {
+    let mentions = evidence.code.as_ref().and_then(|code| code.mentions.as_ref());
+    let at = place(uri);
+    mentions.zip(at).is_some_and(|(mentions, at)| mentions.unreached.contains(&at.file))
 }
 
 /// The option that switches TLS or its checks off, or else the first host in public.

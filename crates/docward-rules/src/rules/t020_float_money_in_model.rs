@@ -24,7 +24,7 @@ declare_rule! {
     /// whose type is a floating-point number: `Number` of Mongoose, `float` of Beanie, `FloatField` of
     /// MongoEngine and djongo, `float64` of Go, `double` of Spring Data, also of classes that a document has fields of.
     /// Rates and shares (`taxRate`, `discount`) and
-    /// amounts in minor units are left alone: by name (`priceCents`), by a comment (also above: `// in kobo`) or a description in the model, or because the code gives
+    /// amounts in minor units are left alone: by name (`priceCents`), by a comment (also above: `// in kobo`, `// in whole rupees`) or a description in the model, or because the code gives
     /// the field such (`price * 100`, `toCents(price)`), and so are whole amounts of a currency without minor units
     /// (`parseInt(price)`, `Number.isInteger` in the model, a comment or the default of
     /// the currency that says VND). So are amounts that count
@@ -32,7 +32,7 @@ declare_rule! {
     /// `total_received` among fields that end in `count`) and
     /// objects of payment providers, which count in minor units, grades of a rating (`ratings.valueForMoney`) and rates of
     /// exchange. Costs, estimates, forecasts, prices of markets, plans (`budget`, `targetAmount`, `spendingLimit`), figures of
-    /// statistics (`medianPrice`), copies that are shown or kept as a record (an audit log, a notification, a wish list, analytics, `PromotionHistory`, `invoices[].total` of a
+    /// statistics (`medianPrice`, `stats.totalRevenue`), copies that are shown or kept as a record (an audit log, a notification, a wish list, analytics, `PromotionHistory`, `invoices[].total` of a
     /// person where `Invoice` has its own),
     /// what a request of the same module describes as minor units, what may be a count (a plural before it, `ticketsAmount`, a bare `amount` or `balance` of points, stock and movements), models of markets
     /// (beside `symbol` or `ticker`), incomes that somebody states,
@@ -40,8 +40,8 @@ declare_rule! {
     /// Stripe, those of a project that names a provider or a currency without minor units (VNPay, `'VND'` alone), a `fee` that may be a share, `unitAmount` as
     /// Stripe has it and what is handed to it under that name unchanged, the money of games and chat bots (beside `xp`, `coins`, `chips` or a `guild`; a `pot`; virtual cash and paper money), and structs of Go that
     /// documents are only read into, are information; so is an amount that nothing in the project computes with,
-    /// as far as the files of the run show (files that compute with a `price` of another model
-    /// and never speak of this one say nothing), one that requests or forms may give in whole numbers only (`z.number().int()`,
+    /// as far as the files of the run show (where files compute with a `price` of another model,
+    /// which the way to it, the list or query it came from or the file says, that counts for the other one, and scripts, tests and functions that format any amount say nothing), one that requests or forms may give in whole numbers only (`z.number().int()`,
     /// `@IsInt()`, `type: integer`, `step="1"`) or that is shown divided by a hundred, an `amount` that a price is multiplied by, and a model in a file that no other takes in, a class that
     /// nobody names, and a field that a remark calls deprecated. Where nothing in the project shows that amounts have
     /// fractions (rounding to two places, cents, a provider, `12.99`, a currency that has a smallest unit), they are whole as
@@ -322,7 +322,11 @@ fn is_copy(field: &DeclaredField) -> bool {
     let says =
         |name: &str| words(name).iter().any(|word| SHOWN.contains(&words::singular(word).as_str()));
     let above = field.path.rsplit_once('.').map_or("", |(above, _)| above);
-    says(above) || says(&field.model) || is_history(&field.model)
+    // `stats.totalRevenue` is a figure of statistics.
+    let is_figure = words(above)
+        .iter()
+        .any(|word| matches!(words::singular(word).as_str(), "stat" | "statistic" | "metric"));
+    is_figure || says(above) || says(&field.model) || is_history(&field.model)
 }
 
 /// Whether a model keeps what was, and no movements of money.

@@ -18,7 +18,7 @@ declare_rule! {
     /// ## What it checks
     /// Reports fields of models in source code whose name says a point in time (`createdAt`, `lastLoginDate`,
     /// `expireTime`) and whose type is a string. It is information where the text may be meant: where the name says a day
-    /// of the calendar (`dueDate`, `birth_date`) and no code gives it the present time
+    /// of the calendar (`dueDate`, `birth_date`, also `lastLeaveDate`; what a program sees last, `lastActiveDate`, is none) and no code gives it the present time
     /// (`new Date().toISOString()`), beside a date of a
     /// related name (`startDate` of `startDay`) or the same as a number (`lastUpdate` of `lastUpdateTime`), where it may be a time of day
     /// (`startTime`, `preferredStartTime`, `scheduledTime`, `visitTime` beside `visitDate`), in what browsers hand over (`expirationTime` beside `endpoint` and

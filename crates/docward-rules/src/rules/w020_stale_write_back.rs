@@ -28,7 +28,7 @@ declare_rule! {
     /// value is worked out once a day (`currentStreak`), where it is a statistic of how a program is used (`stats.commandsUsed`,
     /// `downloadCount`, `totalLogins`; what visitors do at the same time, `views`, `likes`, is none), in code that never runs (a method that nobody calls, or that only such methods call; a file that no
     /// other takes in), in a program that one person uses in a terminal, where it is saved with a session that a caller may give, where a coroutine of
-    /// Python reads and writes with pymongo and awaits nothing between, and in functions that are there for tests. A schema with `optimisticConcurrency`, a list that is sorted, cut or given anew before the same
+    /// Python reads and writes with pymongo and awaits nothing between, and in functions and routes that are there for tests (`testCredit`, `/seed-test-data`), also methods that only tests call. A schema with `optimisticConcurrency`, a list that is sorted, cut, given anew or marked as modified before the same
     /// `save` (Mongoose then asks for the version it read), and a `@Version` of a class above refuse the second of two. A field that a schema of Mongoose does not declare is not stored, and two
     /// that ask a cache of the process for a document change one object: neither is meant. In a transaction the second of two is refused: what is read and saved with its session is left
     /// alone, what is read without it and saved with it is not, unless the transaction did something before. Documents of a loop over a list that was found, of
@@ -315,6 +315,14 @@ mod tests {
             check("W020", &text).len()
         };
         let rest = "name: String, unit: String, active: Boolean";
+        let spread = |head: &str| {
+            let text = format!(
+                "source product.js\nconst mongoose = require('mongoose');\nconst s = new mongoose.Schema({{ {head} {rest}, n: Number }});\ns.methods.show = function () {{ return {{ ...this.n, a: 1 }}; }};\nmodule.exports = mongoose.model('Product', s);\nsource a.js\nconst Product = require('./product');\nasync function sell(id, n) {{ const p = await Product.findById(id); p.stock -= n; await p.save(); }}"
+            );
+            check("W020", &text).len()
+        };
+        assert_eq!(spread(""), 0, "what a method spreads is not in the schema");
+        assert_eq!(spread("...base,"), 1);
         let with = |more: &str| format!("{{ {rest}, {more} }}");
         assert_eq!(count(&with("stock: Number"), "stock"), 1);
         assert_eq!(count(&with("totalStock: Number"), "stock"), 0);
@@ -410,6 +418,14 @@ mod tests {
         assert_eq!(severity("attest", "versionCount"), Warn);
         assert_eq!(severity("again", "retryCount"), Info, "the job itself counts");
         assert_eq!(severity("login", "loginAttempts"), Warn, "anybody tries");
+        let route = |path: &str| {
+            let text = format!(
+                "source a.js\nconst mongoose = require('mongoose');\nconst User = mongoose.model('User', s);\nrouter.post('{path}', auth, async (req, res) => {{ const user = await User.findById(req.id); user.balance += 1; await user.save(); }});"
+            );
+            check("W020", &text)[0].severity
+        };
+        assert_eq!(route("/seed-test-data"), Info);
+        assert_eq!(route("/latest-data"), Warn);
     }
 
     #[test]
@@ -537,6 +553,14 @@ mod tests {
         assert_eq!(count("fee.paid += n; fee.parts = fee.parts.filter(Boolean);"), 0);
         assert_eq!(count("fee.paid += n; const all = fee.parts.filter(Boolean).sort(by);"), 1);
         assert_eq!(count("fee.paid += n; fee.parts.push(n);"), 1);
+        let marked = "fee.parts[0].done = true; fee.paid += n; fee.markModified('parts');";
+        assert_eq!(count(marked), 0);
+        assert_eq!(count(&marked.replace("Modified('parts'", "Modified('rest'")), 1, "no list");
+        let found = "fee.paid += n; const at = fee.all.parts.indexOf(id); if (at > -1) { fee.all.parts.splice(at, 1); }";
+        assert_eq!(count(found), 0);
+        assert_eq!(count(&found.replace("at > -1", "undo")), 1, "it may not be cut");
+        let turns = "const at = fee.parts.indexOf(id); if (at !== -1) { fee.parts.splice(at, 1); } else { fee.paid += n; }";
+        assert_eq!(count(turns), 1, "the other branch");
         let versioned = |option: &str| {
             let text = format!(
                 "source fee.js\nconst mongoose = require('mongoose');\nmodule.exports = mongoose.model('Fee', new mongoose.Schema({{ paid: Number }}, {{ {option} }}));\nsource a.js\nconst Fee = require('./fee');\nasync function pay(id, n) {{ const fee = await Fee.findById(id); fee.paid += n; await fee.save(); }}"

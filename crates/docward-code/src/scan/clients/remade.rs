@@ -47,7 +47,11 @@ impl<'u, 't> Scan<'u, 't> {
             Some((id, name)) if is_constructor && !self.is_shared_class(id) => name,
             Some(_) => return,
         };
-        if name.is_empty() {
+        // One that ends the process leaves nothing behind.
+        let scope = &unit.scopes[id];
+        let text = self.text.get(scope.at..scope.end).unwrap_or_default();
+        let ends = ["process.exit(0)", "process.exit()", "sys.exit(0)", "sys.exit()"];
+        if name.is_empty() || has_closed(text) && ends.iter().any(|end| text.contains(end)) {
             return;
         }
         let outermost = class.map_or(id, |(id, _)| id);
@@ -405,4 +409,9 @@ fn is_declared_in(unit: &Unit<'_>, name: &str, id: ScopeId, function: &str) -> b
             })
         }),
     }
+}
+
+/// Whether a text closes a client.
+fn has_closed(text: &str) -> bool {
+    [".disconnect(", ".close("].iter().any(|close| text.contains(close))
 }

@@ -31,6 +31,17 @@ fn dm_08_2_the_life_of_one_thing_is_short() {
     };
     assert_eq!(loaded("thing.status = 'done';"), Info);
     assert_eq!(loaded("if (thing.status == 'done') { return; }"), Warn);
+    // Each step is taken once, whatever the list is called.
+    let noted = |before: &str| {
+        let text = format!(
+            "source a.js\nconst mongoose = require('mongoose');\nconst Thing = mongoose.model('Thing', s);\nasync function f(id, c) {{ const thing = await Thing.findById(id); {before} thing.notifications.push(c); await thing.save(); }}"
+        );
+        check("D020", &text)[0].severity
+    };
+    let asked = "if (thing.status !== 'new') { return; }";
+    assert_eq!(noted(&format!("{asked} thing.status = 'done';")), Info);
+    assert_eq!(noted("thing.status = 'done';"), Warn);
+    assert_eq!(noted(asked), Warn);
 }
 
 #[test]
@@ -225,6 +236,9 @@ fn dm_08_2_arrays_that_are_cut_or_searched_are_a_note() {
     let searched = "async function f(id, c) { const user = await User.findById(id); const had = user.logins.find((l) => l.kind === c.kind); if (had) { had.at = c.at; } else { user.logins.push(c); } await user.save(); }";
     assert_eq!(severity(searched), Info);
     assert_eq!(severity(&searched.replace("user.logins.find", "user.others.find")), Warn);
+    let taken = "async function f(id, key) { const user = await User.findById(id); user.logins = user.logins.filter((l) => l.key.toString() !== key); user.logins.push({ key, at: 1 }); await user.save(); }";
+    assert_eq!(severity(taken), Info);
+    assert_eq!(severity(&taken.replace("l.key.", "l.other.")), Warn, "another key");
     assert_eq!(
         severity(
             "async function f(id, c) { const user = await User.findById(id); if (!user.logins.some((l) => l.kind === c)) { user.logins.push(c); } await user.save(); }"

@@ -150,6 +150,12 @@ fn dm_09_2_whole_amounts_of_a_currency_without_minor_units() {
 fn dm_09_2_cents_are_whole_numbers() {
     let text = "source a.js\nconst mongoose = require('mongoose');\nconst s = new mongoose.Schema({\n  // amount in cents\n  amount: {type: Number},\n  price: Number,\n});\nmodule.exports = mongoose.model('Pay', s);";
     assert_eq!(check("T020", text).len(), 1, "only the one without the remark");
+    assert_eq!(check("T020", &text.replace("in cents", "in whole rupees")).len(), 1);
+    let all = text.replace("amount in cents", "Amounts in whole naira.");
+    assert!(
+        check("T020", &all).iter().all(|f| f.severity == docward_model::Severity::Info),
+        "what is said of all amounts holds for the other one too"
+    );
     let found = check("T020", &text.replace("cents", "dollars"));
     assert!(found.len() == 1 && found[0].what.starts_with("`amount` and `price` of"), "{found:?}");
 }
@@ -270,6 +276,8 @@ fn dm_09_2_plans_copies_grades_and_shares() {
     assert_eq!(of("Admin", "payments: [{details: {amount: Number}}]"), Some(Warn));
     assert_eq!(of("Banner", "originalPrice: Number"), Some(Info));
     assert_eq!(of("Area", "median_price: Number"), Some(Info));
+    assert_eq!(of("Package", "stats: {totalRevenueAmount: Number}"), Some(Info));
+    assert_eq!(of("Package", "paid: {totalRevenueAmount: Number}"), Some(Warn));
     assert_eq!(of("Review", "ratings: {valueForMoney: Number, moneyTotalAmount: Number}"), None);
     assert_eq!(of("rateCurrency", "currentPrice: Number"), None);
     assert_eq!(of("Voucher", "amount: Number, amountType: String"), Some(Info));
