@@ -625,12 +625,17 @@ impl Code {
         self.mentions = self.mentions.take().or(mentions);
     }
 
+    /// Whether nothing in the project takes a file in.
+    pub fn is_idle(&self, file: &str) -> bool {
+        self.mentions.as_ref().is_some_and(|mentions| mentions.unreached.contains(file))
+    }
+
     /// Whether what stands at a place never runs, as far as all files of the project show: nothing takes its file in, or
     /// it is in a method that nobody calls, or that only such methods call.
     pub fn is_never_run(&self, place: &Place) -> bool {
         let Some(mentions) = &self.mentions else { return false };
         let file = &place.location.file;
-        if mentions.unreached.contains(file) {
+        if self.is_idle(file) {
             return true;
         }
         let Some(name) = &place.function else { return false };

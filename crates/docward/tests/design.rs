@@ -233,8 +233,8 @@ fn alg_8_dp_2_what_looks_like_readings_over_time_is_asked_about() {
             ));
         }
     }
-    std::fs::write(folder.path().join("t_sensor.json"), sensors).unwrap();
-    std::fs::write(folder.path().join("t_reading.json"), readings).unwrap();
+    fs::write(folder.path().join("t_sensor.json"), sensors).unwrap();
+    fs::write(folder.path().join("t_reading.json"), readings).unwrap();
     let made = docward(&["design", "init", "--from", &folder.path().display().to_string()]);
     let text = stdout(&made);
     let asked = "    # ? series: {time: at, id: sensor, rate: 1/min, series: 20}";

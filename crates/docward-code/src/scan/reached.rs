@@ -280,8 +280,10 @@ pub fn unreached(
     let is_by_name = |file: &str| {
         folders.get(folder(file)).is_some_and(|(all, imported)| {
             let others = all - 1;
-            // Models are taken in one by one, or all of them.
-            let of_models = folder(file).rsplit('/').next() == Some("models") && *imported > 0;
+            // Models are taken in one by one, or all of them: also where the folder is called `models_old`.
+            let last = folder(file).rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
+            let of_models = ["model", "schema"].iter().any(|word| last.starts_with(word));
+            let of_models = of_models && *imported > 0;
             of_models || *imported >= 3 || *imported >= 2 && imported * 2 >= others
         })
     };
@@ -458,6 +460,17 @@ mod tests {
         assert_eq!(forgotten(&files), ["backend/models/Order.js"]);
         files[0].1 = "exports.a = 1;";
         assert!(forgotten(&files).is_empty(), "somebody may load all of them");
+        // Files that were moved away are asked for where they were.
+        let moved = [
+            (
+                "src/app.js",
+                "const A = require('./models_old/admin');\nrequire('./orders');\nA.x();",
+            ),
+            ("src/orders.js", "const O = require('./models/order');\nexports.o = O;"),
+            ("src/models_old/admin.js", "module.exports = 1;"),
+            ("src/models_old/order.js", "module.exports = 1;"),
+        ];
+        assert_eq!(forgotten(&moved), ["src/models_old/order.js"]);
     }
 
     #[test]

@@ -31,7 +31,7 @@ declare_rule! {
     /// What three or more models have, an underscore, the same odd name or a prefix before names of another style
     /// (`cart_userId`, `order_itemCount`), or `Create_Time` where nearly all names are written like that, is a habit of the project and told once.
     /// One-word names fit either style unless they begin with a capital, and so do acronyms (`URL`, `URLID`, also those that a name
-    /// begins with, `SMTPHost`, `KYC_docs`), constants behind a word (`org_UUID`, `to_IN_REVIEW`) and figures (`open24_7`); names that object mappers write are left out.
+    /// begins with, `SMTPHost`, `KYC_docs`), constants behind a word (`org_UUID`, `to_IN_REVIEW`) and figures (`open24_7`); names that object mappers write are left out, and models in files that no other takes in.
     ///
     /// ## Why it matters
     /// A model is where names are cheap to change. Once documents are stored with them, a query for
@@ -113,9 +113,9 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let longest = cx.count(&MAX_LENGTH);
     // By file, model and document within it: each has a style of its own, what others send comes in theirs.
     let mut models: BTreeMap<(&str, &str), Documents<'_>> = BTreeMap::new();
-    for (field, leaf) in
-        code::fields(evidence, |_, field, leaf| !field.generated && !is_framework(leaf))
-    {
+    for (field, leaf) in code::fields(evidence, |found, field, leaf| {
+        !field.generated && !is_framework(leaf) && !found.is_idle(&field.place.location.file)
+    }) {
         let file = field.place.location.file.as_str();
         let above = field.path.rsplit_once('.').map_or("", |(above, _)| above);
         let documents = models.entry((file, &field.model)).or_default();

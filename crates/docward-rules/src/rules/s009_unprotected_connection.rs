@@ -92,9 +92,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
 
 /// Whether nothing in the project takes in the file that a connection stands in.
 fn is_of_idle_file(evidence: &Evidence, uri: &ClientUri) -> bool {
-    let mentions = evidence.code.as_ref().and_then(|code| code.mentions.as_ref());
-    let at = place(uri);
-    mentions.zip(at).is_some_and(|(mentions, at)| mentions.unreached.contains(&at.file))
+    evidence.code.as_ref().zip(place(uri)).is_some_and(|(code, at)| code.is_idle(&at.file))
 }
 
 /// The option that switches TLS or its checks off, or else the first host in public.

@@ -301,7 +301,7 @@ fn is_plan(field: &DeclaredField, leaf: &str) -> bool {
 
 /// Whether an amount is a copy that is shown or kept as a record, and that nobody adds up.
 fn is_copy(field: &DeclaredField) -> bool {
-    const SHOWN: [&str; 16] = [
+    const SHOWN: [&str; 17] = [
         "snapshot",
         "audit",
         "notification",
@@ -318,6 +318,7 @@ fn is_copy(field: &DeclaredField) -> bool {
         "behavior",
         "behaviour",
         "dashboard",
+        "kpi",
     ];
     let says =
         |name: &str| words(name).iter().any(|word| SHOWN.contains(&words::singular(word).as_str()));
