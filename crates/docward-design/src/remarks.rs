@@ -296,10 +296,16 @@ pub(crate) fn parts_of_others(
         let later = |write: &&DesignWrite| {
             write.inserts.contains(&entity.name) && !write.inserts.contains(parent)
         };
-        if let Some(write) = model.writes.iter().find(later).filter(|_| kept(parent) == Some(days))
-        {
+        // Where an index lets the parent go, and nothing above it.
+        let is_part = decisions
+            .iter()
+            .any(|decision| decision.choice == Some(Choice::Embed) && decision.child == *parent);
+        let goes = aging::goes_after(model, parent)
+            .filter(|goes| *goes == days && !is_part)
+            .filter(|_| !aging::holds_what_stays(model, decisions, parent));
+        if let Some(write) = model.writes.iter().find(later).filter(|_| goes.is_some()) {
             advice.remarks.push(format!(
-                "`{}` adds to a `{parent}` that is there, which goes {} after its own date: what came later goes with it, and is kept for a shorter time than declared (DP-2). Keep `{parent}` as much longer where that matters",
+                "`{}` adds to one of `{parent}` that is there, which goes {} after its own date: what came later goes with it, and is kept for a shorter time than declared (DP-2). Keep `{parent}` as much longer where that matters",
                 write.name,
                 lasting(days)
             ));

@@ -47,8 +47,18 @@ pub fn scripts(model: &DesignModel, design: &Design, profile: ProfileName) -> Ve
             found.extend(plans.of_entity(entity, pattern));
         }
     }
-    for job in found.iter_mut().flat_map(|script| &mut script.jobs) {
-        plans.keyed_steps(&mut job.steps);
+    for script in &mut found {
+        let names: Vec<String> = script.jobs.iter().map(|job| job.name.clone()).collect();
+        for job in &mut script.jobs {
+            plans.keyed_steps(&mut job.steps);
+            // Whoever reads this one should know of the other.
+            let both = format!("{}InTransaction", job.name);
+            if names.contains(&both) {
+                job.does.push_str(&format!(
+                    " By itself it leaves the rest of the parent as it is: `{both}` changes both."
+                ));
+            }
+        }
     }
     found
 }

@@ -114,9 +114,15 @@ impl<'m> Plans<'m> {
                     name: name.clone(),
                     parameters: with(parameters, besides.as_ref()),
                     does: format!(
-                        "{does} of `{}`; false when it is not there.{}",
+                        "{does} of `{}`; false when it is not there.{}{}",
                         r.name,
-                        besides.as_ref().map_or("", |besides| &besides.words)
+                        besides.as_ref().map_or("", |besides| &besides.words),
+                        match act == Act::Changes && besides.is_some() {
+                            true => format!(
+                                " What depends on what was there goes into that update as well, so that nobody's change is lost: fields of the one are `{inner}.$[two].…` there, for `$inc` and the like."
+                            ),
+                            false => String::new(),
+                        }
                     ),
                     clauses: vec!["PT-embed.1"],
                     steps: asked

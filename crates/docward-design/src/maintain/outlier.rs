@@ -83,6 +83,7 @@ impl<'m> Plans<'m> {
         let together = self.together(r, decision, &adding, both);
         jobs.push(adding);
         jobs.extend(together);
+        jobs.extend(self.made_together(r, decision, &add, &inside.parent));
         jobs.push(these.listing(&list));
         let mut check = these.filled(self, &add, &list);
         if self.changes_both(r, decision) {

@@ -393,8 +393,14 @@ impl<'m> Plans<'m> {
             // What a write sets along with it, or the one number that there is.
             let set_along = alike.next().filter(|_| alike.next().is_none() && is_sum);
             let same = set_along.or(summed.filter(|same| same.kind == field.kind));
+            // What may be missing counts as nothing.
+            let of = |object: &str| {
+                same.map(|same| match same.required && !same.nullable {
+                    true => member_of(object, &same.name),
+                    false => format!("({} ?? 0)", member_of(object, &same.name)),
+                })
+            };
             let same = same.map(|same| same.name.as_str());
-            let of = |object: &str| same.map(|same| member_of(object, same));
             if let (Made::Stages(_, list), Some(same)) = (made, same) {
                 let sum = doc! { "$sum": format!("${list}.{same}") };
                 // Of nothing it is an int.
@@ -412,7 +418,8 @@ impl<'m> Plans<'m> {
                 Made::Outside(..) => (None, has_child.then(|| of(given_child)).flatten()),
                 Made::Inside(Act::Removes) => (
                     of("gone").map(|gone| doc! { "$subtract": [0, given(gone)] }.into()),
-                    of("gone").map(|gone| format!("-{gone}")),
+                    // The minus of nothing would be a double.
+                    of("gone").map(|gone| format!("0 - {gone}")),
                 ),
                 Made::Inside(_) => {
                     let both = of("after").zip(of("before"));

@@ -151,7 +151,7 @@ fn dp_2_what_goes_with_its_parent_needs_no_date() {
     // It goes with its parent, and one that came later sooner than declared.
     let remarks = &case.advice("child").remarks;
     assert!(
-        matches!(&remarks[..], [one] if one.contains("adds to a `parent` that is there")),
+        matches!(&remarks[..], [one] if one.contains("adds to one of `parent` that is there")),
         "{remarks:?}"
     );
     assert_eq!(case.indexes("parent"), ["{ createTime: 1 } for 7776000 s"]);
