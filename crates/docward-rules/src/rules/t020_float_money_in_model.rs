@@ -23,30 +23,41 @@ declare_rule! {
     /// Reports fields of models in source code whose name says money (`price`, `totalAmount`, `balance`) and
     /// whose type is a floating-point number: `Number` of Mongoose, `float` of Beanie, `FloatField` of
     /// MongoEngine and djongo, `float64` of Go, `double` of Spring Data, also of classes that a document has fields of.
-    /// Rates and shares (`taxRate`, `discount`) and
-    /// amounts in minor units are left alone: by name (`priceCents`), by a comment (also above: `// in kobo`, `// in whole rupees`) or a description in the model, or because the code gives
-    /// the field such (`price * 100`, `toCents(price)`), and so are whole amounts of a currency without minor units
-    /// (`parseInt(price)`, `Number.isInteger` in the model, a comment or the default of
-    /// the currency that says VND). So are amounts that count
-    /// something else (`rawAmount` beside `tokenType`, `amount` beside `pricePerKwh`, what code gives how many there are: `tagsAmount = tags.length`, balances of leave, points and diamonds, parts of a score, a
-    /// `total_received` among fields that end in `count`) and
-    /// objects of payment providers, which count in minor units, grades of a rating (`ratings.valueForMoney`) and rates of
-    /// exchange. Costs, estimates, forecasts, prices of markets, plans (`budget`, `targetAmount`, `spendingLimit`), figures of
-    /// statistics (`medianPrice`, `stats.totalRevenue`), copies that are shown or kept as a record (an audit log, a notification, a wish list, analytics, `PromotionHistory`, `invoices[].total` of a
-    /// person where `Invoice` has its own),
-    /// what a request of the same module describes as minor units, what may be a count (a plural before it, `ticketsAmount`, a bare `amount` or `balance` of points, stock and movements), models of markets
-    /// (beside `symbol` or `ticker`), incomes that somebody states,
-    /// amounts that may be a share (`amountType` beside `amount`), models that only a script declares, amounts beside ids of
-    /// Stripe, those of a project that names a provider or a currency without minor units (VNPay, `'VND'` alone), a `fee` that may be a share, `unitAmount` as
-    /// Stripe has it and what is handed to it under that name unchanged, the money of games and chat bots (beside `xp`, `coins`, `chips` or a `guild`; a `pot`; virtual cash and paper money), and structs of Go that
-    /// documents are only read into, are information; so is an amount that nothing in the project computes with,
-    /// as far as the files of the run show (where files compute with a `price` of another model,
-    /// which the way to it, the list or query it came from or the file says, that counts for the other one, and scripts, tests and functions that format any amount say nothing), one that requests or forms may give in whole numbers only (`z.number().int()`,
-    /// `@IsInt()`, `type: integer`, `step="1"`) or that is shown divided by a hundred, an `amount` that a price is multiplied by, and a model in a file that no other takes in, a class that
-    /// nobody names, and a field that a remark calls deprecated. Where nothing in the project shows that amounts have
-    /// fractions (rounding to two places, cents, a provider, `12.99`, a currency that has a smallest unit), they are whole as
-    /// far as one can tell, and information. The fields of a model are one finding, and a field that several
-    /// copies of one model declare is told once.
+    /// The fields of a model are one finding, and a field that several copies of one model declare is told once.
+    ///
+    /// It is a warning where code computes with the amount of this model and shows that it has fractions, or where several
+    /// files compute with it in a project that shows some (rounding to two places, cents, a provider, `12.99`, a currency
+    /// that has a smallest unit). Whose amount it is, is told by the way to it, the list or query it came from, or the file;
+    /// scripts, tests and functions that format any amount say nothing.
+    ///
+    /// Information, and no warning, are
+    /// - amounts that nothing in the project computes with, as far as the files of the run show, copies that are shown or kept
+    ///   as a record (an audit log, a notification, a wish list, analytics, `PromotionHistory`, `invoices[].total` of a person
+    ///   where `Invoice` has its own), and structs of Go that documents are only read into;
+    /// - costs, estimates, forecasts, prices of markets (beside `symbol` or `ticker`), plans (`budget`, `targetAmount`,
+    ///   `spendingLimit`), figures of statistics (`medianPrice`, `stats.totalRevenue`, a model called `KPI`) and incomes that
+    ///   somebody states;
+    /// - amounts that are whole as far as one can tell: requests or forms give whole numbers only (`z.number().int()`,
+    ///   `@IsInt()`, `type: integer`, `step="1"`), they are shown divided by a hundred, a request of the same module describes
+    ///   minor units, the project names a provider or a currency without minor units (VNPay, `'VND'` alone), or nothing in it
+    ///   shows fractions;
+    /// - what may be a count (a plural before it, `ticketsAmount`, a bare `amount` or `balance` of points, stock and
+    ///   movements; an `amount` that a price is multiplied by) or a share (`amountType` beside `amount`, a `fee`);
+    /// - amounts beside ids of Stripe, `unitAmount` as Stripe has it and what is handed to it under that name unchanged;
+    /// - the money of games and chat bots (beside `xp`, `coins`, `chips` or a `guild`; a `pot`; virtual cash and paper money);
+    /// - models that only a script declares, models in files that no other takes in, classes that nobody names, and fields
+    ///   that a remark calls deprecated.
+    ///
+    /// Left alone are
+    /// - rates and shares (`taxRate`, `discount`), rates of exchange, and grades of a rating (`ratings.valueForMoney`);
+    /// - amounts in minor units: by name (`priceCents`), by a comment (also above: `// in kobo`, `// in whole rupees`) or a
+    ///   description in the model, or because the code gives the field such (`price * 100`, `toCents(price)`), and objects of
+    ///   payment providers, which count in minor units;
+    /// - whole amounts of a currency without minor units (`parseInt(price)`, `Number.isInteger` in the model, a comment or the
+    ///   default of the currency that says VND);
+    /// - amounts that count something else: `rawAmount` beside `tokenType`, `amount` beside `pricePerKwh`, what code gives how
+    ///   many there are (`tagsAmount = tags.length`), balances of leave, points and diamonds, parts of a score, a
+    ///   `total_received` among fields that end in `count`.
     ///
     /// ## Why it matters
     /// A double cannot hold most decimal fractions: 0.1 + 0.2 is 0.30000000000000004. Sums drift by cents, and
