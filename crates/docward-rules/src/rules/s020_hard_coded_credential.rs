@@ -19,21 +19,25 @@ declare_rule! {
     /// Reports passwords of MongoDB in source code and settings: connection strings with a password, also
     /// put together from pieces (`+`, templates, `Sprintf`, `format`, `join`) or with escapes of the file
     /// around them, and passwords given beside one: options of clients, credentials, keys of settings that
-    /// are about MongoDB by themselves or by what they stand under. The password is never printed. What is
-    /// filled in later (`<password>`, `${PASSWORD}`, `*****`) is no password. Words that stand for one
-    /// (`password`, `changeme`), passwords that lead to this
-    /// machine or to a container beside it (also the first password of a container in a `.env` that a compose file
-    /// beside or above it reads), defaults for when a variable is not set (`os.getenv(name, "…")`, `process.env.NAME || "…"`),
-    /// comments, example files and
-    /// examples in texts (messages, prompts) are mentioned with less weight: they are seldom the ones in use, but
-    /// people copy them. What a schema of settings falls back to (`z.string().default("…")`, also of Joi) is in use as it
-    /// stands, and has full weight. At a cluster of Atlas that somebody has, `admin:admin` is no such word, and a password that
-    /// looks made by chance is none of an example, also in `.env.example`. Hosts that nobody can have (`db.example.com`, `cluster0.mongodb.net`
-    /// without the part of its own that Atlas gives), and files with a key that documentation shows to everybody, are examples. A `.env` that an ignore
-    /// file names is read where git tracks it, and where no git says. One account at one host in several places is one finding, at the
-    /// first of the gravest, which names the others, also those that are defaults; so is one password under the same key of several
-    /// files. Keys without a host in settings of developers (`application-dev.yaml`, `.env.local`) lead to their machines, hosts in capitals
-    /// (`HOST`) are filled in, and folders of translations (`locales/`) hold labels.
+    /// are about MongoDB by themselves or by what they stand under. The password is never printed. One account at one host in
+    /// several places is one finding, at the first of the gravest, which names the others, also those that are defaults; so is
+    /// one password under the same key of several files. A `.env` that an ignore file names is read where git tracks it, and
+    /// where no git says.
+    ///
+    /// Mentioned with less weight, as they are seldom the ones in use but people copy them, are
+    /// - words that stand for a password (`password`, `changeme`), but not `admin:admin` at a cluster of Atlas that somebody has;
+    /// - passwords that lead to this machine or to a container beside it (also the first password of a container in a `.env`
+    ///   that a compose file beside or above it reads), and keys without a host in settings of developers
+    ///   (`application-dev.yaml`, `.env.local`);
+    /// - defaults for when a variable is not set (`os.getenv(name, "…")`, `process.env.NAME || "…"`); what a schema of settings
+    ///   falls back to (`z.string().default("…")`, also of Joi) is in use as it stands, and has full weight;
+    /// - comments, example files and examples in texts (messages, prompts), but not a password that looks made by chance at a
+    ///   cluster of Atlas that somebody has, also in `.env.example`;
+    /// - hosts that nobody can have (`db.example.com`, `cluster0.mongodb.net` without the part of its own that Atlas gives), and
+    ///   files with a key that documentation shows to everybody.
+    ///
+    /// No password is what is filled in later (`<password>`, `${PASSWORD}`, `*****`, a host in capitals, `HOST`), nor a label in
+    /// a folder of translations (`locales/`).
     ///
     /// ## Why it matters
     /// Whoever can read the code can read the data: every copy of the repository, every build log, every

@@ -18,21 +18,34 @@ declare_rule! {
     /// ## What it checks
     /// Reports code that reads a value, changes it in memory and writes it back: `doc.count += 1; doc.save()`,
     /// `$set: {count: doc.count + 1}` with a `doc` read before, or `replaceOne(filter, doc)` with the whole
-    /// document, in one function; that is one finding, however many fields it changes. A filter that asks for more
-    /// than the `_id` (a version, a state) loses nothing and is not meant. `save` of a mapper that sends what
-    /// changed only (Mongoose), or that knows versions (Spring Data), is left alone unless a value is worked out
-    /// from itself: `this.count += 1` in a method of a schema, `account.setBalance(account.getBalance().add(x))`
-    /// without `@Version` and `@Transactional`, also of a document that a function of the project hands over
-    /// (`getWallet(id)`) and that is told to save itself, and of what `Optional.get()` or a reactive `flatMap` hands over. A function that leaves the counting to `$inc`, and sets the value in a
-    /// special case only, is left alone as well. It is information where any change does (`tokenVersion`), where the
-    /// value is worked out once a day (`currentStreak`), where it is a statistic of how a program is used (`stats.commandsUsed`,
-    /// `downloadCount`, `totalLogins`; what visitors do at the same time, `views`, `likes`, is none), in code that never runs (a method that nobody calls, or that only such methods call; a file that no
-    /// other takes in), in a program that one person uses in a terminal, where it is saved with a session that a caller may give, where a coroutine of
-    /// Python reads and writes with pymongo and awaits nothing between, and in functions and routes that are there for tests (`testCredit`, `/seed-test-data`), also methods that only tests call. A schema with `optimisticConcurrency`, a list that is sorted, cut, given anew or marked as modified before the same
-    /// `save` (Mongoose then asks for the version it read), and a `@Version` of a class above refuse the second of two. A field that a schema of Mongoose does not declare is not stored, and two
-    /// that ask a cache of the process for a document change one object: neither is meant. In a transaction the second of two is refused: what is read and saved with its session is left
-    /// alone, what is read without it and saved with it is not, unless the transaction did something before. Documents of a loop over a list that was found, of
-    /// `Promise.all`, and of Beanie that a document links to or a parameter is, count as read.
+    /// document, in one function; that is one finding, however many fields it changes. Documents of a loop over a list that was
+    /// found, of `Promise.all`, and of Beanie that a document links to or a parameter is, count as read.
+    ///
+    /// `save` of a mapper that sends what changed only (Mongoose), or that knows versions (Spring Data), is left alone unless a
+    /// value is worked out from itself: `this.count += 1` in a method of a schema,
+    /// `account.setBalance(account.getBalance().add(x))` without `@Version` and `@Transactional`, also of a document that a
+    /// function of the project hands over (`getWallet(id)`) and that is told to save itself, and of what `Optional.get()` or a
+    /// reactive `flatMap` hands over.
+    ///
+    /// Information, and no warning, it is
+    /// - where any change does (`tokenVersion`), where the value is worked out once a day (`currentStreak`), and where it is a
+    ///   statistic of how a program is used (`stats.commandsUsed`, `downloadCount`, `totalLogins`; what visitors do at the same
+    ///   time, `views`, `likes`, is none);
+    /// - in code that never runs (a method that nobody calls, or that only such methods or tests call; a file that no other
+    ///   takes in), in functions and routes that are there for tests (`testCredit`, `/seed-test-data`), and in a program that
+    ///   one person uses in a terminal;
+    /// - where it is saved with a session that a caller may give, and where a coroutine of Python reads and writes with pymongo
+    ///   and awaits nothing between.
+    ///
+    /// Left alone is what loses nothing:
+    /// - a filter that asks for more than the `_id` (a version, a state), and a function that leaves the counting to `$inc` and
+    ///   sets the value in a special case only;
+    /// - what refuses the second of two: a schema with `optimisticConcurrency`, a `@Version` of a class above, and a list that
+    ///   is sorted, cut, given anew or marked as modified before the same `save` (Mongoose then asks for the version it read);
+    /// - what is read and saved with the session of a transaction; what is read without it and saved with it is told, unless
+    ///   the transaction did something before;
+    /// - a field that a schema of Mongoose does not declare, which is not stored, and what a cache of the process hands out,
+    ///   which is one object.
     ///
     /// ## Why it matters
     /// Between the two, another process reads the same value: both write, and one change is lost. Counters,
