@@ -327,34 +327,23 @@ fn indexes(layout: &Layout<'_>, collections: &[CollectionPlan]) -> DesignCheck {
         let because = format!("asks for what no document has there: {}", text::list(&lost, 5));
         return check("CK-12", Some(false), because);
     }
-    let unsorted: BTreeSet<&str> = crate::index::unsorted(layout, collections)
-        .into_iter()
-        .map(|read| read.name.as_str())
-        .collect();
+    let unsorted = names_of(crate::index::unsorted(layout, collections));
     if !unsorted.is_empty() {
-        let unsorted: Vec<&str> = unsorted.into_iter().collect();
         let because = format!(
             "no index has the order of the newest, so all of a parent are read: {}",
             text::list(&unsorted, 5)
         );
         return check("CK-12", Some(false), because);
     }
-    let behind: BTreeSet<&str> = crate::index::sorted_behind_ids(layout)
-        .into_iter()
-        .map(|read| read.name.as_str())
-        .collect();
+    let behind = names_of(crate::index::sorted_behind_ids(layout));
     if !behind.is_empty() {
-        let behind: Vec<&str> = behind.into_iter().collect();
         let because = format!(
             "ids lead to them in another order, so all are read and sorted: {}; keep what they are sorted by beside the ids, with an index, or go by `_id`",
             text::list(&behind, 5)
         );
         return check("CK-12", Some(false), because);
     }
-    let sorted: Vec<&str> = crate::index::sorted_at_every_read(layout, collections)
-        .into_iter()
-        .map(|read| read.name.as_str())
-        .collect();
+    let sorted = names_of(crate::index::sorted_at_every_read(layout, collections));
     if !sorted.is_empty() {
         let because = format!(
             "elements of many documents are sorted at every read, which no index spares: {}; read them by their parent (name it in `where`), or make them documents of their own, which have an index for their order",
@@ -382,6 +371,12 @@ fn indexes(layout: &Layout<'_>, collections: &[CollectionPlan]) -> DesignCheck {
         text::list(&unserved, 5)
     );
     check("CK-12", Some(false), because)
+}
+
+/// The names of reads, each once.
+fn names_of(reads: Vec<&DesignRead>) -> Vec<&str> {
+    let names: BTreeSet<&str> = reads.into_iter().map(|read| read.name.as_str()).collect();
+    names.into_iter().collect()
 }
 
 /// Whether reading all documents is as good as an index, also in years.

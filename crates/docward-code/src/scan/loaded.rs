@@ -2,17 +2,17 @@
 //! the last writer wins.
 
 mod origin;
+mod sessions;
+
+use sessions::is_of_transaction;
 
 use docward_model::code::{Append, AppendKind, Cap, Change, ReadThenWrite};
 
 use super::{
     Scan,
     ir::{Call, Expr, Function, Key, Kind, ScopeId, ScopeKind, StatementKind},
-    shortened::{STEPS, is_of_steps, is_state, sets_state_of},
+    shortened::{STEPS, TAKEN_OUT, is_of_steps, sets_state_of},
 };
-
-/// Why an array stays short of which each key is taken out before it is added.
-const TAKEN_OUT: &str = "what has the same key is taken out before";
 
 /// Methods that load one document.
 const LOADS: [&str; 22] = [
@@ -163,64 +163,6 @@ impl<'u, 't> Scan<'u, 't> {
             self.set_from_itself(&alone);
         }
         self.written_back();
-    }
-
-    /// Whether a test of the state of a document leaves the function before a place: `if (order.status !== 'new') return`.
-    fn asks_state_before(&self, root: &str, at: usize, scope: ScopeId) -> bool {
-        let unit = self.values.unit;
-        let function = self.outer_function(scope);
-        (0..unit.scopes.len()).any(|id| {
-            let inner = &unit.scopes[id];
-            let ScopeKind::Branch(Some(condition)) = &inner.kind else { return false };
-            let text = self.text.get(inner.at..inner.end).unwrap_or_default();
-            let leaves = ["return", "throw", "raise"].iter().any(|word| text.contains(word));
-            let mut asks = false;
-            condition.visit(&mut |expr| {
-                let Kind::Binary(sign, left, right) = &expr.kind else { return };
-                let of = left.path();
-                let state =
-                    of.as_deref().and_then(|path| path.strip_prefix(root)?.strip_prefix('.'));
-                asks |= matches!(*sign, "===" | "!==" | "==" | "!=")
-                    && state.is_some_and(is_state)
-                    && matches!(right.kind, Kind::Text(_));
-            });
-            inner.end <= at
-                && leaves
-                && asks
-                && unit.is_in(id, function)
-                && unit.is_in(scope, inner.parent)
-        })
-    }
-
-    /// Whether elements with a key are taken out on the way to adding one with it: `post.votes = post.votes.filter((vote) =>
-    /// vote.userId !== userId); post.votes.push({userId, …})`.
-    fn takes_same_key_out(&self, whole: &str, at: usize, scope: ScopeId) -> bool {
-        let unit = self.values.unit;
-        let Some(pushed) = self.text.get(at..).and_then(|text| text.split(';').next()) else {
-            return false;
-        };
-        unit.statements.iter().any(|statement| {
-            let StatementKind::Assign { target, value, adds: false } = &statement.kind else {
-                return false;
-            };
-            let is_before = value.end <= at && unit.is_in(scope, statement.scope);
-            let is_same = target.path().as_deref() == Some(whole);
-            let Some(call) = value.call().filter(|call| call.method() == Some("filter")) else {
-                return false;
-            };
-            let of = call.receiver().and_then(Expr::path);
-            let kept = self.text.get(value.at..value.end).unwrap_or_default();
-            // `vote.userId.toString() !== userId`: the key is a member of the element.
-            let unlike = kept.split_once("!=").map(|(element, _)| element);
-            let key = unlike.and_then(|element| {
-                let mut members = element.rsplit(|c: char| !c.is_alphanumeric() && c != '_');
-                members.find(|word| !matches!(*word, "" | "toString" | "_id" | "equals"))
-            });
-            is_before
-                && is_same
-                && of.as_deref() == Some(whole)
-                && key.is_some_and(|key| names_word(pushed, key))
-        })
     }
 
     /// Whether an array to which something is added is cut on the same way through the function: one of the two
@@ -738,73 +680,6 @@ impl<'u, 't> Scan<'u, 't> {
     }
 }
 
-impl Scan<'_, '_> {
-    /// Whether a document is saved with a session, in a function that begins a transaction or has to be given
-    /// the session it reads with.
-    fn is_in_transaction(&self, call: &Call<'_>, function: ScopeId) -> bool {
-        let has_session = call.args.iter().any(|arg| match &arg.value.kind {
-            Kind::Object(entries) => entries.iter().any(|entry| entry.name() == Some("session")),
-            Kind::Name(name) => matches!(*name, "session" | "opts"),
-            // `session ? {session} : undefined`.
-            Kind::Choice(held) => held.iter().any(|side| side.path().as_deref() == Some("session")),
-            _ => false,
-        });
-        has_session && is_of_transaction(self.function_text(function))
-    }
-
-    /// Whether a function saves with a session that it is given.
-    fn is_saved_in_given_session(&self, function: ScopeId) -> bool {
-        let text = self.function_text(function);
-        let saves = [".save({ session", ".save({session", ".save(session"];
-        self.takes_session(function) && saves.iter().any(|save| text.contains(save))
-    }
-
-    /// Whether a function is given a session: whoever calls it began the transaction.
-    fn takes_session(&self, function: ScopeId) -> bool {
-        let ScopeKind::Function(function) = &self.values.unit.scopes[function].kind else {
-            return false;
-        };
-        function.parameters.iter().any(|(name, kind)| {
-            name.to_ascii_lowercase().ends_with("session") || kind.contains("ClientSession")
-        })
-    }
-
-    /// Whether a document was read with a session, as far as one can tell: what was read without is no part of the
-    /// transaction that it is saved in.
-    fn is_read_with_session(&self, root: &str, scope: ScopeId) -> bool {
-        let given = self.values.given(root, scope);
-        let says = |value: &Expr<'_>| {
-            let read = self.text.get(value.at..value.end).unwrap_or_default();
-            // Of `Session.findById(id, options)` the arguments count, not the model.
-            let given = read.split_once('(').map_or(read, |(_, given)| given);
-            given.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| {
-                matches!(word, "opts" | "options" | "trx" | "tx" | "SessionContext")
-                    || word.to_ascii_lowercase().ends_with("session")
-            })
-        };
-        let is_search = |value: &Expr<'_>| {
-            value.call().and_then(Call::method).is_some_and(|method| {
-                LOADS.contains(&method) || CHAINED.contains(&method) || method.starts_with("find")
-            })
-        };
-        // Once a transaction has done something, whatever changes later is a conflict for what it writes.
-        let is_later = |value: &Expr<'_>| {
-            let before = self.text.get(..value.at).unwrap_or_default();
-            let function = self.function_text(self.outer_function(scope));
-            let begun = ["startTransaction(", "withTransaction("];
-            let begun = begun.iter().filter_map(|word| before.rfind(word)).max();
-            let since = begun.map(|at| &before[at..]);
-            since.is_some_and(|since| {
-                function.contains(since)
-                    && [".session(session)", "{ session }", "{session}", "session });", "session})"]
-                        .iter()
-                        .any(|word| since.contains(word))
-            })
-        };
-        given.iter().all(|(_, value)| says(value) || is_later(value) || !is_search(value))
-    }
-}
-
 pub(super) struct Loaded(pub(super) Option<String>);
 
 impl Loaded {
@@ -921,20 +796,6 @@ fn takes_one_out(arguments: &str) -> bool {
         .is_some_and(|(first, count)| first.trim() != "0" && count.trim() == "1")
 }
 
-/// Whether a function begins a transaction (`runInTransaction(…)` of the project's own, too; `new Transaction(…)` is a
-/// document), or reads with the session it has to be given. One that may be left out proves nothing.
-fn is_of_transaction(text: &str) -> bool {
-    let lower = text.to_ascii_lowercase().replace('_', "");
-    // `connection.transaction(…)`, `withTransaction(…)`.
-    let begins = [".", "with", "start", "in", "run", "use"]
-        .iter()
-        .any(|before| lower.contains(&format!("{before}transaction(")));
-    let may_lack = ["session = null", "session = undefined", "session = None", "session?:"]
-        .iter()
-        .any(|word| text.contains(word));
-    begins || (text.contains(".session(session)") && !may_lack)
-}
-
 pub(super) fn mentions_path(expr: &Expr<'_>, path: &str) -> bool {
     let mut found = false;
     expr.visit(&mut |inner| found |= inner.path().as_deref() == Some(path));
@@ -958,11 +819,6 @@ fn summed(expr: &Expr<'_>, field: &str) -> Option<String> {
         _ => {}
     });
     root
-}
-
-/// Whether a text has a word.
-fn names_word(text: &str, word: &str) -> bool {
-    text.split(|c: char| !c.is_alphanumeric() && c != '_').any(|known| known == word)
 }
 
 /// Where lists of a document are put into another order, or cut, before it saves itself: Mongoose then writes the whole

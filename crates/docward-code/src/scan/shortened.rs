@@ -7,7 +7,7 @@ use docward_model::code::Cap;
 
 use super::{
     Scan,
-    ir::{Expr, Kind, ScopeKind, StatementKind},
+    ir::{Expr, Kind, ScopeId, ScopeKind, StatementKind},
     loaded::mentions_path,
     updates::UPDATES,
     values::Field,
@@ -17,8 +17,68 @@ use super::{
 const EMPTIED: &str = "another statement empties it";
 /// Why an array stays short that has one element for each state.
 pub(super) const STEPS: &str = "it notes the steps of one thing, whose state is set with it";
+/// Why an array stays short of which each key is taken out before it is added.
+pub(super) const TAKEN_OUT: &str = "what has the same key is taken out before";
 
 impl<'u, 't> Scan<'u, 't> {
+    /// Whether a test of the state of a document leaves the function before a place: `if (order.status !== 'new') return`.
+    pub(super) fn asks_state_before(&self, root: &str, at: usize, scope: ScopeId) -> bool {
+        let unit = self.values.unit;
+        let function = self.outer_function(scope);
+        (0..unit.scopes.len()).any(|id| {
+            let inner = &unit.scopes[id];
+            let ScopeKind::Branch(Some(condition)) = &inner.kind else { return false };
+            let text = self.text.get(inner.at..inner.end).unwrap_or_default();
+            let leaves = ["return", "throw", "raise"].iter().any(|word| text.contains(word));
+            let mut asks = false;
+            condition.visit(&mut |expr| {
+                let Kind::Binary(sign, left, right) = &expr.kind else { return };
+                let of = left.path();
+                let state =
+                    of.as_deref().and_then(|path| path.strip_prefix(root)?.strip_prefix('.'));
+                asks |= matches!(*sign, "===" | "!==" | "==" | "!=")
+                    && state.is_some_and(is_state)
+                    && matches!(right.kind, Kind::Text(_));
+            });
+            inner.end <= at
+                && leaves
+                && asks
+                && unit.is_in(id, function)
+                && unit.is_in(scope, inner.parent)
+        })
+    }
+
+    /// Whether elements with a key are taken out on the way to adding one with it: `post.votes = post.votes.filter((vote) =>
+    /// vote.userId !== userId); post.votes.push({userId, …})`.
+    pub(super) fn takes_same_key_out(&self, whole: &str, at: usize, scope: ScopeId) -> bool {
+        let unit = self.values.unit;
+        let Some(pushed) = self.text.get(at..).and_then(|text| text.split(';').next()) else {
+            return false;
+        };
+        unit.statements.iter().any(|statement| {
+            let StatementKind::Assign { target, value, adds: false } = &statement.kind else {
+                return false;
+            };
+            let is_before = value.end <= at && unit.is_in(scope, statement.scope);
+            let is_same = target.path().as_deref() == Some(whole);
+            let Some(call) = value.call().filter(|call| call.method() == Some("filter")) else {
+                return false;
+            };
+            let of = call.receiver().and_then(Expr::path);
+            let kept = self.text.get(value.at..value.end).unwrap_or_default();
+            // `vote.userId.toString() !== userId`: the key is a member of the element.
+            let unlike = kept.split_once("!=").map(|(element, _)| element);
+            let key = unlike.and_then(|element| {
+                let mut members = element.rsplit(|c: char| !c.is_alphanumeric() && c != '_');
+                members.find(|word| !matches!(*word, "" | "toString" | "_id" | "equals"))
+            });
+            is_before
+                && is_same
+                && of.as_deref() == Some(whole)
+                && key.is_some_and(|key| names_word(pushed, key))
+        })
+    }
+
     /// Notes at arrays of the file that another statement empties them.
     pub(super) fn shortened(&mut self) {
         let is_open = |scan: &Self| scan.out.code.appends.iter().any(|append| append.few.is_none());
@@ -180,4 +240,9 @@ pub(super) fn is_of_steps(path: &str) -> bool {
     ];
     STEPS.iter().any(|end| lower.ends_with(end))
         && !DAILY.iter().any(|word| lower.starts_with(word))
+}
+
+/// Whether a text has a word.
+fn names_word(text: &str, word: &str) -> bool {
+    text.split(|c: char| !c.is_alphanumeric() && c != '_').any(|known| known == word)
 }

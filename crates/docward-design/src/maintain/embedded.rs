@@ -417,19 +417,14 @@ impl<'m> Plans<'m> {
             self.besides(inside, (Act::Changes, &change), &with_changes, (true, keeps)),
             self.besides(inside, (Act::Removes, &remove), &ids, (true, keeps)),
         );
-        let (changing, taking): (Option<Vec<Bson>>, Option<Bson>) = (
-            (summary.is_empty() && besides.0.is_none()).then(|| {
-                let paths = format!(
-                    "Object.fromEntries(Object.entries(changes).map(([name, value]) => [{} + name, value]))",
-                    quote(&format!("{list}.$[one]."))
-                );
-                let by = doc! { "arrayFilters": [{ "one._id": given(&id) }] };
-                vec![doc! { "$set": given(paths) }.into(), by.into()]
-            }),
-            (summary.is_empty() && besides.1.is_none())
-                .then(|| doc! { "$pull": { list: { "_id": given(&id) } } }.into()),
-        );
-        let changing = changing.unwrap_or_else(|| {
+        let changing: Vec<Bson> = if summary.is_empty() && besides.0.is_none() {
+            let paths = format!(
+                "Object.fromEntries(Object.entries(changes).map(([name, value]) => [{} + name, value]))",
+                quote(&format!("{list}.$[one]."))
+            );
+            let by = doc! { "arrayFilters": [{ "one._id": given(&id) }] };
+            vec![doc! { "$set": given(paths) }.into(), by.into()]
+        } else {
             let values = match besides.0.is_some() {
                 true => given(
                     "Object.fromEntries(Object.entries(changes).map(([name, value]) => [name, typeof value === \"function\" ? value(\"$$this.\" + name) : { $literal: value }]))",
@@ -440,11 +435,13 @@ impl<'m> Plans<'m> {
             let each = doc! { "$cond": [this.clone(), merged, "$$this"] };
             let stages = summary.again(list, doc! { "$map": { "input": &input, "in": each } });
             vec![joined(besides.0.as_ref(), stages)]
-        });
-        let taking = taking.unwrap_or_else(|| {
+        };
+        let taking: Bson = if summary.is_empty() && besides.1.is_none() {
+            doc! { "$pull": { list: { "_id": given(&id) } } }.into()
+        } else {
             let others = doc! { "$filter": { "input": &input, "cond": { "$not": [this] } } };
             joined(besides.1.as_ref(), summary.again(list, others))
-        });
+        };
         let update = |arguments: Vec<Bson>| {
             let all = std::iter::once(Bson::from(filter.clone())).chain(arguments);
             Statement::new(parents, Method::UpdateOne, all)
