@@ -212,6 +212,30 @@ fn ck_15_methods_that_only_tests_call_are_information() {
     }
 }
 
+/// DM-04.1: names of a model that was put aside are nobody's business, also beside one that is still taken in.
+#[test]
+fn dm_04_1_names_in_models_that_nothing_takes_in_are_left_alone() {
+    let model = |name: &str| {
+        format!(
+            "const mongoose = require('mongoose');\nmodule.exports = mongoose.model('{name}', new mongoose.Schema({{ userName: String, itemCount: Number, payTime: Date, created_at: Date }}));\n"
+        )
+    };
+    let (admin, order) = (model("Admin").replace("created_at", "createTime"), model("Order"));
+    for (main, expected) in [
+        ("require('./models_old/admin');\nrequire('./models/order');\n", 0),
+        ("require('./models_old/admin');\nrequire('./models_old/order');\n", 1),
+    ] {
+        let folder = project(&[
+            ("app.js", main),
+            ("models_old/admin.js", &admin),
+            ("models_old/order.js", &order),
+        ]);
+        let report = report(&folder, &[]);
+        let all = report["findings"].as_array().into_iter().flatten();
+        assert_eq!(all.filter(|found| found["rule"] == "N022").count(), expected, "{main}");
+    }
+}
+
 /// CK-15: a platform calls what its settings name; and where a project lies says nothing of its amounts.
 #[test]
 fn ck_15_dm_09_2_settings_name_functions_and_folders_above_say_nothing() {
