@@ -67,6 +67,7 @@ declare_rule! {
     /// …
     CODE, "NAME",
     level: Recommended,
+    area: Hygiene,
     clauses: ["DM-00.0"],
     maturity: Preview,
     scope: Everywhere,

@@ -21,7 +21,7 @@ mod validate;
 
 use std::collections::BTreeMap;
 
-use docward_model::{Location, RuleMeta, Settings, Severity};
+use docward_model::{Location, ProfileName, RuleMeta, Settings, Severity};
 
 pub use diagnostic::Diagnostic;
 pub use raw::is_day;
@@ -49,14 +49,17 @@ impl FailOn {
     /// The word used in configuration and on the command line.
     pub fn name(self) -> &'static str {
         match self {
-            Self::AtLeast(severity) => severity.name(),
+            Self::AtLeast(severity) => severity.word(),
             Self::Never => "never",
         }
     }
 
     /// The value a word stands for.
     pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|value| value.name() == word)
+        match word {
+            "never" => Some(Self::Never),
+            word => Severity::parse(word).map(Self::AtLeast),
+        }
     }
 
     /// The severity from which on findings fail the run; `None` when none does.
@@ -73,6 +76,8 @@ impl FailOn {
 pub struct Config {
     /// What rules and engine read.
     pub settings: Settings,
+    /// The profile that the file chooses.
+    pub profile: Option<ProfileName>,
     /// When a run fails; the command line's default holds when absent.
     pub fail_on: Option<FailOn>,
     /// The baseline, relative to the directory of the file.

@@ -37,7 +37,7 @@ pub fn json_schema(rules: &[&RuleMeta]) -> String {
                 words(
                     "A named set of defaults.",
                     &ProfileName::ALL.map(ProfileName::name),
-                    "vendor",
+                    "neutral",
                 ),
             ),
             ("select", described("Only these rules; all when empty.", reference("selectors"))),
@@ -97,8 +97,8 @@ fn rule_table(rule: &RuleMeta) -> Json {
             "severity",
             words(
                 "A severity other than the default.",
-                &["error", "warn", "info"],
-                rule.level.severity().name(),
+                &["error", "warning", "note", "warn", "info"],
+                rule.level.severity().word(),
             ),
         ),
         (

@@ -30,11 +30,11 @@ pub(crate) fn validate(
 
     if let Some(profile) = raw.profile {
         let all = &ProfileName::ALL;
-        settings.profile =
-            word("profile", profile, all, ProfileName::name, out).unwrap_or_default();
+        config.profile = word("profile", profile, all, ProfileName::name, out);
+        settings.profile = config.profile.unwrap_or_default();
     }
     if let Some(fail_on) = raw.fail_on {
-        config.fail_on = word("fail-on", fail_on, &FailOn::ALL, FailOn::name, out);
+        config.fail_on = word("fail-on", today(fail_on), &FailOn::ALL, FailOn::name, out);
     }
     settings.select = rules::selectors("select", &raw.select, rules, out);
     settings.ignore = rules::selectors("ignore", &raw.ignore, rules, out);
@@ -76,6 +76,14 @@ fn pattern(text: At<&str>, out: &mut Diagnostics<'_>) -> Option<NamespacePattern
             out.error(text.at, message, None);
             None
         }
+    }
+}
+
+/// The word of today for a severity: JSON and earlier settings say `warn` and `info`.
+fn today(written: At<&str>) -> At<&str> {
+    match Severity::parse(written.value) {
+        Some(severity) => At { value: severity.word(), ..written },
+        None => written,
     }
 }
 

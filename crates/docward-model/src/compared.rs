@@ -180,6 +180,8 @@ mod tests {
             name: "unbounded-array".into(),
             severity,
             level: Level::Prohibited,
+            area: crate::Area::Hygiene,
+            deadline: None,
             clauses: Vec::new(),
             at: Subject::Collection(Namespace::new("db", "t")),
             location: None,

@@ -1,6 +1,6 @@
 //! What a rule says. A finding without what, why, what to do and how much was seen does not compile.
 
-use std::{borrow::Cow, fmt};
+use std::{borrow::Cow, collections::BTreeMap, fmt};
 
 use crate::{FieldPath, Namespace, Seen};
 
@@ -21,15 +21,76 @@ impl Severity {
 
     /// The severity a word stands for.
     pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|severity| severity.name() == word)
+        Self::ALL.into_iter().find(|severity| severity.name() == word || severity.word() == word)
     }
 
-    /// The word used in JSON, configuration and on the command line.
+    /// The word used in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Self::Info => "info",
             Self::Warn => "warn",
             Self::Error => "error",
+        }
+    }
+
+    /// The word for people: in reports, configuration and on the command line.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Info => "note",
+            Self::Warn => "warning",
+            Self::Error => "error",
+        }
+    }
+}
+
+/// What happens in production when a finding is left alone, worst first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Area {
+    /// The server or the driver refuses operations, now or at the next failover.
+    Writes,
+    /// Queries return wrong results, or data is lost.
+    Correctness,
+    /// People who should not can read or change data.
+    Security,
+    /// Something grows towards a limit.
+    Growth,
+    /// Operations take longer or cost more than they need to.
+    Speed,
+    /// Nothing breaks today; the next change is harder or unguarded.
+    Hygiene,
+}
+
+impl Area {
+    /// Every area, worst first.
+    pub const ALL: [Self; 6] =
+        [Self::Writes, Self::Correctness, Self::Security, Self::Growth, Self::Speed, Self::Hygiene];
+
+    /// The area a word of JSON stands for.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|area| area.name() == word)
+    }
+
+    /// The word used in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Writes => "writes",
+            Self::Correctness => "correctness",
+            Self::Security => "security",
+            Self::Growth => "growth",
+            Self::Speed => "speed",
+            Self::Hygiene => "hygiene",
+        }
+    }
+
+    /// The words for people.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Writes => "Writes at risk",
+            Self::Correctness => "Correctness",
+            Self::Security => "Security",
+            Self::Growth => "Growth",
+            Self::Speed => "Speed",
+            Self::Hygiene => "Hygiene",
         }
     }
 }
@@ -366,6 +427,10 @@ pub struct Draft {
     pub level: Option<Level>,
     /// A severity below or above what the level gives (a soft tier of a rule); rarely needed.
     pub severity: Option<Severity>,
+    /// The area of this finding; the rule's own when `None`.
+    pub area: Option<Area>,
+    /// The day on which a limit is reached, `2029-02-20`.
+    pub deadline: Option<String>,
     /// Tells apart several findings of one rule on one subject; part of the fingerprint, so no counts.
     pub key: String,
     /// The place in a text file, when it is about one.
@@ -395,6 +460,8 @@ impl Draft {
             clauses: &[],
             level: None,
             severity: None,
+            area: None,
+            deadline: None,
             key: String::new(),
             location: None,
             edits: Vec::new(),
@@ -452,6 +519,20 @@ impl Draft {
         self
     }
 
+    /// Sets an area other than the rule's.
+    #[must_use]
+    pub fn area(mut self, area: Area) -> Self {
+        self.area = Some(area);
+        self
+    }
+
+    /// Sets the day on which a limit is reached.
+    #[must_use]
+    pub fn deadline(mut self, day: impl Into<String>) -> Self {
+        self.deadline = Some(day.into());
+        self
+    }
+
     /// Sets the place in a text file.
     #[must_use]
     pub fn location(mut self, location: Location) -> Self {
@@ -485,6 +566,10 @@ pub struct Finding {
     pub severity: Severity,
     /// How the rule book words it.
     pub level: Level,
+    /// What happens if nothing is done.
+    pub area: Area,
+    /// The day on which a limit is reached.
+    pub deadline: Option<String>,
     /// The clauses broken.
     pub clauses: Vec<Cow<'static, str>>,
     /// What it is about.
@@ -525,19 +610,34 @@ impl Finding {
         }
     }
 
-    /// The order of reports: loudest first, then by place, then by rule.
-    pub fn sort_key(&self) -> impl Ord + '_ {
+    /// The order of reports, before findings of one rule are put together.
+    fn sort_key(&self) -> impl Ord + '_ {
         (
+            self.area == Area::Hygiene,
             std::cmp::Reverse(self.severity),
-            self.at.namespace(),
-            self.at.path(),
-            &self.location,
-            &self.rule,
-            &self.at,
-            &self.what,
-            &self.fingerprint,
+            self.area,
+            // Findings with a date come first, the nearest date leading.
+            self.deadline.is_none(),
+            &self.deadline,
+            std::cmp::Reverse(self.seen.total),
+            (self.at.namespace(), self.at.path(), &self.location),
+            (&self.rule, &self.at, &self.what, &self.fingerprint),
         )
     }
+}
+
+/// Puts findings into the order that every report has: by what happens if nothing is done. Notes come last,
+/// and before them what is merely untidy; findings of one rule and severity stand together.
+pub fn arrange(findings: &mut [Finding]) {
+    findings.sort_by(|a, b| {
+        let notes = |finding: &Finding| finding.severity == Severity::Info;
+        (notes(a), a.sort_key()).cmp(&(notes(b), b.sort_key()))
+    });
+    let mut first: BTreeMap<(Cow<'static, str>, Severity, Area), usize> = BTreeMap::new();
+    for (at, finding) in findings.iter().enumerate() {
+        first.entry((finding.rule.clone(), finding.severity, finding.area)).or_insert(at);
+    }
+    findings.sort_by_key(|f| first.get(&(f.rule.clone(), f.severity, f.area)).copied());
 }
 
 impl fmt::Display for Severity {

@@ -56,8 +56,8 @@ pub use evidence::{
     ValidationAction, ValidationLevel,
 };
 pub use finding::{
-    Data, DataValue, Draft, Edit, EditedText, Finding, Fix, Level, Location, Safety, Severity,
-    Subject, Unit,
+    Area, Data, DataValue, Draft, Edit, EditedText, Finding, Fix, Level, Location, Safety,
+    Severity, Subject, Unit, arrange,
 };
 pub use growth::{Growth, Observed, TrackedDocument};
 pub use namespace::{FieldPath, Namespace};
@@ -69,7 +69,7 @@ pub use profile::{
     SampledDocument, SampledValue, Shape, TextClass, TextProfile,
 };
 pub use report::{
-    ChecklistItem, Filter, GrowthForecast, Problem, Report, Skipped, Source, SourceKind,
+    ChecklistItem, Filter, GrowthForecast, Problem, Report, Run, Skipped, Source, SourceKind,
     SuppressionUse, Verdict,
 };
 pub use rule::{Maturity, Need, RuleMeta, Scope, Threshold, ThresholdValue};

@@ -205,13 +205,28 @@ pub struct GrowthForecast {
     pub counted_from: String,
 }
 
+/// When and how a run was made. Formats for programs leave it out: the same input gives the same output.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// The command line, without passwords.
+    pub command: String,
+    /// When it began, in UTC: `2026-11-18 14:05`.
+    pub started: String,
+    /// How long reading and judging took.
+    pub millis: u64,
+}
+
 /// Everything a run found out.
 #[derive(Clone, Debug)]
 pub struct Report {
     /// Version of the tool.
     pub tool_version: Cow<'static, str>,
+    /// When and how it was made; unknown for a report that was read from a file.
+    pub run: Option<Run>,
     /// The profile used.
     pub profile: ProfileName,
+    /// Why it was used, where nobody chose it.
+    pub profile_reason: Option<String>,
     /// What was read.
     pub sources: Vec<Source>,
     /// The model that data was held against, when nothing else was asked.

@@ -1,6 +1,6 @@
 //! What a rule declares about itself; the check itself lives in `docward-rules`.
 
-use crate::Level;
+use crate::{Area, Level};
 
 /// How settled a rule is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,6 +124,8 @@ pub struct RuleMeta {
     pub name: &'static str,
     /// The level of the clause it enforces.
     pub level: Level,
+    /// What goes wrong in production when it is broken.
+    pub area: Area,
     /// The clauses it implements.
     pub clauses: &'static [&'static str],
     /// How settled it is.

@@ -14,9 +14,9 @@ use crate::{
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ProfileName {
     /// Every clause as the rule book states it, house prefixes included.
-    #[default]
     Vendor,
     /// The same engine without house naming.
+    #[default]
     Neutral,
 }
 
@@ -50,6 +50,12 @@ impl NamespacePattern {
     pub fn new(text: &str) -> Result<Self, String> {
         let glob = Glob::new(text).map_err(|error| error.kind().to_string())?;
         Ok(Self { text: text.to_owned(), matcher: glob.compile_matcher() })
+    }
+
+    /// Matches this name and no other, whatever characters it has.
+    pub fn exact(name: &str) -> Result<Self, String> {
+        let pattern = Self::new(&globset::escape(name))?;
+        Ok(Self { text: name.to_owned(), ..pattern })
     }
 
     /// Whether the namespace (or database name) matches.

@@ -121,6 +121,9 @@ struct Entry<'a> {
     name: &'a str,
     severity: &'a str,
     level: &'a str,
+    area: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    deadline: Option<&'a str>,
     clauses: &'a [Cow<'static, str>],
     #[serde(skip_serializing_if = "Option::is_none")]
     namespace: Option<String>,
@@ -334,6 +337,8 @@ fn entry<'a>(report: &'a Report, finding: &'a Finding) -> Entry<'a> {
         name: &finding.name,
         severity: finding.severity.name(),
         level: finding.level.name(),
+        area: finding.area.name(),
+        deadline: finding.deadline.as_deref(),
         clauses: &finding.clauses,
         namespace: finding.at.namespace(),
         path: finding.at.path().map(docward_model::FieldPath::as_str),
@@ -409,6 +414,7 @@ pub fn rules_json(rules: &[&RuleMeta]) -> String {
                 "name": rule.name,
                 "title": rule.title(),
                 "level": rule.level.name(),
+                "area": rule.area.name(),
                 "severity": rule.level.severity().name(),
                 "maturity": rule.maturity.name(),
                 "clauses": rule.clauses,

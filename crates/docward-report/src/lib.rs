@@ -11,6 +11,7 @@ mod html;
 mod json;
 mod junit;
 mod markdown;
+mod overview;
 mod read;
 mod sarif;
 mod shardkey;
@@ -25,7 +26,7 @@ pub use design::{Detail, design_pictures, design_report, simulation_report};
 pub use json::{json, rules_json};
 pub use read::{ReportFault, read};
 pub use shardkey::{shard_keys, shard_keys_json};
-pub use terminal::{Expand, TerminalOptions};
+pub use terminal::{Detail as TerminalDetail, Expand, TerminalOptions};
 pub use text::{Paint, wrap};
 
 /// The shapes a report can have.

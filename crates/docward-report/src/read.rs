@@ -3,7 +3,7 @@
 use std::{borrow::Cow, collections::BTreeSet};
 
 use docward_model::{
-    Basis, ChecklistItem, Data, DataValue, Evidence, Filter, Finding, Fix, Level, Location,
+    Area, Basis, ChecklistItem, Data, DataValue, Evidence, Filter, Finding, Fix, Level, Location,
     NamespacePattern, Problem, ProfileName, Report, Safety, Seen, Severity, Skipped, Source,
     SourceKind, Subject, SuppressionUse, Unit, Verdict, Waiver,
 };
@@ -97,6 +97,10 @@ struct Entry {
     name: String,
     severity: String,
     level: String,
+    #[serde(default)]
+    area: Option<String>,
+    #[serde(default)]
+    deadline: Option<String>,
     #[serde(default)]
     clauses: Vec<String>,
     namespace: Option<String>,
@@ -204,6 +208,8 @@ pub fn read(text: &str) -> Result<Report, ReportFault> {
     let pattern = |text: Option<String>| text.and_then(|text| NamespacePattern::new(&text).ok());
     Ok(Report {
         tool_version: root.tool.version.into(),
+        run: None,
+        profile_reason: None,
         profile,
         sources: root.sources.into_iter().map(source).collect(),
         against: None,
@@ -273,6 +279,9 @@ fn finding(raw: Entry) -> Result<Finding, ReportFault> {
     Ok(Finding {
         severity: known("severity", &raw.severity, Severity::parse(&raw.severity))?,
         level: known("level", &raw.level, Level::parse(&raw.level))?,
+        // Reports of earlier versions do not say it.
+        area: raw.area.as_deref().and_then(Area::parse).unwrap_or(Area::Hygiene),
+        deadline: raw.deadline,
         rule: raw.rule.into(),
         name: raw.name.into(),
         clauses: raw.clauses.into_iter().map(Cow::Owned).collect(),

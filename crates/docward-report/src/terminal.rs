@@ -4,7 +4,10 @@ use std::{collections::BTreeMap, fmt::Write};
 
 use docward_model::{Change, Finding, Report, Severity, SourceKind, Subject, text};
 
-use crate::text::{Paint, line, seen, summary, wrap};
+use crate::{
+    overview,
+    text::{Paint, line, seen, summary, wrap},
+};
 
 /// More rules than this are not listed one by one when they could not look.
 const LISTED_RULES: usize = 12;
@@ -21,9 +24,25 @@ pub enum Expand {
     Rules(Vec<String>),
 }
 
+/// How much of the findings is printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Detail {
+    /// One screen: counts, what to fix first, one table.
+    Overview,
+    /// Every finding in full.
+    #[default]
+    Full,
+    /// The number of findings for each rule.
+    Statistics,
+}
+
 /// How the terminal looks.
 #[derive(Clone, Debug)]
 pub struct TerminalOptions {
+    /// How much of the findings is printed.
+    pub detail: Detail,
+    /// Only findings of these rules, families, severities, databases or collections; all when empty.
+    pub show: Vec<String>,
     /// Colours.
     pub color: bool,
     /// Columns.
@@ -45,12 +64,21 @@ const FIXED_SHOWN: usize = 10;
 
 /// The report as text.
 pub(crate) fn terminal(report: &Report, options: &TerminalOptions) -> String {
+    match options.detail {
+        Detail::Statistics => return overview::statistics(report, options),
+        Detail::Overview if !options.quiet => return overview::overview(report, options),
+        _ => {}
+    }
     let page = Page { report, options, paint: Paint { color: options.color } };
     let mut out = String::new();
     if !options.quiet {
         page.header(&mut out);
         for severity in [Severity::Error, Severity::Warn, Severity::Info] {
             page.section(severity, &mut out);
+        }
+        if !options.show.is_empty() && !report.findings.iter().any(|f| page.is_shown(f)) {
+            let wanted = line(&options.show.join(", "));
+            let _ = writeln!(out, "\nno finding matches --show {wanted}");
         }
     }
     // Whatever is left out, the reason of a failure is not.
@@ -149,8 +177,12 @@ impl Page<'_> {
     }
 
     fn section(&self, severity: Severity, out: &mut String) {
-        let findings: Vec<&Finding> =
-            self.report.findings.iter().filter(|f| f.severity == severity).collect();
+        let findings: Vec<&Finding> = self
+            .report
+            .findings
+            .iter()
+            .filter(|f| f.severity == severity && self.is_shown(f))
+            .collect();
         if findings.is_empty() {
             return;
         }
@@ -185,6 +217,29 @@ impl Page<'_> {
         for same in folded {
             self.folded(&same, out);
         }
+    }
+
+    /// Whether `--show` asks for a finding, by its rule or by its place.
+    fn is_shown(&self, finding: &Finding) -> bool {
+        let named = |wanted: &String| {
+            let is = |word: &str| wanted.eq_ignore_ascii_case(word);
+            let database = finding.at.namespace();
+            let database = database.as_deref();
+            let in_namespace = database.is_some_and(|ns| {
+                let (db, collection) = ns.split_once('.').unwrap_or((ns, ""));
+                is(ns) || is(db) || is(collection)
+            });
+            let file = finding.location.as_ref().map(|at| at.file.as_str());
+            is(&finding.rule)
+                || is(&finding.name)
+                || is(&finding.rule[..1])
+                || is(finding.severity.name())
+                || is(finding.severity.word())
+                || is(finding.area.name())
+                || in_namespace
+                || file.is_some_and(|file| file == wanted)
+        };
+        self.options.show.is_empty() || self.options.show.iter().any(named)
     }
 
     fn is_folded(&self, finding: &Finding, of_rule: usize) -> bool {

@@ -92,6 +92,18 @@ pub fn wrap(text: &str, width: usize, first: usize, indent: usize) -> String {
     out
 }
 
+/// One line of at most `width` columns; a longer text ends in `…` after a whole word.
+pub(crate) fn cut(text: &str, width: usize) -> String {
+    let text = line(text);
+    if text.chars().count() <= width {
+        return text;
+    }
+    let fits: String = text.chars().take(width.saturating_sub(1)).collect();
+    let at_word = fits.rfind(' ').filter(|at| *at > fits.len() / 2).unwrap_or(fits.len());
+    let kept = fits[..at_word].trim_end_matches([' ', ',', ';', ':', '(']);
+    format!("{kept}…")
+}
+
 /// A file of source code as it is called in the checkout: code scanning finds nothing under the path that it has
 /// on the machine of the run.
 pub(crate) fn checkout_path(report: &Report, file: &str) -> String {
@@ -151,6 +163,17 @@ pub(crate) fn summary(report: &Report) -> String {
         part(report.count(Severity::Info), "note"),
     ];
     let mut parts = vec![counts.join(", ")];
+    parts.extend(besides(report));
+    parts.push(read(report));
+    parts.join(" · ")
+}
+
+/// What has to be known beside the counts: a run that was stopped, a comparison, findings left out, problems.
+pub(crate) fn besides(report: &Report) -> Vec<String> {
+    let mut parts = Vec::new();
+    if report.interrupted {
+        parts.push("interrupted".to_owned());
+    }
     if let Some(compared) = &report.compared {
         let count = |n: usize| text::count(n as u64);
         let known = count(compared.unchanged.len());
@@ -171,8 +194,13 @@ pub(crate) fn summary(report: &Report) -> String {
         parts.push(format!("{} suppressed", report.suppressed));
     }
     if !report.problems.is_empty() {
-        parts.push(part(report.problems.len(), "problem"));
+        parts.push(text::plural(report.problems.len() as u64, "problem"));
     }
+    parts
+}
+
+/// How much was read.
+fn read(report: &Report) -> String {
     let count_of = |kind: SourceKind| -> u64 {
         let sources = report.sources.iter().filter(|source| source.kind == kind);
         sources.map(|source| source.documents).sum()
@@ -182,14 +210,13 @@ pub(crate) fn summary(report: &Report) -> String {
         !report.sources.is_empty() && report.sources.iter().all(|source| source.kind == kind)
     };
     let only_strings = all_are(SourceKind::ConnectionStrings);
-    parts.push(if all_are(SourceKind::Code) {
+    if all_are(SourceKind::Code) {
         format!("{} read", text::plural(files, "file"))
     } else if only_strings || report.documents() == 0 && strings > 0 {
         format!("{} read", text::plural(strings, "connection string"))
     } else {
         format!("{} read", text::plural(report.documents(), "document"))
-    });
-    parts.join(" · ")
+    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,9 @@ use docward_model::{
     Finding, Fix, Known, Level, Location, Namespace, Problem, ProfileName, Report, Safety, Seen,
     Severity, Skipped, Source, SourceKind, Subject, SuppressionUse, Unit, Verdict, Waiver,
 };
-use docward_report::{Expand, Format, Rendering, TerminalOptions, View, json, render};
+use docward_report::{
+    Expand, Format, Rendering, TerminalDetail, TerminalOptions, View, json, render,
+};
 
 fn finding(rule: &'static str, severity: Severity, at: Subject, what: &str) -> Finding {
     Finding {
@@ -13,6 +15,8 @@ fn finding(rule: &'static str, severity: Severity, at: Subject, what: &str) -> F
         name: if rule == "N006" { "collection-without-prefix" } else { "unbounded-array" }.into(),
         severity,
         level: if severity == Severity::Error { Level::Prohibited } else { Level::Recommended },
+        area: docward_model::Area::Hygiene,
+        deadline: None,
         clauses: vec![if rule == "N006" { "DM-03.1" } else { "DM-08.2" }.into()],
         at,
         location: None,
@@ -51,7 +55,9 @@ fn report() -> Report {
     }
     Report {
         tool_version: "0.0.0".into(),
+        run: None,
         profile: ProfileName::Vendor,
+        profile_reason: None,
         sources: vec![Source {
             server: None,
             kind: SourceKind::Dump,
@@ -161,7 +167,14 @@ fn waived() -> Report {
 }
 
 fn options(expand: Expand) -> TerminalOptions {
-    TerminalOptions { color: false, width: 90, expand, quiet: false }
+    TerminalOptions {
+        detail: TerminalDetail::Full,
+        show: Vec::new(),
+        color: false,
+        width: 90,
+        expand,
+        quiet: false,
+    }
 }
 
 #[test]

@@ -3,8 +3,8 @@
 use std::{any::Any, cell::RefCell, collections::BTreeMap, rc::Rc};
 
 use docward_model::{
-    Collection, Data, DataValue, Draft, Evidence, Finding, Namespace, Need, RuleMeta, Settings,
-    Skipped, Threshold, ThresholdSetting, ThresholdValue,
+    Collection, Data, DataValue, Draft, Evidence, Finding, Namespace, Need, ProfileName, RuleMeta,
+    Settings, Skipped, Threshold, ThresholdSetting, ThresholdValue,
 };
 
 use crate::facts::names;
@@ -83,6 +83,13 @@ impl<'a> Cx<'a> {
             (_, ThresholdValue::Text(text)) => text.to_owned(),
             _ => String::new(),
         }
+    }
+
+    /// A threshold that is a house prefix: without house naming there is none, unless the user sets it.
+    pub fn prefix(&self, threshold: &Threshold) -> String {
+        let is_house = self.settings.profile == ProfileName::Vendor;
+        let is_set = self.configured(threshold).is_some();
+        if is_house || is_set { self.text(threshold) } else { String::new() }
     }
 
     /// A threshold that is a list of words: the default list plus what the user added.
@@ -165,6 +172,8 @@ impl<'a> Cx<'a> {
             name: self.rule.name.into(),
             severity,
             level,
+            area: draft.area.unwrap_or(self.rule.area),
+            deadline: draft.deadline,
             clauses: clauses.iter().map(|&clause| clause.into()).collect(),
             at: draft.at,
             location: draft.location,

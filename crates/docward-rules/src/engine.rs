@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use docward_model::{Collection, CoreSource, Evidence, Finding, Need, Settings, Skipped, Workload};
+use docward_model::{
+    Collection, CoreSource, Evidence, Finding, Need, Settings, Skipped, Workload, arrange,
+};
 
 use crate::{Check, Cx, RULES, Rule, cx::Shared, facts::sharding};
 
@@ -44,7 +46,7 @@ pub fn judge(evidence: &Evidence, settings: &Settings) -> Outcome {
     }
     outcome.kept_back.resize(settings.suppressions.len(), 0);
     for findings in [&mut outcome.findings, &mut outcome.withheld] {
-        findings.sort_by(|a, b| a.sort_key().cmp(&b.sort_key()));
+        arrange(findings);
         // A text that several clients use is one place, and one finding.
         findings.dedup_by(|a, b| {
             a.location.is_some()

@@ -56,6 +56,7 @@ macro_rules! declare_rule {
         $(#[doc = $doc:literal])+
         $code:ident, $name:literal,
         level: $level:ident,
+        area: $area:ident,
         clauses: [$($clause:literal),* $(,)?],
         maturity: $maturity:ident,
         scope: $scope:ident,
@@ -69,6 +70,7 @@ macro_rules! declare_rule {
                 code: stringify!($code),
                 name: $name,
                 level: docward_model::Level::$level,
+                area: docward_model::Area::$area,
                 clauses: &[$($clause),*],
                 maturity: docward_model::Maturity::$maturity,
                 scope: docward_model::Scope::$scope,

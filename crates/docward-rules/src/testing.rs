@@ -52,7 +52,7 @@ pub(crate) fn check_with(code: &str, settings: &str, body: &str) -> Vec<Finding>
     }
     let mut outcome = Outcome::default();
     engine::run(rule, &example.evidence, &example.settings, &mut outcome);
-    outcome.findings.sort_by(|a, b| a.sort_key().cmp(&b.sort_key()));
+    docward_model::arrange(&mut outcome.findings);
     outcome.findings
 }
 
@@ -144,7 +144,8 @@ impl Example {
                 deployment: Deployment { server_version: None, names_are_real: true },
                 ..Evidence::default()
             },
-            settings: Settings::default(),
+            // Examples show every rule; those without house naming say so.
+            settings: Settings { profile: ProfileName::Vendor, ..Settings::default() },
         };
         let mut namespace = Namespace::new("db_shop", "t_order_item");
         for pair in split_settings(settings) {

@@ -20,6 +20,43 @@ pub(crate) fn words<T: Copy + Send + Sync + 'static>(
     })
 }
 
+/// A format of a report, and the file it goes to: `html`, `html=report.html`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Output {
+    pub(crate) format: docward_report::Format,
+    /// Absent: where `--output` says, else standard output.
+    pub(crate) file: Option<PathBuf>,
+}
+
+/// Reads `FORMAT` and `FORMAT=FILE`.
+#[derive(Clone)]
+pub(crate) struct OutputParser;
+
+impl TypedValueParser for OutputParser {
+    type Value = Output;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&clap::Arg>,
+        value: &std::ffi::OsStr,
+    ) -> Result<Output, clap::Error> {
+        let text = value.to_string_lossy();
+        let (word, file) = match text.split_once('=') {
+            Some((word, file)) if !file.is_empty() => (word, Some(PathBuf::from(file))),
+            Some((word, _)) => (word, None),
+            None => (&*text, None),
+        };
+        let format = report_formats().parse_ref(command, argument, word.as_ref())?;
+        Ok(Output { format, file })
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let values = docward_report::Format::ALL.iter();
+        Some(Box::new(values.map(|f| PossibleValue::new(f.name()).help(f.about()))))
+    }
+}
+
 pub(crate) fn report_formats() -> impl TypedValueParser<Value = docward_report::Format> {
     words(&docward_report::Format::ALL, |format| {
         PossibleValue::new(format.name()).help(format.about())
@@ -27,7 +64,14 @@ pub(crate) fn report_formats() -> impl TypedValueParser<Value = docward_report::
 }
 
 pub(crate) fn severities() -> impl TypedValueParser<Value = FailOn> {
-    words(&FailOn::ALL, |value| PossibleValue::new(value.name()))
+    words(&FailOn::ALL, |value| {
+        let word = PossibleValue::new(value.name());
+        // The words of earlier versions, and of JSON.
+        match value.least() {
+            Some(severity) => word.alias(severity.name()),
+            None => word,
+        }
+    })
 }
 
 pub(crate) fn profiles() -> impl TypedValueParser<Value = ProfileName> {
@@ -112,7 +156,7 @@ Examples:
   docward audit dump/ --format json --output monday.json
   docward diff monday.json friday.json
   docward audit dump --format json | docward diff monday.json -
-  docward diff main.json branch.json --format markdown --fail-on warn
+  docward diff main.json branch.json --format markdown --fail-on warning
 
 Findings that the later run did not look for (a rule switched off, another filter, a source that could \
 not be read) are counted apart and not called fixed.
@@ -135,7 +179,7 @@ const AUDIT_EXAMPLES: &str = "\
 Examples:
   docward audit dump/                               a mongodump directory, plain or --gzip
   docward audit backup.archive.gz                   a mongodump --archive file
-  docward audit exports/orders.json --namespace db_shop.t_order
+  docward audit exports/orders.json --as db_shop.t_order
   docward audit mongodb://localhost:27017           a running deployment: a sample of each collection
   docward audit \"$MONGODB_URI\" --full              every document of it
   docward audit \"$MONGODB_URI\" --pushdown          a sample, and figures the server counts over all
@@ -146,15 +190,18 @@ Examples:
   docward audit \"$MONGODB_URI\" --full --resume all.json.gz --save-evidence all.json.gz
                                                     go on with an interrupted reading
   docward audit \"$MONGODB_URI\" --db 'db_*' --sample 50000
-  mongoexport ... | docward audit - --namespace db_shop.t_order
+  mongoexport ... | docward audit - --as db_shop.t_order
   docward audit dump/ --format json --output report.json
   docward audit dump/ --format html --output report.html
   docward audit dump/ --write-baseline              accept what there is for now, …
   docward audit dump/ --baseline docward-baseline.json   … and report only what is new
-  docward audit dump/ --select D,T002 --fail-on warn
-  docward audit dump/ --profile neutral             without house naming (db_, t_)
-  docward audit dump/ --expand N006                 write out every finding of one rule
-  docward audit \"$MONGODB_URI\" --uri \"$APP_URI\" --network-rules network.toml
+  docward audit dump/ --select D,T002 --fail-on warning
+  docward audit dump/ --profile vendor              with house naming (db_, t_)
+  docward audit dump/ --show D008                   every finding of one rule, in full
+  docward audit dump/ --show db_shop.t_order        every finding of one collection, in full
+  docward audit dump/ --verbose                     every finding in full
+  docward audit dump/ -f html=report.html -f sarif=report.sarif
+  docward audit \"$MONGODB_URI\" --client-uri \"$APP_URI\" --network-rules network.toml
   docward audit dump/ --code src/                   code and data in one report
   docward audit --network-rules network.toml --network-rules security-groups.json
 
@@ -165,14 +212,14 @@ Examples:
   docward checklist dump/
   docward checklist dump/ --format json
   docward checklist dump/ --format html --output review.html
-  docward checklist \"$MONGODB_URI\" --security --uri \"$APP_URI\" --network-rules network.toml";
+  docward checklist \"$MONGODB_URI\" --security --client-uri \"$APP_URI\" --network-rules network.toml";
 
 const SHARDKEY_EXAMPLES: &str = "\
 Examples:
   docward shardkey dump/ --collection t_order                      propose keys
   docward shardkey dump/ --collection t_order --key '{\"status\": 1}'
   docward shardkey orders.bson --key '{\"customerId\": 1, \"createdAt\": 1}' --key '{\"_id\": \"hashed\"}'
-  docward shardkey dump/ --collection t_order --workload mongod.log  weigh the reads too
+  docward shardkey dump/ --collection t_order --log mongod.log  weigh the reads too
   docward shardkey dump/ --collection t_session --zone region      data that must stay in a region
   docward shardkey \"$MONGODB_URI\" --collection t_order            the key it has, and better ones
   docward shardkey \"$MONGODB_URI\" --collection t_order --full     every document, in the order they lie
@@ -199,8 +246,8 @@ Examples:
 #[derive(Args, Debug)]
 pub(crate) struct AuditArgs {
     /// mongodump directories, archives, .bson, .json, .jsonl (each also .gz), .zip, - for stdin, or
-    /// mongodb:// and mongodb+srv:// connection strings
-    #[arg(required_unless_present_any = ["log", "uri", "network_rules"], value_name = "SOURCE")]
+    /// mongodb:// and mongodb+srv:// connection strings (default: $MONGODB_URI)
+    #[arg(value_name = "SOURCE")]
     pub(crate) sources: Vec<String>,
 
     /// Stop reading after SECONDS and report on what was read
@@ -222,7 +269,7 @@ pub(crate) struct AuditArgs {
 
     /// A client's connection string: its database is compared with the catalogue, its routers and tags
     /// with the deployment, its login and TLS are judged; may be given several times
-    #[arg(long, value_name = "URI")]
+    #[arg(long = "client-uri", alias = "uri", value_name = "URI")]
     pub(crate) uri: Vec<String>,
 
     /// Source code of the applications: judged as by `lint`, and together with the data (an array that grows
@@ -232,7 +279,7 @@ pub(crate) struct AuditArgs {
 
     /// A model for `docward design` that the data should follow: fields, numbers of children, sizes and
     /// rates are compared
-    #[arg(long, value_name = "MODEL.yaml")]
+    #[arg(long = "design", alias = "model", value_name = "MODEL.yaml")]
     pub(crate) model: Option<PathBuf>,
 
     /// Rules of firewalls and security groups: an export of AWS, Azure, Google Cloud or Tencent Cloud
@@ -261,13 +308,8 @@ pub(crate) struct AuditArgs {
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<usize>,
 
-    /// Write out repeated findings: of all rules, or of the rules given
-    #[arg(long, value_name = "CODES", num_args = 0..=1, require_equals = false, default_missing_value = "all", value_delimiter = ',')]
-    pub(crate) expand: Vec<String>,
-
-    /// Shape of the report
-    #[arg(long, value_parser = report_formats(), default_value = "terminal")]
-    pub(crate) format: docward_report::Format,
+    #[command(flatten)]
+    pub(crate) shown: ShownArgs,
 
     #[command(flatten)]
     pub(crate) reading: ReadingArgs,
@@ -277,6 +319,32 @@ pub(crate) struct AuditArgs {
 
     #[command(flatten)]
     pub(crate) baseline: BaselineArgs,
+}
+
+/// What of a report is printed, and where.
+#[derive(Args, Debug, Default)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct ShownArgs {
+    /// Output format; FORMAT=FILE writes a file, and may be given several times
+    #[arg(short, long, value_name = "FORMAT[=FILE]", value_parser = OutputParser)]
+    pub(crate) format: Vec<Output>,
+
+    /// Print every finding in full
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+
+    /// Print the findings of a rule, family, severity, database or collection in full; may be given several
+    /// times
+    #[arg(long, value_name = "RULE|NAMESPACE", value_delimiter = ',')]
+    pub(crate) show: Vec<String>,
+
+    /// Print the number of findings for each rule
+    #[arg(long, conflicts_with_all = ["verbose", "show"])]
+    pub(crate) statistics: bool,
+
+    /// Print repeated findings in full as well: of all rules, or of the rules given (implies --verbose)
+    #[arg(long, hide = true, value_name = "CODES", num_args = 0..=1, require_equals = false, default_missing_value = "all", value_delimiter = ',')]
+    pub(crate) expand: Vec<String>,
 }
 
 /// What is known already.
@@ -317,7 +385,7 @@ pub(crate) struct ChecklistArgs {
 #[derive(Args, Debug)]
 pub(crate) struct ShardKeyArgs {
     /// As for audit: dumps, archives, .bson, .json, .zip, - for stdin, or connection strings
-    #[arg(required = true, value_name = "SOURCE")]
+    #[arg(value_name = "SOURCE")]
     pub(crate) sources: Vec<String>,
 
     /// A key to judge: {"field": 1, …} or {"field": "hashed"}; may be given several times
@@ -326,7 +394,7 @@ pub(crate) struct ShardKeyArgs {
 
     /// A structured mongod or mongos log that shows which fields reads name; without one, a running
     /// server is asked
-    #[arg(long, value_name = "FILE")]
+    #[arg(long = "log", alias = "workload", value_name = "FILE")]
     pub(crate) workload: Vec<String>,
 
     /// Shards to spread over (default: from docward.toml, else those of the cluster, else 3)
@@ -338,8 +406,8 @@ pub(crate) struct ShardKeyArgs {
     #[arg(long, value_name = "FIELD")]
     pub(crate) zone: Option<String>,
 
-    /// Shape of the report
-    #[arg(long, value_enum, default_value_t = Format::Terminal)]
+    /// Output format
+    #[arg(short, long, value_enum, default_value_t = Format::Terminal)]
     pub(crate) format: Format,
 
     /// Write the values of the zone field into the plan of zones
@@ -354,12 +422,16 @@ pub(crate) struct ShardKeyArgs {
 #[derive(Args, Debug, Default)]
 pub(crate) struct ReadingArgs {
     /// Name of the collection in a source that holds a single one
-    #[arg(long, value_name = "DB.COLL")]
+    #[arg(long = "as", alias = "namespace", value_name = "DB.COLL")]
     pub(crate) namespace: Option<String>,
 
-    /// Only databases that match
+    /// Only databases that match (default: the one that the connection string names, else all)
     #[arg(long, value_name = "GLOB")]
     pub(crate) db: Option<String>,
+
+    /// Read all databases, although the connection string names one
+    #[arg(long, conflicts_with = "db")]
+    pub(crate) all_databases: bool,
 
     /// Only collections that match (name, or whole namespace)
     #[arg(long, value_name = "GLOB")]
@@ -375,7 +447,7 @@ pub(crate) struct ReadingArgs {
     pub(crate) sample: Option<u64>,
 
     /// Write the report to a file
-    #[arg(long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
     /// Settings (default: the nearest docward.toml)
@@ -386,7 +458,7 @@ pub(crate) struct ReadingArgs {
     #[arg(long)]
     pub(crate) no_progress: bool,
 
-    /// Colours
+    /// When to use colour
     #[arg(long, value_enum, default_value_t = Color::Auto)]
     pub(crate) color: Color,
 }
@@ -394,7 +466,7 @@ pub(crate) struct ReadingArgs {
 /// Which findings count, and how much of them is printed.
 #[derive(Args, Debug)]
 pub(crate) struct JudgingArgs {
-    /// Exit with 1 when there is a finding of this severity or above
+    /// Exit with 1 when there is a finding of this severity or above (default: error)
     #[arg(long, value_parser = severities())]
     pub(crate) fail_on: Option<FailOn>,
 
@@ -406,7 +478,8 @@ pub(crate) struct JudgingArgs {
     #[arg(long, value_name = "CODES", value_delimiter = ',')]
     pub(crate) ignore: Vec<String>,
 
-    /// Set of defaults: `vendor` with house naming, `neutral` without
+    /// Rule preset: `vendor` asks for house names (db_, t_), `neutral` does not (default: neutral, or vendor
+    /// where most names have these prefixes)
     #[arg(long, value_parser = profiles())]
     pub(crate) profile: Option<ProfileName>,
 
@@ -414,8 +487,8 @@ pub(crate) struct JudgingArgs {
     #[arg(long)]
     pub(crate) show_values: bool,
 
-    /// Print problems and the summary only
-    #[arg(long)]
+    /// Print problems and the summary only, without a progress bar
+    #[arg(short, long)]
     pub(crate) quiet: bool,
 }
 
@@ -430,27 +503,22 @@ pub(crate) struct DiffArgs {
     #[arg(value_name = "NEW")]
     pub(crate) new: PathBuf,
 
-    /// Shape of the comparison
-    #[arg(long, value_parser = report_formats(), default_value = "terminal")]
-    pub(crate) format: docward_report::Format,
+    #[command(flatten)]
+    pub(crate) shown: ShownArgs,
 
     /// Write it to a file
-    #[arg(long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
     /// Exit with 1 when a finding of this severity or above is new or has become louder
     #[arg(long, value_parser = severities(), default_value = "error")]
     pub(crate) fail_on: FailOn,
 
-    /// Write out repeated findings: of all rules, or of the rules given
-    #[arg(long, value_name = "CODES", num_args = 0..=1, require_equals = false, default_missing_value = "all", value_delimiter = ',')]
-    pub(crate) expand: Vec<String>,
-
     /// Print problems and the summary only
-    #[arg(long)]
+    #[arg(short, long)]
     pub(crate) quiet: bool,
 
-    /// Colours
+    /// When to use colour
     #[arg(long, value_enum, default_value_t = Color::Auto)]
     pub(crate) color: Color,
 }

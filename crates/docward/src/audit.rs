@@ -4,7 +4,6 @@ use std::{
     borrow::Cow,
     collections::BTreeMap,
     env,
-    io::IsTerminal,
     path::{Path, PathBuf},
     thread,
     time::{Duration, SystemTime, UNIX_EPOCH},
@@ -18,27 +17,26 @@ use docward_collect::{
 use docward_config::FailOn;
 use docward_model::{
     ChecklistItem, ClientUri, Collection, Evidence, Filter, Namespace, NamespacePattern, Need,
-    Problem, Purpose, Report, RuleMeta, Settings, Severity, Source, SourceKind, SuppressionUse,
+    Problem, ProfileName, Purpose, Report, RuleMeta, Settings, Severity, Source, SuppressionUse,
     key_text,
 };
 use docward_profile::observe_growth;
-use docward_report::{Expand, Format, Rendering, TerminalOptions, View};
+use docward_report::{Format, View};
 use docward_rules::{
     Outcome, checklist,
-    facts::{arrays::Limits, copies},
+    facts::{arrays::Limits, copies, house},
     forecasts, judge, security_checklist,
 };
 use docward_uri::parse;
 
 use crate::{
     CLEAN, FINDINGS, PROBLEMS,
-    args::{AuditArgs, Color, ReadingArgs},
+    args::{AuditArgs, Color, ReadingArgs, ShownArgs},
     baseline::Baseline,
     complain, config,
     interrupt::Interrupt,
-    lint,
+    lint, output,
     progress::Bar,
-    put,
 };
 
 /// Threads that profile unless told otherwise: disks are no faster, and each thread takes memory.
@@ -58,15 +56,18 @@ pub(crate) enum Shown {
 }
 
 /// Runs an audit and prints what is asked for of it.
-pub(crate) fn audit(args: &AuditArgs, shown: Shown) -> anyhow::Result<u8> {
-    let (config, diagnostics) = config::load(args.reading.config.as_deref(), &args.sources)?;
-    let mut config = config::with_arguments(config, &args.judging)?;
-    for code in args.expand.iter().filter(|code| *code != "all") {
-        config::known_selector(code)?;
+pub(crate) fn audit(mut args: AuditArgs, shown: Shown) -> anyhow::Result<u8> {
+    if args.log.is_empty() && args.uri.is_empty() && args.network_rules.is_empty() {
+        or_from_environment(&mut args.sources)?;
     }
+    let args = &args;
+    let run = output::Started::now();
+    let config = config::load(args.reading.config.as_deref(), &args.sources, args.judging.quiet)?;
+    let mut config = config::with_arguments(config, &args.judging)?;
+    output::check(&args.shown, args.reading.output.as_deref())?;
     if let Some(bad) = args.uri.iter().find(|uri| !uri.starts_with("mongodb")) {
         let scheme = bad.split(':').next().unwrap_or_default();
-        bail!("--uri expects mongodb:// or mongodb+srv://, not `{scheme}`");
+        bail!("--client-uri expects mongodb:// or mongodb+srv://, not `{scheme}`");
     }
     let model = match args.model.as_deref().map(crate::design::read_model).transpose()? {
         // Its mistakes have been told.
@@ -176,8 +177,19 @@ pub(crate) fn audit(args: &AuditArgs, shown: Shown) -> anyhow::Result<u8> {
     // Whoever stopped it knows why there is nothing.
     if !interrupted {
         problems.extend(nothing_to_judge(args, &sources, &evidence, &config.settings, &problems));
+        let is_filtered = !request.filter.is_empty() && evidence.collections.is_empty();
+        if (is_filtered || nothing_was_read(&evidence)) && !problems.is_empty() {
+            return Ok(refuse(&problems));
+        }
     }
-    config::tell(&diagnostics, &mut problems, args.judging.quiet);
+    let mut profile_reason = None;
+    if config.profile.is_none() && house::has_prefixes(&evidence) {
+        config.settings.profile = ProfileName::Vendor;
+        profile_reason = Some(
+            "vendor profile: most names have the prefixes db_ and t_ (--profile neutral for none)"
+                .to_owned(),
+        );
+    }
 
     if !args.judging.quiet {
         note_other_keys(&evidence, &config.settings);
@@ -202,12 +214,12 @@ pub(crate) fn audit(args: &AuditArgs, shown: Shown) -> anyhow::Result<u8> {
     let judged = judged(&outcome, &config.settings, args.metadata_only, &sources);
     let namespaces = evidence.collections.iter().map(|c| c.namespace.to_string()).collect();
     let skipped = std::mem::take(&mut outcome.skipped);
-    let forecasts = match args.format {
-        Format::Html => forecasts(&evidence, &config.settings),
-        _ => Vec::new(),
-    };
+    let is_page = args.shown.format.iter().any(|output| output.format == Format::Html);
+    let forecasts = if is_page { forecasts(&evidence, &config.settings) } else { Vec::new() };
     let against = args.model.as_ref().filter(|_| shown == Shown::Drift);
     let mut report = Report {
+        run: Some(run.ended()),
+        profile_reason,
         sources,
         against: against.map(|file| file.display().to_string()),
         skipped,
@@ -229,16 +241,15 @@ pub(crate) fn audit(args: &AuditArgs, shown: Shown) -> anyhow::Result<u8> {
         Shown::Findings | Shown::Drift => View::Findings,
         Shown::Checklists | Shown::SecurityCheck => View::Checklist,
     };
-    let look = Look {
-        format: args.format,
+    interrupt.writing();
+    let look = output::Look {
+        shown: &args.shown,
         output: args.reading.output.as_deref(),
         color: args.reading.color,
-        expand: &args.expand,
         quiet: args.judging.quiet,
+        brief: shown == Shown::Findings,
     };
-    let text = render(&report, &look, view, fail_on);
-    interrupt.writing();
-    put(&text, args.reading.output.as_deref())?;
+    output::write(&report, &look, view, fail_on)?;
 
     let is_open = fail_on != FailOn::Never && report.checklist.iter().any(ChecklistItem::is_open);
     Ok(match ended(&report, fail_on) {
@@ -255,7 +266,9 @@ pub(crate) fn report(settings: &Settings, outcome: Outcome, mut evidence: Eviden
     evidence.copies.retain(|copy| copies::is_real(settings, copy));
     Report {
         tool_version: env!("CARGO_PKG_VERSION").into(),
+        run: None,
         profile: settings.profile,
+        profile_reason: None,
         sources: Vec::new(),
         against: None,
         suppressions: suppressions(settings, &outcome),
@@ -425,14 +438,14 @@ fn nothing_to_judge(
     let filtered = args.reading.db.is_some() || args.reading.collection.is_some();
     // Without sources, logs, connection strings or network rules are all that was asked about.
     if evidence.collections.is_empty() && evidence.workload.is_none() && !args.sources.is_empty() {
-        // Who did not answer was not asked for collections.
-        let is_asked = |source: &Source| source.kind != SourceKind::Live || source.server.is_some();
-        let message = if filtered && (problems.is_empty() || sources.iter().any(is_asked)) {
-            "no collection matches --db and --collection: nothing was judged"
-        } else if problems.is_empty() {
-            "no collection was found: nothing was judged"
-        } else {
+        // What went wrong before is the reason.
+        if !problems.is_empty() {
             return Vec::new();
+        }
+        let message = if filtered {
+            "no collection matches --db and --collection: nothing was judged"
+        } else {
+            "no collection was found: nothing was judged"
         };
         // By the names that were given to them: a connection string may hold a password.
         let names: Vec<&str> = sources.iter().map(|source| source.name.as_str()).collect();
@@ -452,7 +465,7 @@ fn nothing_to_judge(
         .collect()
 }
 
-/// How a report is to look, as flags say it.
+/// How a report in one format is to look, as flags say it.
 pub(crate) struct Look<'a> {
     pub(crate) format: Format,
     pub(crate) output: Option<&'a Path>,
@@ -461,24 +474,37 @@ pub(crate) struct Look<'a> {
     pub(crate) quiet: bool,
 }
 
-/// The report as text.
+/// A report in one format, every finding in full.
 pub(crate) fn render(report: &Report, look: &Look<'_>, view: View, fail_on: FailOn) -> String {
-    let expand = match look.expand {
-        [] => Expand::No,
-        [all] if all == "all" => Expand::All,
-        rules => Expand::Rules(rules.to_vec()),
+    let shown = ShownArgs { expand: look.expand.to_vec(), ..ShownArgs::default() };
+    let all = output::Look {
+        shown: &shown,
+        output: look.output,
+        color: look.color,
+        quiet: look.quiet,
+        brief: false,
     };
-    let color = wants_color(look.color, look.output.is_some());
-    let terminal = TerminalOptions { color, width: terminal_width(), expand, quiet: look.quiet };
-    let rules = config::metas();
-    let how = Rendering {
-        format: look.format,
-        view,
-        terminal,
-        fails_from: fail_on.least(),
-        rules: &rules,
-    };
-    docward_report::render(report, &how)
+    output::render(report, &all, view, fail_on, look.format, look.output.is_some())
+}
+
+/// Whether none of what was asked for could be read.
+fn nothing_was_read(evidence: &Evidence) -> bool {
+    evidence.collections.is_empty()
+        && evidence.workload.is_none()
+        && evidence.network.is_none()
+        && evidence.code.is_none()
+        && evidence.server.as_ref().is_none_or(|server| server.topology.is_none())
+        && !evidence.uris.iter().any(|uri| uri.purpose == Purpose::Client)
+}
+
+/// Says why nothing could be read. No report is written: an empty one would look like a pass, and would
+/// replace the last good one.
+pub(crate) fn refuse(problems: &[Problem]) -> u8 {
+    for problem in problems {
+        let line = format!("error: {}: {}", problem.source, problem.message);
+        complain(&docward_uri::redact(&line));
+    }
+    PROBLEMS
 }
 
 /// The rules whose silence means something: those that had all they need. From a sample rare things are
@@ -517,25 +543,6 @@ pub(crate) fn today() -> Option<String> {
     docward_rules::facts::text::date(i64::try_from(now.as_millis()).ok()?)
 }
 
-/// Whether to colour: as asked, or on a terminal that did not refuse.
-pub(crate) fn wants_color(color: Color, to_file: bool) -> bool {
-    match color {
-        Color::Always => true,
-        Color::Never => false,
-        Color::Auto => {
-            !to_file
-                && std::io::stdout().is_terminal()
-                && env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
-        }
-    }
-}
-
-/// Columns of the terminal, within what reads well.
-pub(crate) fn terminal_width() -> usize {
-    let columns = env::var("COLUMNS").ok().and_then(|c| c.parse::<usize>().ok());
-    columns.unwrap_or(100).clamp(60, 120)
-}
-
 fn request(args: &AuditArgs) -> anyhow::Result<Request> {
     let reading = reading(&args.sources, &args.reading)?;
     Ok(Request {
@@ -553,7 +560,7 @@ fn request(args: &AuditArgs) -> anyhow::Result<Request> {
 /// A collection as `--namespace` names it.
 pub(crate) fn namespace(text: &str) -> anyhow::Result<Namespace> {
     Namespace::parse(text)
-        .with_context(|| format!("--namespace {text}: expected database.collection"))
+        .with_context(|| format!("`{text}` is no collection; write database.collection"))
 }
 
 /// Threads that profile, unless somebody says. A running server's answers are fetched by a thread of their
@@ -587,7 +594,10 @@ pub(crate) fn reading(sources: &[String], args: &ReadingArgs) -> anyhow::Result<
         sources: sources.to_vec(),
         namespace,
         filter: Filter {
-            database: glob(&args.db, "--db")?,
+            database: match glob(&args.db, "--db")? {
+                None if !args.all_databases => scope(sources)?,
+                given => given,
+            },
             collection: glob(&args.collection, "--collection")?,
         },
         threads: threads(sources),
@@ -595,6 +605,40 @@ pub(crate) fn reading(sources: &[String], args: &ReadingArgs) -> anyhow::Result<
         full: args.full,
         ..Request::default()
     })
+}
+
+/// The database that connection strings name, which is what they are about, as for mongodump. `admin` is where
+/// accounts are kept: it is named to log in.
+fn scope(sources: &[String]) -> anyhow::Result<Option<NamespacePattern>> {
+    let named = |source: &String| {
+        let uri = parse(source).ok().filter(|_| is_uri(source))?;
+        uri.database.map(|part| part.value).filter(|name| name != "admin")
+    };
+    let databases: Vec<Option<String>> = sources.iter().map(named).collect();
+    let Some(Some(first)) = databases.iter().find(|name| name.is_some()) else { return Ok(None) };
+    if databases.iter().any(|name| name.as_ref() != Some(first)) {
+        bail!(
+            "one connection string names the database `{first}`, and another source does not; choose with \
+             --db, or read all with --all-databases"
+        );
+    }
+    let pattern = NamespacePattern::exact(first);
+    pattern.map(Some).map_err(|message| anyhow::anyhow!("the database `{first}`: {message}"))
+}
+
+/// Takes the source from the environment where none was named.
+pub(crate) fn or_from_environment(sources: &mut Vec<String>) -> anyhow::Result<()> {
+    if sources.is_empty() {
+        let uri = env::var("MONGODB_URI").ok().filter(|uri| !uri.trim().is_empty());
+        let Some(uri) = uri else {
+            bail!(
+                "no source was named; name a mongodump directory, a file or a connection string \
+                 (mongodb://…), or set MONGODB_URI"
+            );
+        };
+        sources.push(uri.trim().to_owned());
+    }
+    Ok(())
 }
 
 /// The connection strings of sources and clients, without their passwords. What the driver will refuse
@@ -608,7 +652,7 @@ fn connection_strings(args: &AuditArgs) -> (Vec<ClientUri>, Vec<Problem>) {
         match parse(text) {
             Ok(uri) => uris.push(uri.client(Purpose::Client)),
             Err(fault) => problems.push(Problem {
-                source: format!("--uri {}", number + 1),
+                source: format!("--client-uri {}", number + 1),
                 message: fault.to_string(),
             }),
         }

@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::{Context, bail};
 use docward_config::{Config, Diagnostic};
-use docward_model::{Problem, RuleMeta, Settings};
+use docward_model::{RuleMeta, Settings};
 use docward_rules::RULES;
 
 use crate::{args::JudgingArgs, audit, complain};
@@ -17,17 +17,16 @@ pub(crate) fn metas() -> Vec<&'static RuleMeta> {
     RULES.iter().map(|rule| &rule.meta).collect()
 }
 
-/// The settings of a file, or of the nearest `docward.toml`, or the defaults.
-pub(crate) fn load(
-    file: Option<&Path>,
-    near: &[String],
-) -> anyhow::Result<(Config, Vec<Diagnostic>)> {
+/// The settings of a file, or of the nearest `docward.toml`, or the defaults. A file with mistakes ends the
+/// command before anything is read: a run with other settings than the user's would mislead. Remarks about
+/// sound settings are printed, unless they are unwanted.
+pub(crate) fn load(file: Option<&Path>, near: &[String], quiet: bool) -> anyhow::Result<Config> {
     let found = match file {
         Some(path) => Some(path.to_owned()),
         None => nearest(near),
     };
     let Some(path) = found else {
-        return Ok(docward_config::parse("", "docward.toml", &metas()));
+        return Ok(Config::default());
     };
     // Reports name it, and are read on other machines.
     let here = env::current_dir().unwrap_or_default();
@@ -40,18 +39,21 @@ pub(crate) fn load(
     if let (Some(baseline), Some(directory)) = (&mut config.baseline, path.parent()) {
         *baseline = directory.join(&*baseline).display().to_string();
     }
-    Ok((config, diagnostics))
+    let (fatal, remarks): (Vec<Diagnostic>, Vec<Diagnostic>) =
+        diagnostics.into_iter().partition(|diagnostic| diagnostic.fatal);
+    if !quiet {
+        remarks.iter().for_each(|remark| complain(&format!("note: {remark}")));
+    }
+    if !fatal.is_empty() {
+        let lines: Vec<String> = fatal.iter().map(ToString::to_string).collect();
+        bail!("{}", lines.join("\nerror: "));
+    }
+    Ok(config)
 }
 
-/// The settings alone, with notes about them told; a file that cannot be used ends the command.
+/// The settings alone.
 pub(crate) fn settings(file: Option<&Path>, near: &[String]) -> anyhow::Result<Settings> {
-    let (Config { settings, .. }, diagnostics) = load(file, near)?;
-    let mut problems: Vec<Problem> = Vec::new();
-    tell(&diagnostics, &mut problems, false);
-    match problems.first() {
-        Some(problem) => bail!("{}", problem.message),
-        None => Ok(settings),
-    }
+    Ok(load(file, near, false)?.settings)
 }
 
 /// `docward.toml` of the first source that has one in its directory, else in the working directory or
@@ -96,21 +98,10 @@ pub(crate) fn with_arguments(mut config: Config, args: &JudgingArgs) -> anyhow::
         config.settings.select.clone_from(&args.select);
     }
     config.settings.ignore.extend(args.ignore.iter().cloned());
-    config.settings.profile = args.profile.unwrap_or(config.settings.profile);
+    config.profile = args.profile.or(config.profile);
+    config.settings.profile = config.profile.unwrap_or_default();
     config.fail_on = args.fail_on.or(config.fail_on);
     // Every command that judges asks suppressions for their last day.
     config.settings.today = audit::today();
     Ok(config)
-}
-
-/// Tells what is wrong with a settings file: problems where it could not be used, else notes.
-pub(crate) fn tell(diagnostics: &[Diagnostic], problems: &mut Vec<Problem>, quiet: bool) {
-    for diagnostic in diagnostics {
-        if diagnostic.fatal {
-            let (source, message) = (diagnostic.file.clone(), diagnostic.to_string());
-            problems.push(Problem { source, message });
-        } else if !quiet {
-            complain(&format!("note: {diagnostic}"));
-        }
-    }
 }

@@ -8,8 +8,8 @@ use docward_model::{Basis, Change, Compared, Known, Report};
 use crate::{
     CLEAN, FINDINGS, PROBLEMS,
     args::DiffArgs,
-    audit::{self, Look},
-    complain, put,
+    complain,
+    output::{self, Look},
 };
 
 /// Compares two reports and prints what became of the findings.
@@ -18,6 +18,7 @@ pub(crate) fn diff(args: &DiffArgs) -> anyhow::Result<u8> {
         !(is_stdin(&args.old) && is_stdin(&args.new)),
         "both reports cannot come from standard input; write one of them to a file"
     );
+    output::check(&args.shown, args.output.as_deref())?;
     let old = read(&args.old)?;
     let mut new = read(&args.new)?;
     if old.profile != new.profile && !args.quiet {
@@ -45,13 +46,13 @@ pub(crate) fn diff(args: &DiffArgs) -> anyhow::Result<u8> {
     new.compared = Some(compared);
     let failed = new.findings.iter().any(|finding| new.fails(finding, fail_on.least()));
     let look = Look {
-        format: args.format,
+        shown: &args.shown,
         output: args.output.as_deref(),
         color: args.color,
-        expand: &args.expand,
         quiet: args.quiet,
+        brief: false,
     };
-    put(&audit::render(&new, &look, docward_report::View::Findings, fail_on), look.output)?;
+    output::write(&new, &look, docward_report::View::Findings, fail_on)?;
     // A run that could not read everything is no all-clear.
     if !new.is_whole() {
         return Ok(PROBLEMS);

@@ -8,8 +8,9 @@ use docward_report::wrap;
 use crate::{
     CLEAN,
     args::{ExplainArgs, PageFormat},
-    audit::terminal_width,
-    config, put,
+    config,
+    output::terminal_width,
+    put,
     rules::{default_text, page},
 };
 
@@ -28,7 +29,7 @@ pub(crate) fn explain(args: &ExplainArgs) -> anyhow::Result<u8> {
         PageFormat::Markdown => page(rule),
         PageFormat::Json => docward_report::rules_json(&[rule]),
         PageFormat::Terminal => {
-            let (config, _) = config::load(args.config.as_deref(), &[])?;
+            let config = config::load(args.config.as_deref(), &[], true)?;
             let mut out = format!(
                 "{} {}   {} · {} · {}\n\n",
                 rule.code,

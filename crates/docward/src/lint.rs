@@ -105,7 +105,7 @@ pub(crate) fn lint(args: &LintArgs) -> anyhow::Result<u8> {
     if args.paths.iter().any(is_uri) {
         bail!("lint reads files and folders; `docward connect check` judges connection strings");
     }
-    let (config, diagnostics) = config::load(args.config.as_deref(), &args.paths)?;
+    let config = config::load(args.config.as_deref(), &args.paths, args.judging.quiet)?;
     let mut config = config::with_arguments(config, &args.judging)?;
     for code in args.expand.iter().filter(|code| *code != "all") {
         config::known_selector(code)?;
@@ -133,7 +133,6 @@ pub(crate) fn lint(args: &LintArgs) -> anyhow::Result<u8> {
         problems.push(Problem { source: args.paths.join(" "), message });
     }
     config.settings.suppressions.extend(allowed_by_comments(&mut seen, &mut problems));
-    config::tell(&diagnostics, &mut problems, args.judging.quiet);
     config.settings.is_partial = args.changed_since.is_some()
         || interrupted
         || !problems.is_empty()

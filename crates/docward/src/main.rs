@@ -13,7 +13,9 @@ mod fix;
 mod generated;
 mod interrupt;
 mod lint;
+mod output;
 mod progress;
+mod renamed;
 mod rules;
 mod schema;
 mod shardkey;
@@ -40,13 +42,14 @@ fn main() -> ExitCode {
         }
         Err(error) => error.exit(),
     };
+    renamed::note_old_names(std::env::args_os().skip(1));
     let outcome = match cli.command {
-        args::Command::Audit(args) => audit::audit(&args, Shown::Findings),
+        args::Command::Audit(args) => audit::audit(args, Shown::Findings),
         args::Command::Checklist(args) if args.security => {
-            audit::audit(&args.audit, Shown::SecurityCheck)
+            audit::audit(args.audit, Shown::SecurityCheck)
         }
-        args::Command::Checklist(args) => audit::audit(&args.audit, Shown::Checklists),
-        args::Command::ShardKey(args) => shardkey::shardkey(&args),
+        args::Command::Checklist(args) => audit::audit(args.audit, Shown::Checklists),
+        args::Command::ShardKey(args) => shardkey::shardkey(args),
         args::Command::Schema(args) => schema::schema(&args),
         args::Command::Lint(args) => lint::lint(&args),
         args::Command::Connect(args) => connect::connect(&args),
@@ -61,7 +64,7 @@ fn main() -> ExitCode {
         Ok(code) => ExitCode::from(code),
         Err(error) if is_broken_pipe(&error) => ExitCode::from(CLEAN),
         Err(error) => {
-            complain(&docward_uri::redact(&format!("docward: {error:#}")));
+            complain(&docward_uri::redact(&format!("error: {error:#}")));
             ExitCode::from(PROBLEMS)
         }
     }

@@ -18,6 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// A bar that waits before it shows itself.
 pub(crate) struct Bar {
     bar: ProgressBar,
+    wanted: bool,
     started: Instant,
     documents: AtomicU64,
     notes: Mutex<Vec<String>>,
@@ -26,11 +27,8 @@ pub(crate) struct Bar {
 impl Bar {
     /// A bar on standard error, or nothing at all.
     pub(crate) fn new(wanted: bool) -> Self {
-        let bar = if wanted && std::io::stderr().is_terminal() {
-            ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::hidden())
-        } else {
-            ProgressBar::hidden()
-        };
+        let wanted = wanted && std::io::stderr().is_terminal();
+        let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::hidden());
         let style = ProgressStyle::with_template(
             "{bar:30} {bytes} of {total_bytes} · {bytes_per_sec} · {eta} left · {msg}",
         );
@@ -39,6 +37,7 @@ impl Bar {
         }
         Self {
             bar,
+            wanted,
             started: Instant::now(),
             documents: AtomicU64::new(0),
             notes: Mutex::new(Vec::new()),
@@ -60,10 +59,7 @@ impl Progress for Bar {
     fn advance(&self, bytes: u64, documents: u64) {
         let documents = self.documents.fetch_add(documents, Ordering::Relaxed) + documents;
         self.bar.inc(bytes);
-        if self.bar.is_hidden()
-            && self.started.elapsed() > PATIENCE
-            && std::io::stderr().is_terminal()
-        {
+        if self.wanted && self.bar.is_hidden() && self.started.elapsed() > PATIENCE {
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
         }
         self.bar.set_message(format!("{documents} documents"));

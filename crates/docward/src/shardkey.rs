@@ -16,9 +16,11 @@ use crate::{
 };
 
 /// Runs the command. Exit code 1 when a key fails that was asked about, or that the collection has.
-pub(crate) fn shardkey(args: &ShardKeyArgs) -> anyhow::Result<u8> {
+pub(crate) fn shardkey(mut args: ShardKeyArgs) -> anyhow::Result<u8> {
+    audit::or_from_environment(&mut args.sources)?;
+    let args = &args;
     let keys = args.key.iter().map(|text| parse_key(text)).collect::<anyhow::Result<Vec<_>>>()?;
-    let (config, diagnostics) = config::load(args.reading.config.as_deref(), &args.sources)?;
+    let config = config::load(args.reading.config.as_deref(), &args.sources, false)?;
     let request = Request {
         keep_samples: true,
         server_workload: args.workload.is_empty(),
@@ -34,7 +36,6 @@ pub(crate) fn shardkey(args: &ShardKeyArgs) -> anyhow::Result<u8> {
     evidence.workload = logs.workload.or(evidence.workload);
     problems.extend(logs.problems);
     bar.finish();
-    config::tell(&diagnostics, &mut problems, false);
 
     audit::note_other_keys(&evidence, &config.settings);
     let business: Vec<_> = evidence
@@ -80,8 +81,8 @@ pub(crate) fn shardkey(args: &ShardKeyArgs) -> anyhow::Result<u8> {
         Format::Terminal => docward_report::shard_keys(
             &reports,
             &problems,
-            audit::wants_color(args.reading.color, args.reading.output.is_some()),
-            audit::terminal_width(),
+            crate::output::wants_color(args.reading.color, args.reading.output.is_some()),
+            crate::output::terminal_width(),
         ),
     };
     put(&text, args.reading.output.as_deref())?;

@@ -6,7 +6,7 @@ use docward_model::{
     ProfileName, RuleMeta, RuleSettings, Scope, Settings, Severity, ThresholdSetting, selects,
 };
 
-use super::{SEVERITIES, word};
+use super::{SEVERITIES, today, word};
 use crate::{
     Origins,
     diagnostic::Diagnostics,
@@ -151,7 +151,7 @@ fn severity(written: At<&str>, out: &mut Diagnostics<'_>) -> Option<Severity> {
         out.error(written.at, message, Some(hint));
         return None;
     }
-    word("severity", written, &SEVERITIES, Severity::name, out)
+    word("severity", today(written), &SEVERITIES, Severity::word, out)
 }
 
 fn unknown_threshold(

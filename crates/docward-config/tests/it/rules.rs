@@ -26,6 +26,7 @@ const fn rule(
         code,
         name,
         level: Level::Prohibited,
+        area: docward_model::Area::Hygiene,
         clauses: &["DM-08.2"],
         maturity: Maturity::Stable,
         scope: Scope::Everywhere,
@@ -102,6 +103,7 @@ static N013: RuleMeta =
     rule("N013", "meaningless-abbreviation", &[&ALLOW], "# Meaningless abbreviation\n");
 static T002: RuleMeta = RuleMeta {
     level: Level::Recommended,
+    area: docward_model::Area::Hygiene,
     ..rule("T002", "money-as-double", &[&MIN_SHARE], "# Money as double\n")
 };
 static T012: RuleMeta = rule("T012", "epoch-as-number", &[&EARLIEST], "# Epoch as number\n");

@@ -24,6 +24,8 @@ fn finding(rule: &'static str, severity: Severity, at: Subject) -> Finding {
         name: "x".into(),
         severity,
         level: Level::Recommended,
+        area: docward_model::Area::Hygiene,
+        deadline: None,
         clauses: Vec::new(),
         at,
         location: None,

@@ -18,6 +18,7 @@ pub mod fold;
 pub mod forecast;
 pub mod groups;
 pub mod growing;
+pub mod house;
 pub mod ids;
 pub mod indexes;
 pub mod joins;

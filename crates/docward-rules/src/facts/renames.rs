@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use docward_model::{Evidence, Namespace, Settings, ThresholdSetting};
+use docward_model::{Evidence, Namespace, ProfileName, Settings, ThresholdSetting};
 
 use super::{
     names, server,
@@ -38,6 +38,7 @@ fn without_other_prefix(name: &str) -> &str {
 pub fn house_prefix(settings: &Settings, namespace: &Namespace) -> String {
     match settings.threshold_at("N006", "prefix", Some(&namespace.to_string())) {
         Some(ThresholdSetting::Text(prefix)) => prefix.clone(),
+        _ if settings.profile == ProfileName::Neutral => String::new(),
         _ => "t_".to_owned(),
     }
 }

@@ -30,6 +30,7 @@ declare_rule! {
     /// Never; write `expires = "never"` for what will stay as it is.
     A001, "expired-suppression",
     level: Recommended,
+    area: Hygiene,
     clauses: [],
     maturity: Preview,
     scope: Everywhere,

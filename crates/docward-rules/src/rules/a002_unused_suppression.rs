@@ -34,6 +34,7 @@ declare_rule! {
     /// The audit read a sample, and what the entry covers is rare.
     A002, "unused-suppression",
     level: Recommended,
+    area: Hygiene,
     clauses: [],
     maturity: Preview,
     scope: Everywhere,

@@ -32,6 +32,7 @@ declare_rule! {
     /// The limit was set low on purpose and the clients are known by number.
     C001, "connections-near-limit",
     level: Mandatory,
+    area: Writes,
     clauses: ["CN-03.1"],
     maturity: Preview,
     scope: Everywhere,

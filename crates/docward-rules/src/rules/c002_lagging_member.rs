@@ -33,6 +33,7 @@ declare_rule! {
     /// It was being resynchronised at that moment, or nobody reads from secondaries.
     C002, "lagging-member",
     level: Mandatory,
+    area: Correctness,
     clauses: ["RP-7"],
     maturity: Preview,
     scope: Everywhere,

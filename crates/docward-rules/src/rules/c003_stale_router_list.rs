@@ -47,6 +47,7 @@ declare_rule! {
     /// Some routers are set aside for other clients on purpose.
     C003, "stale-router-list",
     level: Mandatory,
+    area: Writes,
     clauses: ["CM-3.4", "AP-S1.5"],
     maturity: Preview,
     scope: Everywhere,

@@ -38,6 +38,7 @@ declare_rule! {
     /// A report or a backup that runs now and then is meant to keep away from all but one member.
     C004, "single-tagged-reader",
     level: Recommended,
+    area: Writes,
     clauses: ["RP-6"],
     maturity: Preview,
     scope: Everywhere,

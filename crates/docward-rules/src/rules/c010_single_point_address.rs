@@ -52,6 +52,7 @@ declare_rule! {
     /// A tool has to reach this one server and no other.
     C010, "single-point-address",
     level: Prohibited,
+    area: Writes,
     clauses: ["CN-01.1", "CM-0.2", "CM-2.2", "AP-S1.6"],
     maturity: Preview,
     scope: Everywhere,

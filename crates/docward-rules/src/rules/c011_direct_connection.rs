@@ -36,6 +36,7 @@ declare_rule! {
     /// The string belongs to a tool that looks at one server: a backup, an exporter of figures.
     C011, "direct-connection",
     level: Prohibited,
+    area: Writes,
     clauses: ["CN-01.1", "AP-S1.6"],
     maturity: Preview,
     scope: Everywhere,

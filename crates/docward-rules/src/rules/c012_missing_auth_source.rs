@@ -39,6 +39,7 @@ declare_rule! {
     /// The program adds it where it connects, and Docward was not shown that program.
     C012, "missing-auth-source",
     level: Mandatory,
+    area: Writes,
     clauses: ["CN-01.2", "CP-1"],
     maturity: Preview,
     scope: Everywhere,

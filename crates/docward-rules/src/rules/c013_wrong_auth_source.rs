@@ -37,6 +37,7 @@ declare_rule! {
     /// The string belongs to another deployment than the one that was audited.
     C013, "wrong-auth-source",
     level: Mandatory,
+    area: Writes,
     clauses: ["CN-01.2", "CP-1"],
     maturity: Preview,
     scope: Everywhere,

@@ -37,6 +37,7 @@ declare_rule! {
     /// The program adds it where it connects, and Docward was not shown that program.
     C014, "missing-replica-set",
     level: Mandatory,
+    area: Writes,
     clauses: ["CN-01.3", "CP-2", "AP-S1.6"],
     maturity: Preview,
     scope: Everywhere,

@@ -36,6 +36,7 @@ declare_rule! {
     /// The string belongs to another deployment than the one that was audited.
     C015, "wrong-replica-set",
     level: Mandatory,
+    area: Writes,
     clauses: ["CN-01.3", "CP-2"],
     maturity: Preview,
     scope: Everywhere,

@@ -36,6 +36,7 @@ declare_rule! {
     /// The application retries by itself and has to know of every failure.
     C016, "retries-off",
     level: Mandatory,
+    area: Writes,
     clauses: ["CN-01.4", "CP-5", "CP-6"],
     maturity: Preview,
     scope: Everywhere,

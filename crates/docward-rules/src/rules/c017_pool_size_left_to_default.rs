@@ -48,6 +48,7 @@ declare_rule! {
     /// A script that runs alone and rarely.
     C017, "pool-size-left-to-default",
     level: Recommended,
+    area: Speed,
     clauses: ["CN-03.2", "CP-4", "PP-2"],
     maturity: Preview,
     scope: Everywhere,

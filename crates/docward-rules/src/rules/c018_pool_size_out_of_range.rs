@@ -45,6 +45,7 @@ declare_rule! {
     /// Functions that run for one request at a time need very few connections each.
     C018, "pool-size-out-of-range",
     level: Recommended,
+    area: Speed,
     clauses: ["PP-1", "CP-4", "PF-4", "PF-5"],
     maturity: Preview,
     scope: Everywhere,

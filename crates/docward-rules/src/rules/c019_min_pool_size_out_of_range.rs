@@ -38,6 +38,7 @@ declare_rule! {
     /// Very many instances share a small limit.
     C019, "min-pool-size-out-of-range",
     level: Recommended,
+    area: Speed,
     clauses: ["PP-2"],
     maturity: Preview,
     scope: Everywhere,

@@ -43,6 +43,7 @@ declare_rule! {
     /// A health check has to give up quickly.
     C020, "odd-connection-times",
     level: Recommended,
+    area: Speed,
     clauses: ["PP-3", "PP-4", "PP-5"],
     maturity: Preview,
     scope: Everywhere,

@@ -38,6 +38,7 @@ declare_rule! {
     /// The program gives each write its own concern.
     C021, "weak-write-concern",
     level: Mandatory,
+    area: Correctness,
     clauses: ["CP-7"],
     maturity: Preview,
     scope: Everywhere,

@@ -37,6 +37,7 @@ declare_rule! {
     /// Every read that has to be current asks for the primary itself.
     C022, "core-reads-secondaries",
     level: Mandatory,
+    area: Correctness,
     clauses: ["RP-1", "CP-3", "AP-S1.2"],
     maturity: Preview,
     scope: Everywhere,

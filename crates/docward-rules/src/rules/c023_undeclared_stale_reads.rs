@@ -42,6 +42,7 @@ declare_rule! {
     /// Sessions with causal consistency read their own writes.
     C023, "undeclared-stale-reads",
     level: Mandatory,
+    area: Correctness,
     clauses: ["RP-7", "RP-4", "CP-3"],
     maturity: Preview,
     scope: Everywhere,

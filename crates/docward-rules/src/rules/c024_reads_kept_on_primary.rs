@@ -36,6 +36,7 @@ declare_rule! {
     /// The secondaries are small, or only there for the case that the primary fails.
     C024, "reads-kept-on-primary",
     level: Information,
+    area: Speed,
     clauses: ["RP-3", "RP-4", "RP-5", "AP-S1.2"],
     maturity: Preview,
     scope: Everywhere,

@@ -35,6 +35,7 @@ declare_rule! {
     /// The user waits for the answer and rather has an error soon.
     C025, "short-server-selection",
     level: Information,
+    area: Writes,
     clauses: ["SDK-ALL.1"],
     maturity: Preview,
     scope: Everywhere,

@@ -35,6 +35,7 @@ declare_rule! {
     /// The program names the database in every call, or administers the server.
     C027, "system-database-in-path",
     level: Recommended,
+    area: Hygiene,
     clauses: ["DM-01.2"],
     maturity: Preview,
     scope: Everywhere,

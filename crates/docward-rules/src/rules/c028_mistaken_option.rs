@@ -35,6 +35,7 @@ declare_rule! {
     /// A proxy or a driver of your own reads the option.
     C028, "mistaken-option",
     level: Recommended,
+    area: Correctness,
     clauses: ["SDK-ALL.1"],
     maturity: Preview,
     scope: Everywhere,

@@ -37,6 +37,7 @@ declare_rule! {
     /// Never: what one driver takes today, another refuses.
     C029, "contradictory-options",
     level: Mandatory,
+    area: Correctness,
     clauses: ["SDK-ALL.1"],
     maturity: Preview,
     scope: Everywhere,

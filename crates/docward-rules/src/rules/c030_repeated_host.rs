@@ -37,6 +37,7 @@ declare_rule! {
     /// Never: it has no effect.
     C030, "repeated-host",
     level: Recommended,
+    area: Hygiene,
     clauses: ["CM-3.1", "CN-01.1"],
     maturity: Preview,
     scope: Everywhere,

@@ -29,6 +29,7 @@ declare_rule! {
     /// The records were made by hand.
     C031, "srv-on-old-server",
     level: Mandatory,
+    area: Writes,
     clauses: ["CM-1.3"],
     maturity: Preview,
     scope: Everywhere,

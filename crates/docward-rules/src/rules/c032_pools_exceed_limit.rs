@@ -44,6 +44,7 @@ declare_rule! {
     /// The services never run at the same time.
     C032, "pools-exceed-limit",
     level: Mandatory,
+    area: Writes,
     clauses: ["CN-03.1", "PF-1", "PF-2", "PF-3", "AP-S1.1"],
     maturity: Preview,
     scope: Everywhere,

@@ -63,6 +63,7 @@ declare_rule! {
     /// The handler runs a few times a day, or connects to a different deployment each time.
     C040, "client-per-request",
     level: Mandatory,
+    area: Writes,
     clauses: ["CN-02.1", "SDK-ALL.3", "CN-02.2"],
     maturity: Preview,
     scope: Everywhere,

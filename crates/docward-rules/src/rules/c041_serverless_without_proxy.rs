@@ -42,6 +42,7 @@ declare_rule! {
     /// The platform's concurrency is capped, and the cap times the pool size fits.
     C041, "serverless-without-proxy",
     level: Recommended,
+    area: Writes,
     clauses: ["CN-02.3"],
     maturity: Preview,
     scope: Everywhere,

@@ -40,6 +40,7 @@ declare_rule! {
     /// Another operation at the start does the same (creating indexes, for example).
     C042, "missing-health-check",
     level: Information,
+    area: Hygiene,
     clauses: ["SDK-ALL.4", "SDK-PY.5"],
     maturity: Preview,
     scope: Everywhere,

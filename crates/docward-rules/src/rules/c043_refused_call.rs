@@ -33,6 +33,7 @@ declare_rule! {
     /// Never with a driver of the 4.x series.
     C043, "refused-call",
     level: Mandatory,
+    area: Writes,
     clauses: ["SDK-PY.1"],
     maturity: Preview,
     scope: Everywhere,

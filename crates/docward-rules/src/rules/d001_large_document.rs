@@ -45,6 +45,7 @@ declare_rule! {
     /// stored reports.
     D001, "large-document",
     level: Recommended,
+    area: Growth,
     clauses: ["DM-05.1", "CK-2", "LM-3", "DM-05.2", "LM-1", "CK-14"],
     maturity: Stable,
     scope: Everywhere,

@@ -46,6 +46,7 @@ declare_rule! {
     /// down later.
     D002, "growing-document",
     level: Recommended,
+    area: Growth,
     clauses: ["LM-5", "DM-05.2"],
     maturity: Preview,
     scope: Everywhere,
@@ -151,6 +152,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         ),
         profile.seen(),
     )
+    .deadline(first.date.clone())
     .data("perDay", growth.per_day)
     .data("correlation", growth.correlation)
     .data("rows", growth.rows)
@@ -203,6 +205,7 @@ fn report_seen(collection: &Collection, profile: &Profile, seen: &Observed, cx: 
         ),
         profile.seen(),
     )
+    .deadline(when.date.clone())
     .data("perDay", seen.per_day)
     .data("seenTwice", seen.documents)
     .data("grown", seen.grown)

@@ -38,6 +38,7 @@ declare_rule! {
     /// limit under `[[collections.bounded]]`.
     D003, "array-dominated-document",
     level: Recommended,
+    area: Growth,
     clauses: ["DM-05.3", "AP-S2.2", "DM-08.1"],
     maturity: Stable,
     scope: Everywhere,

@@ -36,6 +36,7 @@ declare_rule! {
     /// The document exists only to carry the payload and is never read without it.
     D004, "embedded-blob",
     level: Recommended,
+    area: Speed,
     clauses: ["DM-05.4", "AP-S4.4"],
     maturity: Stable,
     scope: Everywhere,

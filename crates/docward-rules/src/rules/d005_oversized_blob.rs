@@ -35,6 +35,7 @@ declare_rule! {
     /// from where the application runs.
     D005, "oversized-blob",
     level: Recommended,
+    area: Growth,
     clauses: ["DM-05.6", "DM-05.4", "AP-S4.4"],
     maturity: Stable,
     scope: Everywhere,

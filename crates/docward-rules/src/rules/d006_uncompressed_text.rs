@@ -35,6 +35,7 @@ declare_rule! {
     /// pipeline.
     D006, "uncompressed-text",
     level: Recommended,
+    area: Speed,
     clauses: ["DM-05.5"],
     maturity: Stable,
     scope: Everywhere,

@@ -38,6 +38,7 @@ declare_rule! {
     /// and returned.
     D007, "deep-nesting",
     level: Recommended,
+    area: Hygiene,
     clauses: ["DM-06.1", "DM-06.2", "AP-S4.2", "CK-3"],
     maturity: Stable,
     scope: Everywhere,

@@ -60,6 +60,7 @@ declare_rule! {
     /// better still as `maxItems` in the validator.
     D008, "unbounded-array",
     level: Prohibited,
+    area: Growth,
     clauses: ["DM-08.2", "AP-S2.1", "AP-S4.1", "CK-4", "CK-8", "DM-08.1", "DM-05.3"],
     maturity: Stable,
     scope: Everywhere,
@@ -282,6 +283,9 @@ fn report(
     }
     if let Some(when) = long_at {
         draft = draft.data("reachesLimitOn", when.date);
+    }
+    if let Some((_, when)) = sizes_at.first() {
+        draft = draft.deadline(when.date.clone());
     }
     for (limit, when) in sizes_at {
         let key = match limit {

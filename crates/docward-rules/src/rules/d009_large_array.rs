@@ -41,6 +41,7 @@ declare_rule! {
     /// `[[collections.bounded]]`.
     D009, "large-array",
     level: Recommended,
+    area: Growth,
     clauses: ["DM-08.1", "LM-8"],
     maturity: Stable,
     scope: Everywhere,

@@ -40,6 +40,7 @@ declare_rule! {
     /// hardly changes.
     D010, "dynamic-field-names",
     level: Prohibited,
+    area: Speed,
     clauses: ["AP-S2.5"],
     maturity: Stable,
     scope: Everywhere,

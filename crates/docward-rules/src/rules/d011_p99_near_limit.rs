@@ -32,6 +32,7 @@ declare_rule! {
     /// The documents are complete when they are written and never grow.
     D011, "p99-near-limit",
     level: Mandatory,
+    area: Growth,
     clauses: ["CK-14"],
     maturity: Stable,
     scope: Everywhere,

@@ -33,6 +33,7 @@ declare_rule! {
     /// The depth is fixed by a format that cannot get deeper.
     D012, "nesting-near-server-limit",
     level: Information,
+    area: Growth,
     clauses: ["LM-10", "DM-06.1", "CK-3"],
     maturity: Stable,
     scope: Everywhere,

@@ -38,6 +38,7 @@ declare_rule! {
     /// at most 4 MB per measurement.
     D013, "hand-made-time-series",
     level: Recommended,
+    area: Growth,
     clauses: ["DM-08.5", "PT-ts.1", "PT-bucket.1", "PT-bucket.2", "LM-9"],
     maturity: Preview,
     scope: Everywhere,

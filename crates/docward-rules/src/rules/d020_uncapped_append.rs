@@ -71,6 +71,7 @@ declare_rule! {
     /// The application bounds it elsewhere; say so with `[[collections.bounded]]` in `docward.toml`.
     D020, "uncapped-append",
     level: Prohibited,
+    area: Growth,
     clauses: ["DM-08.2", "DM-08.4", "CK-4", "CK-8", "AP-S2.1", "AP-S4.1", "AP-S0.2"],
     maturity: Preview,
     scope: Everywhere,

@@ -36,6 +36,7 @@ declare_rule! {
     /// The structure is given by a standard that the document stores as it is.
     D021, "deep-update-path",
     level: Recommended,
+    area: Hygiene,
     clauses: ["DM-06.3", "DM-06.1"],
     maturity: Preview,
     scope: Everywhere,

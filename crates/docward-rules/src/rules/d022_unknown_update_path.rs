@@ -37,6 +37,7 @@ declare_rule! {
     /// The field is new and the old one goes away.
     D022, "unknown-update-path",
     level: Recommended,
+    area: Correctness,
     clauses: ["DM-06.3"],
     maturity: Preview,
     scope: Everywhere,

@@ -42,6 +42,7 @@ declare_rule! {
     /// Only one process ever writes the document.
     D023, "truncated-in-memory",
     level: Recommended,
+    area: Growth,
     clauses: ["DM-08.4"],
     maturity: Preview,
     scope: Everywhere,

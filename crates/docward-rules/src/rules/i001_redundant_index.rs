@@ -52,6 +52,7 @@ declare_rule! {
     /// The shorter index is much smaller and serves the hottest query from memory.
     I001, "redundant-index",
     level: Recommended,
+    area: Speed,
     clauses: ["AP-S4.6"],
     maturity: Stable,
     scope: Everywhere,

@@ -43,6 +43,7 @@ declare_rule! {
     /// The collection is read in many ways and hardly written.
     I002, "too-many-indexes",
     level: Recommended,
+    area: Speed,
     clauses: ["AP-S4.6", "LM-10"],
     maturity: Stable,
     scope: Everywhere,

@@ -44,6 +44,7 @@ declare_rule! {
     /// The collection is a small reference table that is hardly ever written.
     I003, "index-on-every-field",
     level: Recommended,
+    area: Speed,
     clauses: ["AP-S4.6"],
     maturity: Stable,
     scope: Everywhere,

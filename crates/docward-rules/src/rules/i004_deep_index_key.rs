@@ -32,6 +32,7 @@ declare_rule! {
     /// The shape is given by a standard and the paths are generated.
     I004, "deep-index-key",
     level: Recommended,
+    area: Speed,
     clauses: ["DM-06.3"],
     maturity: Stable,
     scope: Everywhere,

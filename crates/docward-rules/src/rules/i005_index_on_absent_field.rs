@@ -46,6 +46,7 @@ declare_rule! {
     /// The field belongs to a release that has not written documents yet.
     I005, "index-on-absent-field",
     level: Recommended,
+    area: Speed,
     clauses: ["DM-06.3"],
     maturity: Stable,
     scope: Everywhere,

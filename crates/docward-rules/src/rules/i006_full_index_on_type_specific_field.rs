@@ -42,6 +42,7 @@ declare_rule! {
     /// Queries search the field without naming the type.
     I006, "full-index-on-type-specific-field",
     level: Recommended,
+    area: Speed,
     clauses: ["PT-poly.2"],
     maturity: Preview,
     scope: Everywhere,

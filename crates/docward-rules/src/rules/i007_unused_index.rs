@@ -46,6 +46,7 @@ declare_rule! {
     /// A report at the end of the month or the year uses it.
     I007, "unused-index",
     level: Recommended,
+    area: Speed,
     clauses: ["AP-S4.6"],
     maturity: Preview,
     scope: Everywhere,

@@ -39,6 +39,7 @@ declare_rule! {
     /// The field tells zones apart and each zone is one shard.
     K001, "low-cardinality-shard-key",
     level: Mandatory,
+    area: Growth,
     clauses: ["SK-1", "SK-7", "SK-12"],
     maturity: Stable,
     scope: Everywhere,

@@ -35,6 +35,7 @@ declare_rule! {
     /// The frequent value is a zone of its own with several shards and a finer field is on its way.
     K002, "dominated-shard-key",
     level: Mandatory,
+    area: Growth,
     clauses: ["SK-2", "SK-8", "SK-12"],
     maturity: Stable,
     scope: Everywhere,

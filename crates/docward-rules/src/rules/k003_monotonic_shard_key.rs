@@ -34,6 +34,7 @@ declare_rule! {
     /// The collection is written rarely and read by ranges of time.
     K003, "monotonic-shard-key",
     level: Mandatory,
+    area: Speed,
     clauses: ["SK-3", "SK-5", "SK-6", "SK-13", "AP-S2.7", "SK-12"],
     maturity: Stable,
     scope: Everywhere,

@@ -32,6 +32,7 @@ declare_rule! {
     /// The documents without the field are few and will stay few.
     K004, "missing-shard-key-field",
     level: Mandatory,
+    area: Speed,
     clauses: ["SK-1"],
     maturity: Stable,
     scope: Everywhere,

@@ -36,6 +36,7 @@ declare_rule! {
     /// The chunk belongs to a zone that has one shard, and stays there whatever its size.
     K005, "jumbo-chunks",
     level: Mandatory,
+    area: Growth,
     clauses: ["SK-1", "SK-2", "SK-12"],
     maturity: Preview,
     scope: Everywhere,

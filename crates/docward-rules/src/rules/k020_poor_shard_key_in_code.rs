@@ -37,6 +37,7 @@ declare_rule! {
     /// The collection holds a fixed set of documents.
     K020, "poor-shard-key-in-code",
     level: Prohibited,
+    area: Growth,
     clauses: ["SK-5", "SK-6", "SK-7", "SK-8"],
     maturity: Preview,
     scope: Everywhere,

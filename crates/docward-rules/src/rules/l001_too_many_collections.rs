@@ -56,6 +56,7 @@ declare_rule! {
     /// tier (often counting collections and indexes together).
     L001, "too-many-collections",
     level: Recommended,
+    area: Growth,
     clauses: ["DM-12.1", "DM-12.3", "AP-S0.4"],
     maturity: Stable,
     scope: Everywhere,

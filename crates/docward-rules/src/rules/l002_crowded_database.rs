@@ -41,6 +41,7 @@ declare_rule! {
     /// A product you do not write made the database.
     L002, "crowded-database",
     level: Recommended,
+    area: Growth,
     clauses: ["DM-12.2"],
     maturity: Stable,
     scope: Everywhere,

@@ -1,6 +1,8 @@
 //! DM-01.1: no business collection in a database of the server.
 
-use docward_model::{Collection, Draft, Evidence, Namespace, Safety, Seen, Subject, Unit};
+use docward_model::{
+    Area, Collection, Draft, Evidence, Namespace, ProfileName, Safety, Seen, Subject, Unit,
+};
 
 use crate::{
     Cx, declare_rule,
@@ -40,6 +42,7 @@ declare_rule! {
     /// A tool of your platform keeps its own state there and documents it.
     N001, "business-data-in-system-database",
     level: Prohibited,
+    area: Hygiene,
     clauses: ["DM-01.1"],
     maturity: Stable,
     scope: Everywhere,
@@ -53,8 +56,9 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     if !is_misplaced(ns) {
         return;
     }
-    let wanted = target(&ns.collection);
-    let target = free_target(cx.evidence(), ns, &wanted);
+    let house = cx.settings().profile == ProfileName::Vendor;
+    let wanted = target(&ns.collection, house);
+    let target = free_target(cx.evidence(), ns, &wanted, house);
     let taken = if target == wanted {
         String::new()
     } else {
@@ -83,6 +87,8 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             ),
             collection.profile.as_ref().map_or_else(|| Seen::all(1, Unit::Collections), |p| p.seen()),
         )
+        // What is in `local` is lost with its node; elsewhere the data is safe and in the wrong place.
+        .area(if ns.database == "local" { Area::Correctness } else { Area::Hygiene })
         .data("documents", documents.unwrap_or(0))
         .data("target", target.to_string())
         .data("critical", true)
@@ -108,13 +114,13 @@ fn is_misplaced(ns: &Namespace) -> bool {
 
 /// The wanted name, or the first of `_2`, `_3`, … that no collection has and that is proposed for no
 /// other one.
-fn free_target(evidence: &Evidence, ns: &Namespace, wanted: &Namespace) -> Namespace {
+fn free_target(evidence: &Evidence, ns: &Namespace, wanted: &Namespace, house: bool) -> Namespace {
     let mut claims = evidence
         .collections
         .iter()
         .map(|c| &c.namespace)
         .take_while(|other| *other != ns)
-        .filter(|other| is_misplaced(other) && target(&other.collection) == *wanted)
+        .filter(|other| is_misplaced(other) && target(&other.collection, house) == *wanted)
         .count();
     let numbered = |n: usize| {
         if n == 1 {
@@ -135,10 +141,12 @@ fn free_target(evidence: &Evidence, ns: &Namespace, wanted: &Namespace) -> Names
     free.unwrap_or_else(|| wanted.clone())
 }
 
-/// `app_settings` to `db_config.t_app_settings`, `orders` to `db_order.t_orders`.
-fn target(collection: &str) -> Namespace {
+/// `app_settings` to `db_config.t_app_settings`, `orders` to `db_order.t_orders`; without house naming to
+/// `config.app_settings`, which the server would own, and so to `app_config`.
+fn target(collection: &str, house: bool) -> Namespace {
     let bare = collection.strip_prefix("system.").unwrap_or(collection);
-    let name = names::prefixed(bare, "t_");
+    let (db_prefix, prefix) = if house { ("db_", "t_") } else { ("", "") };
+    let name = names::prefixed(bare, prefix);
     let parts = names::words(bare);
     let is_config = parts.iter().any(|w| {
         matches!(
@@ -147,11 +155,11 @@ fn target(collection: &str) -> Namespace {
         )
     });
     let module = if is_config {
-        "config".to_owned()
+        if house { "config" } else { "app_config" }.to_owned()
     } else {
         parts.iter().find(|w| *w != "t").map_or_else(|| "app".to_owned(), |w| words::singular(w))
     };
-    Namespace::new(format!("db_{module}"), name)
+    Namespace::new(format!("{db_prefix}{module}"), name)
 }
 
 #[cfg(test)]

@@ -39,6 +39,7 @@ declare_rule! {
     /// switches all house naming off.
     N002, "database-without-prefix",
     level: Recommended,
+    area: Hygiene,
     clauses: ["DM-02.1", "DM-02.5"],
     maturity: Stable,
     scope: HouseNaming,

@@ -38,6 +38,7 @@ declare_rule! {
     /// servers refuse.
     N003, "odd-database-name",
     level: Recommended,
+    area: Hygiene,
     clauses: ["DM-02.2"],
     maturity: Stable,
     scope: Everywhere,
@@ -62,7 +63,7 @@ const ILLEGAL: &[char] = &['/', '\\', '.', ' ', '"', '$', '\0'];
 const ILLEGAL_ON_WINDOWS: &[char] = &['*', '<', '>', ':', '|', '?'];
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
-    let prefix = cx.text(&PREFIX);
+    let prefix = cx.prefix(&PREFIX);
     let digits = cx.flag(&ALLOW_DIGITS);
     let house = cx.settings().profile == ProfileName::Vendor;
     for database in &evidence.databases {

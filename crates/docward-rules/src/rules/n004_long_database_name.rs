@@ -30,6 +30,7 @@ declare_rule! {
     /// Never: no server accepts the name.
     N004, "long-database-name",
     level: Mandatory,
+    area: Hygiene,
     clauses: ["DM-02.3"],
     maturity: Stable,
     scope: Everywhere,

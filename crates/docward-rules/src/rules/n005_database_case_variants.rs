@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use docward_model::{Draft, Evidence, Seen, Severity, Subject, Unit};
+use docward_model::{Draft, Evidence, ProfileName, Seen, Severity, Subject, Unit};
 
 use crate::{
     Cx, declare_rule,
@@ -41,6 +41,7 @@ declare_rule! {
     /// The names come from two servers that never share a client.
     N005, "database-case-variants",
     level: Recommended,
+    area: Hygiene,
     clauses: ["DM-02.4"],
     maturity: Stable,
     scope: Everywhere,
@@ -97,7 +98,8 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 text::list(&others, 3)
             )
         } else {
-            let better = names::prefixed(&home, "db_");
+            let house = cx.settings().profile == ProfileName::Vendor;
+            let better = names::prefixed(&home, if house { "db_" } else { "" });
             let moved = format!("; when it is next moved, name it `{better}`");
             let moved = if better == home { "" } else { &moved };
             format!("write `{home}` in every connection string{moved}")

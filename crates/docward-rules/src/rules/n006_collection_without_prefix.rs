@@ -40,6 +40,7 @@ declare_rule! {
     /// profile switches all house naming off.
     N006, "collection-without-prefix",
     level: Recommended,
+    area: Hygiene,
     clauses: ["DM-03.1"],
     maturity: Stable,
     scope: HouseNaming,

@@ -44,6 +44,7 @@ declare_rule! {
     /// that servers refuse.
     N007, "odd-collection-name",
     level: Recommended,
+    area: Hygiene,
     clauses: ["DM-03.2"],
     maturity: Stable,
     scope: Everywhere,
@@ -72,7 +73,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     {
         return;
     }
-    let prefix = cx.text(&PREFIX);
+    let prefix = cx.prefix(&PREFIX);
     let house = cx.settings().profile == ProfileName::Vendor;
     let tail = time_tail(name);
     let mut odd: Vec<char> =

@@ -38,6 +38,7 @@ declare_rule! {
     /// The database belongs to one module, so that its name says it already.
     N008, "collection-without-module",
     level: Recommended,
+    area: Hygiene,
     clauses: ["DM-03.3"],
     maturity: Stable,
     scope: HouseNaming,

@@ -39,6 +39,7 @@ declare_rule! {
     /// Never for business data. A new kind of server collection should be reported to this project.
     N009, "system-prefixed-collection",
     level: Prohibited,
+    area: Hygiene,
     clauses: ["DM-03.4"],
     maturity: Stable,
     scope: Everywhere,

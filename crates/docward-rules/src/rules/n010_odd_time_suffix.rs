@@ -49,6 +49,7 @@ declare_rule! {
     /// Another system writes these names. The `neutral` profile reports only dates that do not exist.
     N010, "odd-time-suffix",
     level: Recommended,
+    area: Hygiene,
     clauses: ["DM-03.5"],
     maturity: Stable,
     scope: Everywhere,

@@ -46,6 +46,7 @@ declare_rule! {
     /// Part of the document is a copy of another system's message and has to stay as it came.
     N011, "mixed-field-styles",
     level: Recommended,
+    area: Hygiene,
     clauses: ["DM-04.1"],
     maturity: Stable,
     scope: Everywhere,

@@ -40,6 +40,7 @@ declare_rule! {
     /// The name is the column name of an import that has to be comparable with its source.
     N012, "mixed-style-in-name",
     level: Recommended,
+    area: Hygiene,
     clauses: ["DM-04.2"],
     maturity: Stable,
     scope: Everywhere,

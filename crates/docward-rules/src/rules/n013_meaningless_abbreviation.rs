@@ -51,6 +51,7 @@ declare_rule! {
     /// The short form is a word of your trade; add it to `allow`.
     N013, "meaningless-abbreviation",
     level: Prohibited,
+    area: Hygiene,
     clauses: ["DM-04.3"],
     maturity: Stable,
     scope: Everywhere,

@@ -36,6 +36,7 @@ declare_rule! {
     /// The name is fixed by a standard you exchange data in.
     N014, "over-descriptive-name",
     level: Recommended,
+    area: Hygiene,
     clauses: ["DM-04.4"],
     maturity: Stable,
     scope: Everywhere,

@@ -40,6 +40,7 @@ declare_rule! {
     /// A framework of yours writes the field; add it to `exempt`.
     N015, "leading-underscore",
     level: Recommended,
+    area: Hygiene,
     clauses: ["DM-04.5"],
     maturity: Stable,
     scope: Everywhere,

@@ -45,6 +45,7 @@ declare_rule! {
     /// A rename is under way and both spellings are written on purpose.
     N016, "many-spellings",
     level: Recommended,
+    area: Correctness,
     clauses: ["DM-04.6"],
     maturity: Stable,
     scope: Everywhere,

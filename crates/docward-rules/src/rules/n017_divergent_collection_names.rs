@@ -41,6 +41,7 @@ declare_rule! {
     /// The databases belong to projects that have nothing to do with each other.
     N017, "divergent-collection-names",
     level: Recommended,
+    area: Hygiene,
     clauses: ["AP-S0.1"],
     maturity: Stable,
     scope: Everywhere,

@@ -32,6 +32,7 @@ declare_rule! {
     /// Between 236 and 255 bytes, when the collection will certainly never be sharded.
     N018, "long-namespace",
     level: Information,
+    area: Hygiene,
     clauses: ["LM-10"],
     maturity: Stable,
     scope: Everywhere,

@@ -39,6 +39,7 @@ declare_rule! {
     /// A tool for administrators that changes the server's own collections on purpose.
     N020, "system-database-in-code",
     level: Prohibited,
+    area: Hygiene,
     clauses: ["DM-01.1"],
     maturity: Preview,
     scope: Everywhere,

@@ -51,6 +51,7 @@ declare_rule! {
     /// refuse.
     N021, "name-in-code",
     level: Recommended,
+    area: Hygiene,
     clauses: ["DM-02.1", "DM-02.2", "DM-02.3", "DM-03.1", "DM-03.2", "DM-03.4"],
     maturity: Preview,
     scope: Everywhere,

@@ -57,6 +57,7 @@ declare_rule! {
     /// The documents come from another system and have to stay as they are.
     N022, "field-name-in-model",
     level: Recommended,
+    area: Hygiene,
     clauses: ["DM-04.1", "DM-04.2", "DM-04.4", "DM-04.5"],
     maturity: Preview,
     scope: Everywhere,

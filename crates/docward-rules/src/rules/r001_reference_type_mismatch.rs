@@ -45,6 +45,7 @@ declare_rule! {
     /// The field is kept for an outside system and nobody looks the document up by it.
     R001, "reference-type-mismatch",
     level: Recommended,
+    area: Correctness,
     clauses: ["PT-ref.1"],
     maturity: Stable,
     scope: Everywhere,

@@ -51,6 +51,7 @@ declare_rule! {
     /// side's `_id` index serves.
     R002, "unindexed-reference",
     level: Recommended,
+    area: Speed,
     clauses: ["PT-ref.1"],
     maturity: Preview,
     scope: Everywhere,

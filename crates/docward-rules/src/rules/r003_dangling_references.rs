@@ -40,6 +40,7 @@ declare_rule! {
     /// Only a part of the other collection was dumped, or documents there expire by design.
     R003, "dangling-references",
     level: Recommended,
+    area: Correctness,
     clauses: ["PT-ref.1"],
     maturity: Preview,
     scope: Everywhere,

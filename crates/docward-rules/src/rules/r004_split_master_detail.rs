@@ -47,6 +47,7 @@ declare_rule! {
     /// Details are queried or changed on their own most of the time, or their number has no bound.
     R004, "split-master-detail",
     level: Recommended,
+    area: Speed,
     clauses: ["AP-S0.5", "DM-07.1", "DM-07.3", "DM-07.5", "ER-T.1", "ER-M.3", "ER-M.4"],
     maturity: Preview,
     scope: Everywhere,

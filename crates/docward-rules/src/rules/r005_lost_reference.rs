@@ -35,6 +35,7 @@ declare_rule! {
     /// The lines describe one-off things (services, custom work) that are in no catalogue.
     R005, "lost-reference",
     level: Recommended,
+    area: Correctness,
     clauses: ["DM-07.7"],
     maturity: Preview,
     scope: Everywhere,

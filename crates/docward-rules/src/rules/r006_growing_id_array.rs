@@ -47,6 +47,7 @@ declare_rule! {
     /// `[[collections.bounded]]`.
     R006, "growing-id-array",
     level: Mandatory,
+    area: Growth,
     clauses: ["ER-T.5", "PT-junction.1", "DM-07.5", "DM-08.1", "DM-08.2", "LM-6", "CK-4", "CK-8"],
     maturity: Stable,
     scope: Everywhere,
@@ -149,6 +150,7 @@ fn report(
     .severity(if grows { Severity::Error } else { Severity::Warn });
     if let Some(when) = full {
         let from = aged.map(|g| g.newest_ms).or(observed.map(|seen| seen.to_ms));
+        draft = draft.deadline(when.date.clone());
         draft = draft.data("full16MbOn", when.date).data("longestPerDay", when.per_day);
         let from = from.and_then(text::date);
         draft = from.into_iter().fold(draft, |draft, day| draft.data("countedFrom", day));

@@ -49,6 +49,7 @@ declare_rule! {
     /// All copies of the collection are snapshots.
     R007, "drifted-copy",
     level: Recommended,
+    area: Correctness,
     clauses: ["DP-4", "PT-extref.1", "PT-extref.2"],
     maturity: Preview,
     scope: Everywhere,

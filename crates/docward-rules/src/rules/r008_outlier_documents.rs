@@ -40,6 +40,7 @@ declare_rule! {
     /// The giants are test data, or a mistake to be cleaned up.
     R008, "outlier-documents",
     level: Recommended,
+    area: Growth,
     clauses: ["PT-outlier.1", "DM-08.1"],
     maturity: Stable,
     scope: Everywhere,

@@ -38,6 +38,7 @@ declare_rule! {
     /// The kinds are stages of one document's life, and the fields that exist are meant to tell.
     R009, "missing-discriminator",
     level: Recommended,
+    area: Correctness,
     clauses: ["PT-poly.1"],
     maturity: Preview,
     scope: Everywhere,

@@ -44,6 +44,7 @@ declare_rule! {
     /// The wide array is capped and kept in order on purpose.
     R011, "wide-many-to-many",
     level: Recommended,
+    area: Growth,
     clauses: ["ER-T.6"],
     maturity: Preview,
     scope: Everywhere,

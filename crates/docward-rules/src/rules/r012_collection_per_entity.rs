@@ -55,6 +55,7 @@ declare_rule! {
     /// Each tenant must be dropped or moved as a whole, by contract or law.
     R012, "collection-per-entity",
     level: Recommended,
+    area: Growth,
     clauses: ["DM-12.4", "AP-S0.4", "DM-03.5"],
     maturity: Stable,
     scope: Everywhere,

@@ -67,6 +67,7 @@ declare_rule! {
     /// The decision has been made and written down.
     R013, "relationship-advice",
     level: Information,
+    area: Hygiene,
     clauses: [
         "ER-M.1", "ER-M.2", "ER-M.3", "ER-M.4", "ER-M.5", "ER-M.6", "ER-M.7", "ER-F.1", "ER-F.2",
         "ER-F.3", "ER-F.4", "ER-F.6", "ER-F.7", "ER-T.1", "ER-T.2", "ER-T.3", "ER-T.4", "ER-T.5",

@@ -35,6 +35,7 @@ declare_rule! {
     /// Whenever the information is not wanted: `--ignore R020`.
     R020, "recognised-pattern",
     level: Information,
+    area: Hygiene,
     clauses: [
         "PT-bucket.3", "PT-subset.1", "PT-outlier.1", "PT-slice.1", "PT-hybrid.1", "PT-computed.1",
         "PT-extref.1", "PT-poly.1", "PT-ts.1",

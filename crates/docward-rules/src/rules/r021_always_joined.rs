@@ -40,6 +40,7 @@ declare_rule! {
     /// The joined side is large, or changes often and must be current.
     R021, "always-joined",
     level: Recommended,
+    area: Speed,
     clauses: ["AP-S2.3", "AP-S4.3", "CK-9"],
     maturity: Preview,
     scope: Everywhere,

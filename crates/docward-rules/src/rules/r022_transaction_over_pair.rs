@@ -37,6 +37,7 @@ declare_rule! {
     /// The two are large, or are written alone most of the time.
     R022, "transaction-over-pair",
     level: Recommended,
+    area: Speed,
     clauses: ["CK-10"],
     maturity: Preview,
     scope: Everywhere,

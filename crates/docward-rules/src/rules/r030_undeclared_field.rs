@@ -48,6 +48,7 @@ declare_rule! {
     /// Fields a framework adds and nobody reads (`__v`, `_class`); they are not listed by default.
     R030, "undeclared-field",
     level: Recommended,
+    area: Hygiene,
     clauses: ["DP-2"],
     maturity: Preview,
     scope: Everywhere,

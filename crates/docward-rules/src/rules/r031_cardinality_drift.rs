@@ -63,6 +63,7 @@ declare_rule! {
     /// Test data with parents that no real user makes.
     R031, "cardinality-drift",
     level: Recommended,
+    area: Growth,
     clauses: ["DP-1", "DP-2", "DM-07.3"],
     maturity: Preview,
     scope: Everywhere,

@@ -45,6 +45,7 @@ declare_rule! {
     /// Collections of a few documents, as in tests.
     R032, "size-drift",
     level: Recommended,
+    area: Growth,
     clauses: ["DP-2", "CK-14"],
     maturity: Preview,
     scope: Everywhere,

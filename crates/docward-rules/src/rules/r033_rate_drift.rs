@@ -51,6 +51,7 @@ declare_rule! {
     /// The workload comes from a load test.
     R033, "rate-drift",
     level: Recommended,
+    area: Growth,
     clauses: ["DP-1", "DP-2"],
     maturity: Preview,
     scope: Everywhere,

@@ -51,6 +51,7 @@ declare_rule! {
     /// The source holds a part of the data on purpose.
     R034, "collections-of-model",
     level: Recommended,
+    area: Hygiene,
     clauses: ["DP-2"],
     maturity: Preview,
     scope: Everywhere,

@@ -48,6 +48,7 @@ declare_rule! {
     /// A server for development that listens on the loopback address only and holds no real data.
     S001, "access-control-off",
     level: Mandatory,
+    area: Security,
     clauses: ["SE-1", "SE-9", "SC-3"],
     maturity: Preview,
     scope: Everywhere,

@@ -44,6 +44,7 @@ declare_rule! {
     /// In a container that listens on all its addresses by design, and whose network is private.
     S002, "listens-in-public",
     level: Mandatory,
+    area: Security,
     clauses: ["SE-2", "SE-3", "SC-1"],
     maturity: Preview,
     scope: Everywhere,

@@ -35,6 +35,7 @@ declare_rule! {
     /// The connection is encrypted below MongoDB, by a VPN for instance.
     S003, "plain-text-in-public",
     level: Mandatory,
+    area: Security,
     clauses: ["SE-7", "SC-6"],
     maturity: Preview,
     scope: Everywhere,

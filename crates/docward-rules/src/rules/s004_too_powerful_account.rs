@@ -46,6 +46,7 @@ declare_rule! {
     /// `administrator-names`.
     S004, "too-powerful-account",
     level: Mandatory,
+    area: Security,
     clauses: ["SE-8", "SC-5"],
     maturity: Preview,
     scope: Everywhere,

@@ -38,6 +38,7 @@ declare_rule! {
     /// The address is used for outgoing connections only and nothing can come in by it.
     S005, "public-address",
     level: Prohibited,
+    area: Security,
     clauses: ["SE-3", "SC-1"],
     maturity: Preview,
     scope: Everywhere,

@@ -39,6 +39,7 @@ declare_rule! {
     /// Never while public access is on.
     S006, "open-load-balancer",
     level: Mandatory,
+    area: Security,
     clauses: ["SE-4", "SC-1", "SC-2"],
     maturity: Preview,
     scope: Everywhere,

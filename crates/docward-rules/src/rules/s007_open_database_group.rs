@@ -51,6 +51,7 @@ declare_rule! {
     /// Further ports: the group is shared with other services of the same machines on purpose.
     S007, "open-database-group",
     level: Mandatory,
+    area: Security,
     clauses: ["SE-5", "SC-2"],
     maturity: Preview,
     scope: Everywhere,

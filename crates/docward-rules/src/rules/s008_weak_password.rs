@@ -40,6 +40,7 @@ declare_rule! {
     /// address.
     S008, "weak-password",
     level: Mandatory,
+    area: Security,
     clauses: ["SE-6", "SE-9", "SC-4"],
     maturity: Preview,
     scope: Everywhere,

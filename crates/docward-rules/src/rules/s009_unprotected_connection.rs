@@ -46,6 +46,7 @@ declare_rule! {
     /// The connection is encrypted below MongoDB, by a VPN for instance.
     S009, "unprotected-connection",
     level: Mandatory,
+    area: Security,
     clauses: ["SE-7", "SC-6"],
     maturity: Preview,
     scope: Everywhere,

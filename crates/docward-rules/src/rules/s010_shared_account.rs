@@ -45,6 +45,7 @@ declare_rule! {
     /// The connection string belongs to a tool of the administrators.
     S010, "shared-account",
     level: Mandatory,
+    area: Security,
     clauses: ["SE-8", "SE-9", "SC-5"],
     maturity: Preview,
     scope: Everywhere,

@@ -35,6 +35,7 @@ declare_rule! {
     /// The servers are reached in a private network only, and do not speak TLS.
     S011, "srv-without-tls",
     level: Recommended,
+    area: Security,
     clauses: ["CM-1.4", "SE-7"],
     maturity: Preview,
     scope: Everywhere,

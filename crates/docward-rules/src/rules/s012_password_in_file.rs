@@ -34,6 +34,7 @@ declare_rule! {
     /// The file is made for this check from a secret store, and removed after it.
     S012, "password-in-file",
     level: Prohibited,
+    area: Security,
     clauses: ["SC-7"],
     maturity: Preview,
     scope: Everywhere,

@@ -61,6 +61,7 @@ declare_rule! {
     /// A throw-away server for tests that only this machine reaches.
     S020, "hard-coded-credential",
     level: Prohibited,
+    area: Security,
     clauses: ["SC-7"],
     maturity: Preview,
     scope: Everywhere,

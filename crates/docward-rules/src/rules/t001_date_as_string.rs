@@ -43,6 +43,7 @@ declare_rule! {
     /// The text is what another system sent and is kept as evidence, with a real date beside it.
     T001, "date-as-string",
     level: Recommended,
+    area: Correctness,
     clauses: ["DM-09.1", "DM-09.6"],
     maturity: Stable,
     scope: Everywhere,

@@ -44,6 +44,7 @@ declare_rule! {
     /// is stored beside it under another name.
     T002, "money-as-double",
     level: Recommended,
+    area: Correctness,
     clauses: ["DM-09.2"],
     maturity: Stable,
     scope: Everywhere,

@@ -40,6 +40,7 @@ declare_rule! {
     /// they hold whole numbers exactly only up to 2^53.
     T003, "number-as-string-id",
     level: Recommended,
+    area: Correctness,
     clauses: ["DM-09.4"],
     maturity: Stable,
     scope: Everywhere,

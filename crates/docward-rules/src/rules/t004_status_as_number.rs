@@ -37,6 +37,7 @@ declare_rule! {
     /// The numbers are defined by a public standard, or order matters more than meaning.
     T004, "status-as-number",
     level: Recommended,
+    area: Hygiene,
     clauses: ["DM-09.5"],
     maturity: Stable,
     scope: Everywhere,

@@ -49,6 +49,7 @@ declare_rule! {
     /// compares or sorts by it.
     T005, "mixed-types",
     level: Recommended,
+    area: Correctness,
     clauses: ["DM-09.6", "AP-S0.3"],
     maturity: Stable,
     scope: Everywhere,

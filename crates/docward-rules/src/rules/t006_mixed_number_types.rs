@@ -38,6 +38,7 @@ declare_rule! {
     /// The driver decides (JavaScript writes 5 as int and 5.5 as double) and no validator asks.
     T006, "mixed-number-types",
     level: Information,
+    area: Correctness,
     clauses: ["DM-09.6"],
     maturity: Stable,
     scope: Everywhere,

@@ -40,6 +40,7 @@ declare_rule! {
     /// duplicates. Sharding is no reason: a hashed shard key spreads rising ids just as well.
     T007, "random-id",
     level: Prohibited,
+    area: Speed,
     clauses: ["DM-10.3", "DM-09.3"],
     maturity: Stable,
     scope: Everywhere,

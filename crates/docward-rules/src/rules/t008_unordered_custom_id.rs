@@ -45,6 +45,7 @@ declare_rule! {
     /// the order of insertion for a plain dump, but not for an export that was sorted or filtered.
     T008, "unordered-custom-id",
     level: Recommended,
+    area: Speed,
     clauses: ["DM-10.2"],
     maturity: Preview,
     scope: Everywhere,

@@ -34,6 +34,7 @@ declare_rule! {
     /// The reason is known: switch the rule off for the collection.
     T009, "custom-id",
     level: Information,
+    area: Hygiene,
     clauses: ["DM-10.1"],
     maturity: Stable,
     scope: Everywhere,

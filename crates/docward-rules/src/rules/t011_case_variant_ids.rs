@@ -36,6 +36,7 @@ declare_rule! {
     /// Case is part of the id by definition, as in base64 or short links.
     T011, "case-variant-ids",
     level: Recommended,
+    area: Correctness,
     clauses: ["AP-S2.6"],
     maturity: Stable,
     scope: Everywhere,

@@ -34,6 +34,7 @@ declare_rule! {
     /// Another system defines the field, or the precision goes beyond milliseconds.
     T012, "epoch-as-number",
     level: Information,
+    area: Hygiene,
     clauses: ["DM-09.1"],
     maturity: Stable,
     scope: Everywhere,

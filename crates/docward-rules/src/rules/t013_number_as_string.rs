@@ -34,6 +34,7 @@ declare_rule! {
     /// The text is what another system sent and is never computed with.
     T013, "number-as-string",
     level: Recommended,
+    area: Correctness,
     clauses: ["DM-09.6", "DM-09.4"],
     maturity: Stable,
     scope: Everywhere,

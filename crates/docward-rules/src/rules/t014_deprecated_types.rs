@@ -34,6 +34,7 @@ declare_rule! {
     /// The collection is an archive that nobody writes.
     T014, "deprecated-types",
     level: Information,
+    area: Hygiene,
     clauses: ["DM-09.6"],
     maturity: Stable,
     scope: Everywhere,

@@ -83,6 +83,7 @@ declare_rule! {
     /// The field is an estimate, or the numbers are whole by design.
     T020, "float-money-in-model",
     level: Recommended,
+    area: Correctness,
     clauses: ["DM-09.2", "CK-5"],
     maturity: Preview,
     scope: Everywhere,

@@ -54,6 +54,7 @@ declare_rule! {
     /// The text is a label of a period (`2024-03`), or a local time whose zone is part of the meaning.
     T021, "string-date-in-model",
     level: Recommended,
+    area: Correctness,
     clauses: ["DM-09.1", "CK-5"],
     maturity: Preview,
     scope: Everywhere,

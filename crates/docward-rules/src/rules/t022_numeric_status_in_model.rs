@@ -40,6 +40,7 @@ declare_rule! {
     /// The numbers belong to a protocol that others define.
     T022, "numeric-status-in-model",
     level: Recommended,
+    area: Hygiene,
     clauses: ["DM-09.5", "CK-5"],
     maturity: Preview,
     scope: Everywhere,

@@ -46,6 +46,7 @@ declare_rule! {
     /// Ids are made by clients that are offline and must not collide, and the collection stays small.
     T023, "random-id-in-code",
     level: Recommended,
+    area: Speed,
     clauses: ["DM-10.3", "DM-10.1"],
     maturity: Preview,
     scope: Everywhere,

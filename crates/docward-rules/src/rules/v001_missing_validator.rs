@@ -49,6 +49,7 @@ declare_rule! {
     /// The collection is not core: declare the core collections, and this rule keeps to them.
     V001, "missing-validator",
     level: Mandatory,
+    area: Hygiene,
     clauses: ["DM-11.1", "AP-S4.5"],
     maturity: Stable,
     scope: Everywhere,

@@ -40,6 +40,7 @@ declare_rule! {
     /// The validator is new and is being watched before it may refuse.
     V002, "weak-validation",
     level: Recommended,
+    area: Hygiene,
     clauses: ["DM-11.2", "CK-6"],
     maturity: Stable,
     scope: Everywhere,

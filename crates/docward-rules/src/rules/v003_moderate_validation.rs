@@ -39,6 +39,7 @@ declare_rule! {
     /// A migration is under way and old documents are being cleaned.
     V003, "moderate-validation",
     level: Information,
+    area: Hygiene,
     clauses: ["DM-11.3"],
     maturity: Stable,
     scope: Everywhere,

@@ -46,6 +46,7 @@ declare_rule! {
     /// The rest of the document is free by design, such as attributes of a product.
     V004, "shallow-validator",
     level: Mandatory,
+    area: Hygiene,
     clauses: ["DM-11.6"],
     maturity: Stable,
     scope: Everywhere,

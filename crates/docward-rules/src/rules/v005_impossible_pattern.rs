@@ -43,6 +43,7 @@ declare_rule! {
     /// The pattern describes the future form and the stored values are about to be converted.
     V005, "impossible-pattern",
     level: Mandatory,
+    area: Writes,
     clauses: ["DM-11.6"],
     maturity: Stable,
     scope: Everywhere,

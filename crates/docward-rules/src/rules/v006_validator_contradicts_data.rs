@@ -61,6 +61,7 @@ declare_rule! {
     /// The old documents are never written again.
     V006, "validator-contradicts-data",
     level: Mandatory,
+    area: Writes,
     clauses: ["DM-11.6", "DM-11.3"],
     maturity: Stable,
     scope: Everywhere,

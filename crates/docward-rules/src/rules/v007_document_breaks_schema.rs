@@ -39,6 +39,7 @@ declare_rule! {
     /// The schema describes a later version than these documents.
     V007, "document-breaks-schema",
     level: Mandatory,
+    area: Writes,
     clauses: ["DM-11.3"],
     maturity: Stable,
     scope: Everywhere,

@@ -54,6 +54,7 @@ declare_rule! {
     /// The schema is generated and a keyword without effect does no harm.
     V008, "contradictory-schema",
     level: Mandatory,
+    area: Writes,
     clauses: ["DM-11.6"],
     maturity: Preview,
     scope: Everywhere,

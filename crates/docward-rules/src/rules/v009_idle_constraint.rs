@@ -58,6 +58,7 @@ declare_rule! {
     /// The field belongs to a release that has not written documents yet.
     V009, "idle-constraint",
     level: Recommended,
+    area: Hygiene,
     clauses: ["DM-11.6"],
     maturity: Preview,
     scope: Everywhere,

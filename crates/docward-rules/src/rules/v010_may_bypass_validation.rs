@@ -51,6 +51,7 @@ declare_rule! {
     /// The account belongs to people or to a tool: add its name to `administrator-names` of S004.
     V010, "may-bypass-validation",
     level: Recommended,
+    area: Hygiene,
     clauses: ["DM-11.2", "SE-8"],
     maturity: Preview,
     scope: Everywhere,

@@ -31,6 +31,7 @@ declare_rule! {
     /// The collection holds documents of other people's making, or is no core data.
     V020, "created-without-validator",
     level: Mandatory,
+    area: Hygiene,
     clauses: ["DM-11.1", "AP-S4.5"],
     maturity: Preview,
     scope: Everywhere,

@@ -43,6 +43,7 @@ declare_rule! {
     /// A report that runs once a night on a secondary, or an operation of an administrator.
     W001, "collection-scan",
     level: Mandatory,
+    area: Speed,
     clauses: ["CK-12"],
     maturity: Preview,
     scope: Everywhere,

@@ -45,6 +45,7 @@ declare_rule! {
     /// The query is rare, or its filter cannot be indexed (a pattern in the middle of a text).
     W002, "index-that-reads-too-much",
     level: Recommended,
+    area: Speed,
     clauses: ["CK-12"],
     maturity: Preview,
     scope: Everywhere,

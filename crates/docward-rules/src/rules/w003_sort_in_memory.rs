@@ -36,6 +36,7 @@ declare_rule! {
     /// The result is small by nature and stays so.
     W003, "sort-in-memory",
     level: Recommended,
+    area: Speed,
     clauses: ["CK-12"],
     maturity: Preview,
     scope: Everywhere,

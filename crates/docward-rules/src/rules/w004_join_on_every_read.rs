@@ -40,6 +40,7 @@ declare_rule! {
     /// The joins are reports that may take their time.
     W004, "join-on-every-read",
     level: Recommended,
+    area: Speed,
     clauses: ["AP-S2.3", "AP-S4.3", "CK-9"],
     maturity: Preview,
     scope: Everywhere,

@@ -36,6 +36,7 @@ declare_rule! {
     /// The figure changes far more often than it is read.
     W005, "figure-computed-again",
     level: Recommended,
+    area: Speed,
     clauses: ["AP-S2.4", "CK-11", "PT-computed.1"],
     maturity: Preview,
     scope: Everywhere,

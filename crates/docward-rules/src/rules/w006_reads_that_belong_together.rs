@@ -43,6 +43,7 @@ declare_rule! {
     /// The children are many, or change on their own: then one `$lookup` or one `$in` for all of them.
     W006, "reads-that-belong-together",
     level: Recommended,
+    area: Speed,
     clauses: ["DP-1", "DM-07.2", "ER-M.1", "ER-F.1", "AP-S0.5"],
     maturity: Preview,
     scope: Everywhere,

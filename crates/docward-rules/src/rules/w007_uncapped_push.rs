@@ -44,6 +44,7 @@ declare_rule! {
     /// The business bounds the array (delivery addresses): declare its cap in `docward.toml`.
     W007, "uncapped-push",
     level: Prohibited,
+    area: Growth,
     clauses: ["DM-08.2", "DM-08.4", "AP-S2.1", "CK-4", "CK-8"],
     maturity: Preview,
     scope: Everywhere,

@@ -45,6 +45,7 @@ declare_rule! {
     /// Never: writes were lost.
     W008, "write-too-large",
     level: Mandatory,
+    area: Writes,
     clauses: ["DM-05.2", "LM-2"],
     maturity: Preview,
     scope: Everywhere,

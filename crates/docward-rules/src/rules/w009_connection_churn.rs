@@ -61,6 +61,7 @@ declare_rule! {
     /// The log is of a start or a deployment only.
     W009, "connection-churn",
     level: Mandatory,
+    area: Speed,
     clauses: ["CN-02.1", "CN-02.2"],
     maturity: Preview,
     scope: Everywhere,

@@ -44,6 +44,7 @@ declare_rule! {
     /// The read serves something else, as showing the document before a field of it is set.
     W010, "read-then-write",
     level: Recommended,
+    area: Correctness,
     clauses: ["CK-15"],
     maturity: Preview,
     scope: Everywhere,

@@ -51,6 +51,7 @@ declare_rule! {
     /// The scattered reads are few, slow reports by design.
     W011, "scattered-queries",
     level: Mandatory,
+    area: Speed,
     clauses: ["SK-4"],
     maturity: Preview,
     scope: Everywhere,

@@ -45,6 +45,7 @@ declare_rule! {
     /// A tool was pointed at one member on purpose, or there was no primary to go to: then look at the set.
     W012, "not-primary-storm",
     level: Mandatory,
+    area: Writes,
     clauses: ["AP-S1.6"],
     maturity: Preview,
     scope: Everywhere,

@@ -52,6 +52,7 @@ declare_rule! {
     /// The field is new and no document that was read has it yet.
     W013, "mistyped-update-path",
     level: Recommended,
+    area: Correctness,
     clauses: ["DM-06.3"],
     maturity: Preview,
     scope: Everywhere,

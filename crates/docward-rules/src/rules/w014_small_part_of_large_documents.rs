@@ -42,6 +42,7 @@ declare_rule! {
     /// The collection is small enough to stay in memory as it is.
     W014, "small-part-of-large-documents",
     level: Recommended,
+    area: Speed,
     clauses: ["AP-S2.2"],
     maturity: Preview,
     scope: Everywhere,

@@ -78,6 +78,7 @@ declare_rule! {
     /// One process writes at a time, or the value is a guess anyway.
     W020, "stale-write-back",
     level: Recommended,
+    area: Correctness,
     clauses: ["CK-15"],
     maturity: Preview,
     scope: Everywhere,

@@ -37,6 +37,7 @@ declare_rule! {
     /// The page is looked at seldom, or few documents match.
     W021, "count-per-request",
     level: Recommended,
+    area: Speed,
     clauses: ["AP-S2.4", "CK-11"],
     maturity: Preview,
     scope: Everywhere,

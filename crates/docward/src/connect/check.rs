@@ -102,7 +102,7 @@ pub(super) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
         .filter(|file| *file != Path::new("-"))
         .map(|file| file.display().to_string())
         .collect();
-    let (config, diagnostics) = config::load(args.config.as_deref(), &near)?;
+    let config = config::load(args.config.as_deref(), &near, args.judging.quiet)?;
     let mut config = config::with_arguments(config, &args.judging)?;
     let service = args.service.as_deref();
     if let Some(name) = service {
@@ -118,7 +118,6 @@ pub(super) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
     if args.resolve {
         strings::resolve(&mut given, &config.settings, &mut problems);
     }
-    config::tell(&diagnostics, &mut problems, args.judging.quiet);
     let rules = selected(&config.settings)?;
     config.settings.select = rules.iter().map(|rule| rule.code.to_owned()).collect();
     config.settings.ignore.clear();
@@ -144,7 +143,7 @@ pub(super) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
     match args.format {
         Format::Json => text = show::with_corrected(&text, &corrected),
         Format::Terminal if !args.judging.quiet => {
-            let color = audit::wants_color(args.color, args.output.is_some());
+            let color = crate::output::wants_color(args.color, args.output.is_some());
             text.push_str(&show::marked(&given, &report.findings, &corrected, color));
         }
         _ => {}

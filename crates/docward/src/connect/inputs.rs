@@ -12,7 +12,7 @@ use docward_model::{
 };
 use docward_report::Look;
 
-use crate::{args::Color, audit, complain, config, interrupt::Interrupt, progress::Bar, put};
+use crate::{args::Color, complain, config, interrupt::Interrupt, progress::Bar, put};
 
 /// The largest count that is taken: more is a slip of the keyboard.
 const MOST: u64 = 1_000_000_000;
@@ -51,8 +51,8 @@ impl AroundArgs {
 
     /// How an answer is to look.
     pub(super) fn look(&self) -> Look {
-        let color = audit::wants_color(self.color, self.output.is_some());
-        Look { color, width: audit::terminal_width() }
+        let color = crate::output::wants_color(self.color, self.output.is_some());
+        Look { color, width: crate::output::terminal_width() }
     }
 
     /// Prints the answer, or writes it.

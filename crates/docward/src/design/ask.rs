@@ -64,8 +64,8 @@ pub(super) fn ask(args: &AskArgs) -> anyhow::Result<u8> {
         Ok(model) => {
             let design = decide(&model, ProfileName::Vendor, &Bounds::default());
             let look = Look {
-                color: audit::wants_color(crate::args::Color::Auto, false),
-                width: audit::terminal_width(),
+                color: crate::output::wants_color(crate::args::Color::Auto, false),
+                width: crate::output::terminal_width(),
             };
             let pools = pools(&model);
             put(&design_report(&design, &pools, Shape::Terminal, look, Detail::Brief), None)?;

@@ -18,7 +18,7 @@ Examples:
   docward design check shop.yaml \"$MONGODB_URI\" --log mongod.log
   docward design check shop.yaml dump/ --format junit --output drift.xml
 
-The rules are R030 to R034; `docward audit SOURCE --model shop.yaml` judges them with all others.
+The rules are R030 to R034; `docward audit SOURCE --design shop.yaml` judges them with all others.
 
 Exit codes: 0 the data follows the model, 1 it does not (--fail-on error or never says otherwise), 2 it
 could not run or ran with problems.";
@@ -45,5 +45,5 @@ pub(super) fn check(args: CheckArgs) -> anyhow::Result<u8> {
     }
     // Whoever asks whether data follows its model wants to hear when it does not.
     audit.judging.fail_on = audit.judging.fail_on.or(Some(FailOn::AtLeast(Severity::Warn)));
-    audit::audit(&audit, Shown::Drift)
+    audit::audit(audit, Shown::Drift)
 }

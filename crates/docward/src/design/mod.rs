@@ -21,7 +21,7 @@ use docward_report::{Detail, Look, Shape, design_pictures, design_report};
 use crate::{
     CLEAN, FINDINGS, PROBLEMS,
     args::{Color, profiles, severities},
-    audit, complain, config, put,
+    complain, config, put,
 };
 
 pub(crate) const EXAMPLES: &str = "\
@@ -140,8 +140,8 @@ impl HouseArgs {
 
     /// How text for people looks.
     fn look(&self, to_file: bool) -> Look {
-        let color = audit::wants_color(self.color, to_file);
-        Look { color, width: audit::terminal_width() }
+        let color = crate::output::wants_color(self.color, to_file);
+        Look { color, width: crate::output::terminal_width() }
     }
 }
 

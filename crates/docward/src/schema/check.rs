@@ -32,7 +32,7 @@ pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
         schemas.iter().flat_map(|schema| &schema.notes),
         args.judging.quiet,
     );
-    let (config, diagnostics) = config::load(args.reading.config.as_deref(), &args.sources)?;
+    let config = config::load(args.reading.config.as_deref(), &args.sources, args.judging.quiet)?;
     let mut config = config::with_arguments(config, &args.judging)?;
     // What was asked for is not switched off.
     config.settings.select = vec![RULE.to_owned()];
@@ -59,7 +59,7 @@ pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
             Some(before) => joined(before, some),
         });
     }
-    let Some(Collected { evidence, sources, mut problems, interrupted, .. }) = collected else {
+    let Some(Collected { evidence, sources, problems, interrupted, .. }) = collected else {
         bail!(
             "{}: none of its schemas is of a collection that --db and --collection let through",
             args.schema.display()
@@ -67,7 +67,6 @@ pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
     };
     interrupt.judging();
     bar.finish();
-    config::tell(&diagnostics, &mut problems, args.judging.quiet);
     let checked: Vec<(&Namespace, &Checked)> = evidence
         .collections
         .iter()

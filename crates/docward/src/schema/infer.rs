@@ -34,15 +34,14 @@ struct Outcome<'c> {
 
 /// Runs the command.
 pub(crate) fn infer(args: &InferArgs) -> anyhow::Result<u8> {
-    let (_, diagnostics) = config::load(args.reading.config.as_deref(), &args.sources)?;
+    config::load(args.reading.config.as_deref(), &args.sources, args.quiet)?;
     let reading = audit::reading(&args.sources, &args.reading)?;
     let threads = args.threads.unwrap_or(reading.threads);
     let request = Request { server_workload: false, documents_only: true, threads, ..reading };
     let interrupt = Interrupt::listen();
     let bar = Bar::new(!args.reading.no_progress && !args.quiet);
-    let Collected { evidence, mut problems, mut interrupted, .. } =
+    let Collected { evidence, problems, mut interrupted, .. } =
         collect(&request, &bar, interrupt.stop());
-    config::tell(&diagnostics, &mut problems, args.quiet);
     // Standard input is gone when it has been read.
     let is_read_once = args.sources.iter().any(|source| source == "-");
     let is_checked = !args.no_check && !is_read_once && !interrupted;

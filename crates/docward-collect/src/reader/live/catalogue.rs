@@ -342,7 +342,18 @@ impl Reader<'_, '_, '_> {
         names.sort();
         names.dedup();
         match &self.request.filter.database {
-            Some(glob) => names.retain(|name| glob.matches(name)),
+            Some(glob) => {
+                let (matching, others): (Vec<_>, Vec<_>) =
+                    names.into_iter().partition(|name| glob.matches(name));
+                names = matching;
+                if names.is_empty() {
+                    let known = others.into_iter().filter(|n| !SERVERS_OWN.contains(&n.as_str()));
+                    let wanted = glob.as_str().to_owned();
+                    let trouble = LiveTrouble::NoDatabase { wanted, known: known.collect() };
+                    let name = deployment.session.name.clone();
+                    self.troubles.add_for(&*name, &Trouble::Live(trouble));
+                }
+            }
             None => names.retain(|name| !SERVERS_OWN.contains(&name.as_str())),
         }
         names

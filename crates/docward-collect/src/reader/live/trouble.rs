@@ -128,8 +128,29 @@ pub(crate) enum LiveTrouble {
          run again"
     )]
     NotAsked { questions: usize },
+    #[error("no database matches `{wanted}`; {}", near_or_all(wanted, known))]
+    NoDatabase { wanted: String, known: Vec<String> },
     #[error("not allowed: {actions} on {resource}; {effect}{}", by_role(role))]
     Forbidden { actions: String, resource: String, effect: &'static str, role: Option<String> },
+}
+
+/// Names of databases that a message lists.
+const LISTED: usize = 8;
+
+/// The database that was probably meant, else which there are.
+fn near_or_all(wanted: &str, known: &[String]) -> String {
+    let distance = |name: &&String| strsim::damerau_levenshtein(wanted, name);
+    let nearest = known.iter().min_by_key(distance);
+    match nearest.filter(|name| distance(name) <= (wanted.chars().count() / 3).max(1)) {
+        Some(name) => format!("did you mean `{name}`?"),
+        None if known.is_empty() => "the deployment has none that this login may read".to_owned(),
+        None => {
+            let listed = known.iter().take(LISTED).map(|name| format!("`{name}`"));
+            let listed = listed.collect::<Vec<_>>().join(", ");
+            let more = if known.len() > LISTED { ", …" } else { "" };
+            format!("the deployment has {listed}{more}")
+        }
+    }
 }
 
 /// How a handshake ends when a server does not take what it was shown: without a word.

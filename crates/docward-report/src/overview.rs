@@ -1,0 +1,368 @@
+//! The first screen of an audit: what was read, how much was found, what to fix first, and where to look next.
+//! At most [`LINES`] lines, whatever was found; `terminal.rs` has every finding in full.
+
+use std::{collections::BTreeMap, fmt::Write};
+
+use docward_model::{Finding, Report, Severity, SourceKind, text};
+
+use crate::{
+    terminal::TerminalOptions,
+    text::{Paint, besides, cut, line, summary},
+};
+
+/// Lines that fit a screen.
+const LINES: usize = 40;
+
+/// Rules listed under "Fix first".
+const FIX_FIRST: usize = 5;
+
+/// Problems and remarks that are listed one by one.
+const LISTED: usize = 4;
+
+/// The rule that recognises patterns done right: counted apart, because nothing is to be done about them.
+const RECOGNISED: &str = "R020";
+
+/// The first screen.
+pub(crate) fn overview(report: &Report, options: &TerminalOptions) -> String {
+    let page = Overview { report, options, paint: Paint { color: options.color } };
+    let mut lines = page.head();
+    lines.extend(page.problems());
+    let tail = page.tail();
+    let rules = page.by_rule();
+    let fix_first = page.fix_first(&rules);
+    lines.extend(fix_first);
+    let left = LINES.saturating_sub(lines.len() + tail.len());
+    lines.extend(page.table(&rules, left));
+    lines.extend(tail);
+    let mut out = String::new();
+    for line in lines {
+        let _ = writeln!(out, "{}", line.trim_end());
+    }
+    out
+}
+
+/// The number of findings for each rule, most first.
+pub(crate) fn statistics(report: &Report, options: &TerminalOptions) -> String {
+    let paint = Paint { color: options.color };
+    let mut counts: BTreeMap<(&str, &str), BTreeMap<Severity, usize>> = BTreeMap::new();
+    for finding in &report.findings {
+        let of_rule = counts.entry((&*finding.rule, &*finding.name)).or_default();
+        *of_rule.entry(finding.severity).or_default() += 1;
+    }
+    let mut rows: Vec<_> = counts
+        .into_iter()
+        .map(|(rule, counts)| (counts.values().sum::<usize>(), rule, counts))
+        .collect();
+    rows.sort_by_key(|(all, rule, _)| (std::cmp::Reverse(*all), *rule));
+    let mut out = String::new();
+    for (all, (rule, name), counts) in rows {
+        let parts = Severity::ALL.iter().filter_map(|severity| {
+            Some(text::plural(*counts.get(severity)? as u64, severity.word()))
+        });
+        let parts: Vec<String> = parts.collect();
+        let _ = writeln!(out, "{all:>6}  {}  {name:<34}  {}", paint.bold(rule), parts.join(", "));
+    }
+    let _ = writeln!(out, "{}", summary(report));
+    out
+}
+
+struct Overview<'a> {
+    report: &'a Report,
+    options: &'a TerminalOptions,
+    paint: Paint,
+}
+
+/// The errors of one rule, or its warnings, in the order of the report.
+struct OfRule<'a> {
+    first: &'a Finding,
+    count: usize,
+}
+
+impl OfRule<'_> {
+    /// `2 err`, `3 warn`.
+    fn counted(&self) -> String {
+        let word = if self.first.severity == Severity::Error { "err" } else { "warn" };
+        format!("{} {word}", text::count(self.count as u64))
+    }
+}
+
+impl Overview<'_> {
+    fn width(&self) -> usize {
+        self.options.width
+    }
+
+    /// What was read, and the counts.
+    fn head(&self) -> Vec<String> {
+        let report = self.report;
+        let named = report.sources.iter().filter(|s| s.kind != SourceKind::Workload);
+        let names: Vec<String> = named.map(|source| line(&source.name)).collect();
+        let shown = match names.as_slice() {
+            [] => "no source".to_owned(),
+            [one] => one.clone(),
+            [first, rest @ ..] => format!("{first} and {} more", rest.len()),
+        };
+        let title = format!(
+            "{} {} audit of {}",
+            self.paint.bold("docward"),
+            report.tool_version,
+            self.paint.bold(&shown)
+        );
+        let mut lines = vec![title];
+        lines.extend(self.folded(&facts(report).join(" · "), 2));
+        for server in report.sources.iter().filter_map(|s| s.server.as_deref()).take(2) {
+            lines.push(self.paint.dim(&cut(server, self.width())));
+        }
+        if let Some(reason) = &report.profile_reason {
+            lines.push(self.paint.dim(&cut(reason, self.width())));
+        }
+        if report.interrupted {
+            let note = "interrupted: this is what was read so far";
+            lines.push(self.paint.yellow(note));
+        }
+        lines.push(String::new());
+        lines.extend(self.counts());
+        lines
+    }
+
+    fn counts(&self) -> Vec<String> {
+        let count = |severity| self.report.count(severity) as u64;
+        let notes = count(Severity::Info) - self.recognised();
+        let mut parts = vec![format!(
+            "{}, {}{}",
+            text::plural(count(Severity::Error), "error"),
+            text::plural(count(Severity::Warn), "warning"),
+            match notes {
+                0 => String::new(),
+                n => format!(", {} (not shown)", text::plural(n, "note")),
+            }
+        )];
+        parts.extend(besides(self.report));
+        let line = cut(&parts.join(" · "), self.width());
+        let mut lines = vec![match (count(Severity::Error), count(Severity::Warn)) {
+            (0, 0) => self.paint.green(&line),
+            (0, _) => self.paint.yellow(&line),
+            _ => self.paint.red(&line),
+        }];
+        if self.recognised() > 0 {
+            let patterns = text::plural(self.recognised(), "pattern");
+            lines.push(self.paint.dim(&format!("{patterns} recognised")));
+        }
+        lines
+    }
+
+    fn recognised(&self) -> u64 {
+        self.report.findings.iter().filter(|f| f.rule == RECOGNISED).count() as u64
+    }
+
+    fn problems(&self) -> Vec<String> {
+        let problems = &self.report.problems;
+        let mut lines = Vec::new();
+        for (at, problem) in problems.iter().take(LISTED).enumerate() {
+            if at == 0 {
+                lines.push(String::new());
+                lines.push(self.paint.red("Not read in full"));
+            }
+            let text = format!("{}: {}", line(&problem.source), line(&problem.message));
+            lines.extend(self.indented(&text));
+        }
+        if problems.len() > LISTED {
+            lines.push(format!("  and {} more (--verbose)", problems.len() - LISTED));
+        }
+        lines
+    }
+
+    /// A paragraph of at most two lines, two columns in.
+    fn indented(&self, text: &str) -> Vec<String> {
+        let lines = self.folded(text, 2);
+        lines.into_iter().map(|line| format!("  {line}")).collect()
+    }
+
+    /// Text on at most so many lines; what does not fit is cut.
+    fn folded(&self, text: &str, most: usize) -> Vec<String> {
+        let width = self.width().saturating_sub(2).max(20);
+        let wrapped = crate::text::wrap(text, width, 0, 0);
+        let mut lines: Vec<String> = wrapped.lines().map(str::to_owned).collect();
+        if lines.len() > most {
+            let rest = lines.split_off(most - 1).join(" ");
+            lines.push(cut(&rest, width));
+        }
+        lines
+    }
+
+    fn by_rule(&self) -> Vec<OfRule<'_>> {
+        let mut rules: Vec<OfRule<'_>> = Vec::new();
+        for finding in self.report.findings.iter().filter(|f| f.severity > Severity::Info) {
+            let key = |finding: &Finding| (finding.rule.clone(), finding.severity);
+            match rules.iter_mut().find(|known| key(known.first) == key(finding)) {
+                Some(known) => known.count += 1,
+                None => rules.push(OfRule { first: finding, count: 1 }),
+            }
+        }
+        rules
+    }
+
+    /// The rules whose findings come first, with the worst place of each.
+    fn fix_first(&self, rules: &[OfRule<'_>]) -> Vec<String> {
+        if rules.is_empty() {
+            return Vec::new();
+        }
+        let mut lines = vec![String::new(), self.paint.bold("Fix first")];
+        for (at, rule) in rules.iter().take(FIX_FIRST).enumerate() {
+            let code = self.tag(rule.first.severity, &rule.first.rule);
+            let times = if rule.count > 1 { format!("×{} ", rule.count) } else { String::new() };
+            let due = rule.first.deadline.as_ref();
+            let due = due.map_or_else(String::new, |day| format!(" (limit reached {day})"));
+            let (place, what) = (line(&rule.first.place()), line(&rule.first.what));
+            let used = 4 + rule.first.rule.len() + 1;
+            let text = format!("{times}{place}{due}: {what}");
+            let text = cut(&text, self.width().saturating_sub(used).max(20));
+            lines.push(format!("  {} {code} {text}", at + 1));
+        }
+        lines
+    }
+
+    /// Errors and warnings by rule, in two columns where they fit.
+    fn table(&self, rules: &[OfRule<'_>], most: usize) -> Vec<String> {
+        if rules.is_empty() || most < 4 {
+            return Vec::new();
+        }
+        let longest = |of: &dyn Fn(&OfRule<'_>) -> usize| rules.iter().map(of).max().unwrap_or(0);
+        let name = longest(&|rule| rule.first.name.chars().count());
+        let counted = longest(&|rule| rule.counted().chars().count());
+        let cell = 5 + name + 1 + counted;
+        let columns = if self.width() >= 2 + 2 * cell + 2 { 2 } else { 1 };
+        // A blank line and the heading; the last row says how many are left out.
+        let rows = most - 2;
+        let fit = |rows: usize| rows * columns;
+        let shown = if rules.len() <= fit(rows) { rules.len() } else { fit(rows - 1) };
+        let height = shown.div_ceil(columns);
+        let mut lines = vec![String::new(), self.paint.bold("By rule")];
+        for row in 0..height {
+            let mut text = String::from("  ");
+            for column in 0..columns {
+                let at = column * height + row;
+                let Some(rule) = rules.get(at).filter(|_| at < shown) else { continue };
+                let code = self.tag(rule.first.severity, &rule.first.rule);
+                let gap = if column > 0 { "  " } else { "" };
+                let (rule_name, number) = (&rule.first.name, rule.counted());
+                let _ = write!(text, "{gap}{code} {rule_name:<name$} {number:>counted$}");
+            }
+            lines.push(text);
+        }
+        if shown < rules.len() {
+            let more = text::plural((rules.len() - shown) as u64, "more row");
+            lines.push(self.paint.dim(&format!("  and {more} (--statistics lists all)")));
+        }
+        lines
+    }
+
+    /// What was not checked, and what to type next.
+    fn tail(&self) -> Vec<String> {
+        let mut lines = vec![String::new()];
+        for note in self.report.evidence.notes.iter().take(LISTED) {
+            lines.push(self.paint.dim(&cut(&format!("note: {}", line(note)), self.width())));
+        }
+        let text = not_checked(self.report);
+        if !text.is_empty() {
+            lines.extend(self.folded(&text, 2).iter().map(|line| self.paint.dim(line)));
+        }
+        let command = self.command();
+        let rule = self.report.findings.first().filter(|f| f.severity > Severity::Info);
+        let mut next = Vec::new();
+        if let Some(first) = rule {
+            next.push((
+                format!("{command} --show {}", first.rule),
+                "one rule in full, with the fix",
+            ));
+            next.push((format!("{command} --verbose"), "every finding in full"));
+        } else if !self.report.findings.is_empty() {
+            next.push((format!("{command} --verbose"), "the notes"));
+        }
+        next.push((format!("{command} --format html --output report.html"), "a page to share"));
+        let column = next.iter().map(|(command, _)| command.chars().count()).max().unwrap_or(0);
+        lines.push(self.paint.bold("Next"));
+        for (command, about) in next {
+            let full = format!("  {command:<column$}  {about}");
+            let fits = full.chars().count() <= self.width();
+            lines.push(if fits { full } else { format!("  {command}") });
+        }
+        lines
+    }
+
+    /// The command that was typed; a long one is shortened to what the reader knows.
+    fn command(&self) -> String {
+        let run = self.report.run.as_ref().map(|run| run.command.as_str());
+        run.filter(|command| command.chars().count() <= 48).unwrap_or("docward audit …").to_owned()
+    }
+
+    fn tag(&self, severity: Severity, code: &str) -> String {
+        match severity {
+            Severity::Error => self.paint.red(code),
+            Severity::Warn => self.paint.yellow(code),
+            Severity::Info => self.paint.blue(code),
+        }
+    }
+}
+
+/// What was read, in a few figures.
+fn facts(report: &Report) -> Vec<String> {
+    let count_of = |kind| -> u64 {
+        report.sources.iter().filter(|s| s.kind == kind).map(|s| s.documents).sum()
+    };
+    let mut facts = vec![text::plural(report.documents(), "document")];
+    let collections = report.evidence.collections.len() as u64;
+    facts.push(text::plural(collections, "collection"));
+    for (kind, word) in [
+        (SourceKind::Log, "log line"),
+        (SourceKind::Workload, "recorded operation"),
+        (SourceKind::NetworkRules, "network rule"),
+        (SourceKind::ConnectionStrings, "connection string"),
+        (SourceKind::Code, "file"),
+    ] {
+        let n = count_of(kind);
+        if n > 0 {
+            facts.push(text::plural(n, word));
+        }
+    }
+    let bytes: u64 = report.sources.iter().map(|s| s.bytes).sum();
+    if bytes > 0 {
+        facts.push(text::bytes(bytes));
+    }
+    if report.documents() > 0 {
+        let sampled = report.sources.iter().any(|source| source.sampled);
+        facts.push(if sampled { "sampled" } else { "read in full" }.to_owned());
+    }
+    if let Some(run) = &report.run {
+        facts.push(format!("{:.1} s", run.millis as f64 / 1000.0));
+    }
+    facts.push(format!("{} profile", report.profile.name()));
+    facts
+}
+
+/// Which input would let more rules look, as options people can type.
+fn not_checked(report: &Report) -> String {
+    let mut inputs: BTreeMap<usize, &str> = BTreeMap::new();
+    let mut rules = std::collections::BTreeSet::new();
+    for skip in &report.skipped {
+        let (rank, input) = match skip.needs.as_str() {
+            "source code" => (0, "code (--code PATH)"),
+            "workload" | "a workload of at least a minute" => (1, "a server log (--log FILE)"),
+            "a connection string" => (2, "clients' connection strings (--client-uri URI)"),
+            "a running server" | "index usage" => (3, "a running deployment (mongodb://…)"),
+            "network rules" => (4, "firewall rules (--network-rules FILE)"),
+            "a declared model" => (5, "a design (--design MODEL.yaml)"),
+            "shard keys" => (6, "shard keys (docward.toml)"),
+            "options" | "indexes" => (7, "metadata of a mongodump"),
+            "documents" | "names" => (8, "documents"),
+            // `schema check` is a command of its own.
+            _ => continue,
+        };
+        inputs.insert(rank, input);
+        rules.insert(&skip.rule);
+    }
+    if rules.is_empty() {
+        return String::new();
+    }
+    let inputs: Vec<&str> = inputs.into_values().collect();
+    format!("Not checked: {} more rules need {}", rules.len(), inputs.join(", "))
+}

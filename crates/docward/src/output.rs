@@ -1,0 +1,166 @@
+//! Reports to standard output and to files, in the formats that were asked for.
+
+use std::{
+    env,
+    io::IsTerminal,
+    path::Path,
+    time::{Instant, SystemTime, UNIX_EPOCH},
+};
+
+use anyhow::bail;
+use docward_config::FailOn;
+use docward_model::{Report, Run};
+use docward_report::{Expand, Format, Rendering, TerminalDetail, TerminalOptions, View};
+
+use crate::{
+    args::{Color, Output, ShownArgs},
+    config, put,
+};
+
+/// Columns where there is no terminal to ask.
+const COLUMNS: usize = 100;
+
+/// Narrower terminals get lines that are broken by the terminal.
+const NARROWEST: usize = 40;
+
+/// Longer lines are hard to read.
+const WIDEST: usize = 120;
+
+/// How a report is to look, as flags say it.
+pub(crate) struct Look<'a> {
+    pub(crate) shown: &'a ShownArgs,
+    pub(crate) output: Option<&'a Path>,
+    pub(crate) color: Color,
+    pub(crate) quiet: bool,
+    /// Whether text for people is one screen unless more is asked for.
+    pub(crate) brief: bool,
+}
+
+/// A run, from its first moment.
+pub(crate) struct Started {
+    at: SystemTime,
+    clock: Instant,
+}
+
+impl Started {
+    pub(crate) fn now() -> Self {
+        Self { at: SystemTime::now(), clock: Instant::now() }
+    }
+
+    /// The run up to now, with the command line as it was typed, but for passwords.
+    pub(crate) fn ended(&self) -> Run {
+        let words = env::args_os().skip(1).map(|word| quoted(&word.to_string_lossy()));
+        let command = std::iter::once("docward".to_owned()).chain(words).collect::<Vec<_>>();
+        let seconds = self.at.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        let started =
+            i64::try_from(seconds).ok().and_then(|s| jiff::Timestamp::from_second(s).ok());
+        Run {
+            command: docward_uri::redact(&command.join(" ")),
+            started: started
+                .map_or_else(String::new, |at| at.strftime("%Y-%m-%d %H:%M").to_string()),
+            millis: u64::try_from(self.clock.elapsed().as_millis()).unwrap_or(u64::MAX),
+        }
+    }
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+@%".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
+/// Refuses what cannot be written before anything is read.
+pub(crate) fn check(shown: &ShownArgs, output: Option<&Path>) -> anyhow::Result<()> {
+    let without_file = shown.format.iter().filter(|one| one.file.is_none()).count();
+    if without_file > 1 {
+        bail!(
+            "two formats would go to the same place; name a file for each but one, as in --format html=report.html"
+        );
+    }
+    if output.is_some() && without_file == 0 && !shown.format.is_empty() {
+        bail!("every --format names its file, so there is nothing to write to --output");
+    }
+    for code in shown.expand.iter().filter(|code| *code != "all") {
+        config::known_selector(code)?;
+    }
+    Ok(())
+}
+
+/// Writes a report wherever it was asked for. Where all formats go to files, people still get their summary.
+pub(crate) fn write(
+    report: &Report,
+    look: &Look<'_>,
+    view: View,
+    fail_on: FailOn,
+) -> anyhow::Result<()> {
+    let terminal = Output { format: Format::Terminal, file: None };
+    let is_for_people = look.shown.format.iter().all(|one| one.file.is_some());
+    let outputs = look.shown.format.iter().chain(is_for_people.then_some(&terminal));
+    for one in outputs {
+        let file = one.file.as_deref().or(look.output);
+        let text = render(report, look, view, fail_on, one.format, file.is_some());
+        put(&text, file)?;
+    }
+    Ok(())
+}
+
+/// The report as text.
+pub(crate) fn render(
+    report: &Report,
+    look: &Look<'_>,
+    view: View,
+    fail_on: FailOn,
+    format: Format,
+    to_file: bool,
+) -> String {
+    let shown = look.shown;
+    let expand = match shown.expand.as_slice() {
+        _ if !shown.show.is_empty() => Expand::All,
+        [] => Expand::No,
+        [all] if all == "all" => Expand::All,
+        rules => Expand::Rules(rules.to_vec()),
+    };
+    let is_full = shown.verbose || !shown.show.is_empty() || !shown.expand.is_empty();
+    let detail = if shown.statistics {
+        TerminalDetail::Statistics
+    } else if look.brief && !is_full {
+        TerminalDetail::Overview
+    } else {
+        TerminalDetail::Full
+    };
+    let terminal = TerminalOptions {
+        detail,
+        show: shown.show.clone(),
+        color: wants_color(look.color, to_file),
+        width: terminal_width(),
+        expand,
+        quiet: look.quiet,
+    };
+    let rules = config::metas();
+    let how = Rendering { format, view, terminal, fails_from: fail_on.least(), rules: &rules };
+    docward_report::render(report, &how)
+}
+
+/// Whether to colour: as asked, or on a terminal that did not refuse.
+pub(crate) fn wants_color(color: Color, to_file: bool) -> bool {
+    match color {
+        Color::Always => true,
+        Color::Never => false,
+        Color::Auto => {
+            !to_file
+                && std::io::stdout().is_terminal()
+                && env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
+        }
+    }
+}
+
+/// Columns of the terminal: as the environment says, else as the terminal says, else a default.
+pub(crate) fn terminal_width() -> usize {
+    let columns = env::var("COLUMNS").ok().and_then(|c| c.parse::<usize>().ok());
+    let asked = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
+    columns.or_else(asked).unwrap_or(COLUMNS).clamp(NARROWEST, WIDEST)
+}

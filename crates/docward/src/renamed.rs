@@ -1,0 +1,49 @@
+//! Options that have new names: the old ones go on working, and say so.
+
+use std::ffi::OsString;
+
+use crate::complain;
+
+/// Old names by the command that has them.
+const RENAMED: [(&str, &str, &str); 8] = [
+    ("audit", "--uri", "--client-uri"),
+    ("audit", "--model", "--design"),
+    ("audit", "--namespace", "--as"),
+    ("audit", "--expand", "--verbose or --show"),
+    ("checklist", "--uri", "--client-uri"),
+    ("checklist", "--model", "--design"),
+    ("checklist", "--namespace", "--as"),
+    ("shardkey", "--workload", "--log"),
+];
+
+/// Says on standard error which option has a new name.
+pub(crate) fn note_old_names(words: impl Iterator<Item = OsString>) {
+    let words: Vec<String> = words.map(|word| word.to_string_lossy().into_owned()).collect();
+    for (old, new) in old_names(&words) {
+        complain(&format!("note: {old} is now called {new}"));
+    }
+}
+
+fn old_names(words: &[String]) -> Vec<(&'static str, &'static str)> {
+    let Some((command, rest)) = words.split_first() else { return Vec::new() };
+    let is_given = |name: &str| {
+        rest.iter().take_while(|word| *word != "--").any(|word| {
+            word == name || word.strip_prefix(name).is_some_and(|rest| rest.starts_with('='))
+        })
+    };
+    let of_command = RENAMED.iter().filter(|(of, ..)| of == command);
+    of_command.filter(|(_, old, _)| is_given(old)).map(|(_, old, new)| (*old, *new)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn old_names_are_found_where_they_were_options() {
+        let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let found = |line: &str| super::old_names(&words(line));
+        assert_eq!(found("audit dump --uri=mongodb://h"), [("--uri", "--client-uri")]);
+        assert_eq!(found("shardkey dump --workload a.log"), [("--workload", "--log")]);
+        assert_eq!(found("audit dump --client-uri mongodb://h -- --uri"), []);
+        assert_eq!(found("connect plan --uri mongodb://h"), []);
+    }
+}
