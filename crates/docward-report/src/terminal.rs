@@ -304,7 +304,7 @@ impl Page<'_> {
             "\n{}\n  {tag} {} {}",
             self.paint.bold(&format!("in {} places", same.len())),
             first.name,
-            self.paint.dim(&format!("(--expand {} lists all)", first.rule)),
+            self.paint.dim(&format!("(--show {} lists all)", first.rule)),
         );
         for finding in same.iter().take(FOLD_AFTER) {
             self.paragraph("· ", &format!("{}: {}", finding.place(), finding.what), out);
@@ -391,7 +391,8 @@ impl Page<'_> {
                 );
             }
             if fixed.len() > shown {
-                let more = format!("and {} more (--expand lists all)", fixed.len() - shown);
+                let more =
+                    format!("and {} more (--verbose --expand lists all)", fixed.len() - shown);
                 let _ = writeln!(out, "  {}", self.paint.dim(&more));
             }
         }

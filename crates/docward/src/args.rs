@@ -126,6 +126,9 @@ pub(crate) enum Command {
     /// Decide how entities become documents: embed, reference or hybrid, with the arithmetic shown
     #[command(after_help = crate::design::EXAMPLES)]
     Design(crate::design::DesignArgs),
+    /// Write a commented docward.toml from the data or code at hand
+    #[command(after_help = crate::init::EXAMPLES)]
+    Init(crate::init::InitArgs),
     /// Compare two reports: what is new, fixed or changed
     #[command(after_help = DIFF_EXAMPLES)]
     Diff(DiffArgs),

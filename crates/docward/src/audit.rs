@@ -177,7 +177,9 @@ pub(crate) fn audit(mut args: AuditArgs, shown: Shown) -> anyhow::Result<u8> {
     // Whoever stopped it knows why there is nothing.
     if !interrupted {
         problems.extend(nothing_to_judge(args, &sources, &evidence, &config.settings, &problems));
-        let is_filtered = !request.filter.is_empty() && evidence.collections.is_empty();
+        let is_filtered = !request.filter.is_empty()
+            && evidence.collections.is_empty()
+            && evidence.workload.is_none();
         if (is_filtered || nothing_was_read(&evidence)) && !problems.is_empty() {
             return Ok(refuse(&problems));
         }
@@ -489,11 +491,17 @@ pub(crate) fn render(report: &Report, look: &Look<'_>, view: View, fail_on: Fail
 
 /// Whether none of what was asked for could be read.
 fn nothing_was_read(evidence: &Evidence) -> bool {
-    evidence.collections.is_empty()
+    let is_known = |collection: &Collection| {
+        collection.profile.as_ref().is_some_and(|profile| profile.documents > 0)
+            || collection.options.is_some()
+            || collection.indexes.is_some()
+            || collection.stats.is_some()
+    };
+    !evidence.collections.iter().any(is_known)
         && evidence.workload.is_none()
         && evidence.network.is_none()
         && evidence.code.is_none()
-        && evidence.server.as_ref().is_none_or(|server| server.topology.is_none())
+        && evidence.server.is_none()
         && !evidence.uris.iter().any(|uri| uri.purpose == Purpose::Client)
 }
 
@@ -501,8 +509,8 @@ fn nothing_was_read(evidence: &Evidence) -> bool {
 /// replace the last good one.
 pub(crate) fn refuse(problems: &[Problem]) -> u8 {
     for problem in problems {
-        let line = format!("error: {}: {}", problem.source, problem.message);
-        complain(&docward_uri::redact(&line));
+        let source = docward_uri::redact(&problem.source);
+        complain(&format!("error: {source}: {}", problem.message));
     }
     PROBLEMS
 }
@@ -559,8 +567,7 @@ fn request(args: &AuditArgs) -> anyhow::Result<Request> {
 
 /// A collection as `--namespace` names it.
 pub(crate) fn namespace(text: &str) -> anyhow::Result<Namespace> {
-    Namespace::parse(text)
-        .with_context(|| format!("`{text}` is no collection; write database.collection"))
+    Namespace::parse(text).with_context(|| format!("`{text}`: expected database.collection"))
 }
 
 /// Threads that profile, unless somebody says. A running server's answers are fetched by a thread of their

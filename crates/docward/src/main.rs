@@ -11,6 +11,7 @@ mod diff;
 mod explain;
 mod fix;
 mod generated;
+mod init;
 mod interrupt;
 mod lint;
 mod output;
@@ -55,6 +56,7 @@ fn main() -> ExitCode {
         args::Command::Connect(args) => connect::connect(&args),
         args::Command::Design(args) => design::design(args),
         args::Command::Rules(args) => rules::rules(&args),
+        args::Command::Init(args) => init::init(&args),
         args::Command::Diff(args) => diff::diff(&args),
         args::Command::Explain(args) => explain::explain(&args),
         args::Command::Completions(args) => generated::completions(&args),

@@ -107,7 +107,7 @@ fn st_18_rp_1_a_bank_reads_its_balances_from_the_primary() {
     let balance = format!("{base}&appName=balance&readPreference=secondary");
     let history = format!("{base}&appName=history&readPreference=secondaryPreferred");
     let (report, exit) = check(&[&balance, &history, "--config", &config]);
-    assert_eq!((exit, rules(&report)), (1, vec!["S010".to_owned(), "C022".to_owned()]));
+    assert_eq!((exit, rules(&report)), (1, vec!["C022".to_owned(), "S010".to_owned()]));
     let corrected = report["corrected"].as_array().unwrap();
     assert!(corrected[0]["corrected"].as_str().unwrap().ends_with("readPreference=primary"));
     assert_eq!(corrected[1]["corrected"], corrected[1]["original"]);

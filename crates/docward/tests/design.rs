@@ -705,8 +705,8 @@ fn dp_2_a_check_says_what_was_held_against_what() {
     let page = run(&["--format", "html"]);
     assert!(page.contains(&format!("{file} against examples/shop-clean")));
     // An audit with a model is still an audit.
-    let audit = stdout(&docward(&["audit", "examples/shop-clean", "--model", &file]));
-    assert!(audit.starts_with("docward audit of examples/shop-clean: "), "{audit}");
+    let audit = stdout(&docward(&["audit", "examples/shop-clean", "--design", &file]));
+    assert!(audit.starts_with("docward 0.1.0 audit of examples/shop-clean\n"), "{audit}");
 }
 
 /// What a person would stumble over: doubled words of the machine, wrong articles and numbers.

@@ -12,6 +12,7 @@ mod data_sets;
 mod design;
 mod design_simulate;
 mod evidence;
+mod first_screen;
 mod lint;
 mod live;
 mod live_workload;

@@ -11,6 +11,8 @@ use bson::{Document, doc, oid::ObjectId};
 use docward_testkit::{Launch, Refused, Servers, repository};
 use serde_json::Value;
 
+use crate::common::report;
+
 mod losses;
 mod samples;
 mod sets;
@@ -18,12 +20,6 @@ mod told;
 
 fn docward(arguments: &[&str]) -> Output {
     Command::new(assert_cmd::cargo::cargo_bin("docward")).args(arguments).output().unwrap()
-}
-
-fn report(output: &Output) -> Value {
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| {
-        panic!("{error}: {}", String::from_utf8_lossy(&output.stderr));
-    })
 }
 
 fn json(arguments: &[&str]) -> Value {
@@ -227,7 +223,7 @@ fn filters_choose_databases_and_collections() {
     assert_eq!(documents(&["--db", "db_a"]), 2);
     assert_eq!(documents(&["--collection", "t_one"]), 2);
     let nothing = json(&[&uri, "--db", "db_none"]);
-    assert!(problems(&nothing)[0].contains("nothing was judged"));
+    assert!(problems(&nothing)[0].contains("no database matches `db_none`"));
 }
 
 #[test]
@@ -347,16 +343,16 @@ fn databases_that_a_login_may_not_see_are_told() {
 fn login_and_network_failures_say_what_to_do() {
     let mut servers = Launch::standalone().auth().start();
     let output = docward(&["audit", &servers.uri_as(Some("nobody:topsecret"))]);
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert_eq!(output.status.code(), Some(2));
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0));
     assert!(text.contains("the login was refused for user nobody"), "{text}");
     assert!(text.contains("authSource") && !text.contains("topsecret"), "{text}");
 
     let uri = format!("{}&serverSelectionTimeoutMS=500", servers.uri());
     servers.kill(0);
     let output = docward(&["audit", &uri]);
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert_eq!(output.status.code(), Some(2));
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0));
     assert!(text.contains("no server answered within 500ms"), "{text}");
     assert!(text.contains(&format!("127.0.0.1:{}", servers.port(0))), "{text}");
     assert!(!text.contains("horse"), "{text}");

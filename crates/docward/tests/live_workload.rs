@@ -18,10 +18,7 @@ fn docward(arguments: &[&str]) -> Output {
 fn audit(arguments: &[&str]) -> Value {
     let mut all = vec!["audit", "--format", "json", "--no-progress"];
     all.extend(arguments);
-    let output = docward(&all);
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| {
-        panic!("{error}: {}", String::from_utf8_lossy(&output.stderr));
-    })
+    crate::common::report(&docward(&all))
 }
 
 fn found<'r>(report: &'r Value, rule: &str) -> Vec<&'r Value> {

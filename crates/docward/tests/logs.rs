@@ -1,6 +1,6 @@
 //! `docward audit --log` end to end.
 
-use crate::common::{code, docward, stdout};
+use crate::common::{code, docward, stderr};
 
 #[test]
 fn logs_show_the_workload_and_text_logs_are_refused() {
@@ -29,7 +29,7 @@ fn logs_show_the_workload_and_text_logs_are_refused() {
     .expect("written");
     let out = docward(&["audit", "--log", &log.to_string_lossy()]);
     assert_eq!(code(&out), 2);
-    assert!(stdout(&out).contains("servers before 4.4"));
+    assert!(stderr(&out).contains("servers before 4.4"));
 }
 
 /// A log whose entries are found by W001.
@@ -128,7 +128,7 @@ fn old_text_logs_are_refused_with_the_reason() {
     for log in logs {
         let out = docward(&["audit", "--log", &log.to_string_lossy()]);
         assert_eq!(code(&out), 2, "{}", log.display());
-        let text = stdout(&out).split_whitespace().collect::<Vec<_>>().join(" ");
+        let text = stderr(&out).split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(
             text.contains("not a structured") || text.contains("before 4.4"),
             "{}: {text}",

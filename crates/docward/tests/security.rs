@@ -45,7 +45,9 @@ fn se_3_se_4_se_5_the_guide_says_what_happens() {
     assert_eq!((verdict(&good, "SC-1"), verdict(&good, "SC-2")), ("pass", "pass"));
 
     let (bad, exit) = audit(&[("network.toml", &blocks[1])]);
-    assert_eq!(rules(&bad), ["S005", "S006", "S006", "S007", "S007"], "{bad:#}");
+    let mut found = rules(&bad);
+    found.sort_unstable();
+    assert_eq!(found, ["S005", "S006", "S006", "S007", "S007"], "{bad:#}");
     assert_eq!(exit, 1);
     assert_eq!((verdict(&bad, "SC-1"), verdict(&bad, "SC-2")), ("fail", "fail"));
 
@@ -216,7 +218,7 @@ fn se_6_se_7_se_9_connection_strings_are_judged_and_the_password_is_not_printed(
     assert_eq!((rules(&fine), exit), (vec![], 0), "{fine:#}");
     let (bad, exit) = audit_json(&["--uri", "mongodb://app:a/b@host", "--uri", uri]);
     assert_eq!(exit, 2);
-    assert_eq!(bad["problems"][0]["source"], "--uri 1");
+    assert_eq!(bad["problems"][0]["source"], "--client-uri 1");
 }
 
 #[test]
@@ -349,10 +351,9 @@ fn se_1_sc_3_a_server_that_waits_for_its_first_user_is_judged() {
     // With a user the exception is over.
     let closed = Launch::standalone().auth().start();
     let output = docward(&["audit", "--format", "json", &closed.uri_as(None)]);
-    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let message = report["problems"][0]["message"].as_str().unwrap();
+    let message = crate::common::stderr(&output);
     assert!(message.contains("the connection string has none"), "{message}");
-    assert!(rules(&report).is_empty(), "{report:#}");
+    assert_eq!(output.stdout.len(), 0, "nothing else is said");
     let report: Value =
         serde_json::from_slice(&docward(&["audit", "--format", "json", &closed.uri()]).stdout)
             .unwrap();

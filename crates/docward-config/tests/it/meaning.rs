@@ -23,7 +23,7 @@ fn location(line: u32, column: u32) -> Location {
 fn an_empty_file_is_the_default() {
     for text in ["", "\n\n", "# nothing\n", "\u{feff}", "[rules]\n[collections]\n[deployment]\n"] {
         let config = config(text);
-        assert_eq!(config.settings.profile, ProfileName::Vendor);
+        assert_eq!((config.settings.profile, config.profile), (ProfileName::Neutral, None));
         assert!(config.fail_on.is_none());
         assert!(config.settings.select.is_empty() && config.settings.rules.is_empty());
         assert!(matches!(config.settings.core, CoreSource::Inferred));
@@ -111,8 +111,8 @@ fn words_of_fail_on() {
     use Severity::{Error, Info, Warn};
     for (word, value, fails) in [
         ("error", FailOn::AtLeast(Error), [true, false, false]),
-        ("warn", FailOn::AtLeast(Warn), [true, true, false]),
-        ("info", FailOn::AtLeast(Info), [true, true, true]),
+        ("warning", FailOn::AtLeast(Warn), [true, true, false]),
+        ("note", FailOn::AtLeast(Info), [true, true, true]),
         ("never", FailOn::Never, [false, false, false]),
     ] {
         assert_eq!(config(&format!("fail-on = '{word}'")).fail_on, Some(value));
@@ -120,6 +120,9 @@ fn words_of_fail_on() {
         let failing = |severity| value.least().is_some_and(|least| severity >= least);
         assert_eq!([Error, Warn, Info].map(failing), fails, "{word}");
     }
+    // The words of earlier versions.
+    assert_eq!(config("fail-on = 'warn'").fail_on, Some(FailOn::AtLeast(Warn)));
+    assert_eq!(config("fail-on = 'info'").fail_on, Some(FailOn::AtLeast(Info)));
     assert_eq!(FailOn::parse("Error"), None);
 }
 
@@ -148,7 +151,7 @@ fn every_type_of_threshold() {
     ] {
         let (path, _) = table.split_once(" = ").unwrap();
         let (code, key) = path.split_once('.').unwrap();
-        let config = config(&format!("[rules]\n{table}"));
+        let config = config(&format!("profile = 'vendor'\n[rules]\n{table}"));
         assert_eq!(config.settings.rules[code].thresholds[key], expect, "{table}");
     }
 }

@@ -183,9 +183,9 @@ const CASES: &[(&str, &[&str])] = &[
     ),
     // Severity and enabled.
     (
-        "[rules.D008]\nseverity = 'warning'\nenabled = 'true'",
+        "[rules.D008]\nseverity = 'warnin'\nenabled = 'true'",
         &[
-            "2:12: `severity` cannot be `warning`; did you mean `warn`?",
+            "2:12: `severity` cannot be `warnin`; did you mean `warning`?",
             "3:11: `enabled` must be `true` or `false`, not a string; write `enabled = true`",
         ],
     ),
@@ -202,7 +202,7 @@ const CASES: &[(&str, &[&str])] = &[
     ),
     (
         "[rules.D008]\nseverity = 'loud'",
-        &["2:12: `severity` cannot be `loud`; write `error`, `warn` or `info`"],
+        &["2:12: `severity` cannot be `loud`; write `error`, `warning` or `note`"],
     ),
     // Thresholds: types.
     (
@@ -224,10 +224,10 @@ const CASES: &[(&str, &[&str])] = &[
         &["1:1: `max-elements` of D008 must be a whole number, not a table"],
     ),
     (
-        "[rules.N008]\nrequire-module = 'false'\n[rules.N006]\nprefix = 3\n[rules.N013]\nallow = 'sku'",
+        "[rules.N008]\nrequire-module = 'false'\n[rules.N006]\nenabled = true\nprefix = 3\n[rules.N013]\nallow = 'sku'",
         &[
             "2:18: `require-module` of N008 must be `true` or `false`, not a string; write `require-module = false`",
-            "4:10: `prefix` of N006 must be a string, not a whole number",
+            "5:10: `prefix` of N006 must be a string, not a whole number",
             "6:9: `allow` of N013 must be a list of strings, not a string; write `allow = ['sku']`",
         ],
     ),
@@ -281,7 +281,7 @@ const CASES: &[(&str, &[&str])] = &[
     ),
     (
         "fail-on = 'none'",
-        &["1:11: `fail-on` cannot be `none`; write `error`, `warn`, `info` or `never`"],
+        &["1:11: `fail-on` cannot be `none`; write `error`, `warning`, `note` or `never`"],
     ),
     ("fail-on = ['warn']", &["1:11: `fail-on` must be a string, not a list"]),
     // Selectors.
@@ -496,11 +496,11 @@ const CASES: &[(&str, &[&str])] = &[
     ),
     // Syntax, and what is wrong beside it.
     (
-        "profile = vendor\nselect = ['D'\nfail-on = 'warning'\n[rules.D08]\n",
+        "profile = vendor\nselect = ['D'\nfail-on = 'warnin'\n[rules.D08]\n",
         &[
             "1:11: not TOML: string values must be quoted, expected literal string; write `\"vendor\"`",
             "2:14: not TOML: unclosed array, expected `]`",
-            "3:11: `fail-on` cannot be `warning`; did you mean `warn`?",
+            "3:11: `fail-on` cannot be `warnin`; did you mean `warning`?",
             "4:8: unknown rule `D08`; did you mean `D008`?",
         ],
     ),

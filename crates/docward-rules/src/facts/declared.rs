@@ -46,8 +46,21 @@ pub fn of(cx: &Cx<'_>) -> Option<Rc<Declared>> {
     (*shared).clone()
 }
 
+/// The profile whose names the data has: a model does not say whether collections have house prefixes.
+fn profile_of_names(model: &DesignModel, evidence: &Evidence, chosen: ProfileName) -> ProfileName {
+    let is_there = |profile: ProfileName| {
+        let designed = design(model, profile, &Bounds::default());
+        designed.collections.iter().any(|plan| {
+            evidence.collections.iter().any(|known| known.namespace.collection == plan.name)
+        })
+    };
+    let others = ProfileName::ALL.into_iter().filter(|profile| *profile != chosen);
+    std::iter::once(chosen).chain(others).find(|profile| is_there(*profile)).unwrap_or(chosen)
+}
+
 impl Declared {
     fn new(mut model: DesignModel, evidence: &Evidence, profile: ProfileName) -> Self {
+        let profile = profile_of_names(&model, evidence, profile);
         let (bounds, naming) = (Bounds::default(), Naming::of(&model, profile));
         let decided = design(&model, profile, &bounds);
         let (mut stored, mut refers) = (BTreeMap::new(), BTreeMap::new());

@@ -61,9 +61,22 @@ pub(crate) fn audit_json(arguments: &[&str]) -> (Value, i32) {
     let mut all = vec!["audit", "--format", "json"];
     all.extend(arguments);
     let output = docward(&all);
-    let report = serde_json::from_slice(&output.stdout)
-        .unwrap_or_else(|e| panic!("{e}: {}{}", stdout(&output), stderr(&output)));
-    (report, code(&output))
+    (report(&output), code(&output))
+}
+
+/// The JSON report on standard output. A run that could read nothing writes none: its errors stand for the
+/// problems of the report that would be there.
+pub(crate) fn report(output: &Output) -> Value {
+    if output.stdout.is_empty() && code(output) == 2 {
+        let text = stderr(output);
+        let errors = text.lines().filter_map(|line| line.strip_prefix("error: "));
+        let problems: Vec<Value> =
+            errors.map(|line| serde_json::json!({ "source": "", "message": line })).collect();
+        assert!(!problems.is_empty(), "{text}");
+        return serde_json::json!({ "problems": problems, "findings": [], "sources": [{}] });
+    }
+    serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|e| panic!("{e}: {}{}", stdout(output), stderr(output)))
 }
 
 /// `(severity, rule, namespace, path)` of every finding.

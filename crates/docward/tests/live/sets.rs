@@ -39,8 +39,7 @@ fn access_control_and_tls_of_a_replica_set_are_no_obstacle() {
     let refused = |uri: &str| {
         let output = docward(&["audit", uri, "--format", "json"]);
         assert_eq!(output.status.code(), Some(2));
-        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
-        report["problems"][0]["message"].as_str().unwrap().to_owned()
+        crate::common::report(&output)["problems"][0]["message"].as_str().unwrap().to_owned()
     };
     let unknown = refused(&uri);
     assert!(unknown.contains("has to be a user of the database $external"), "{unknown}");

@@ -97,7 +97,7 @@ fn who_does_not_answer_is_not_asked_for_collections() {
     let servers = Launch::standalone().start();
     let told = problems(&json(&[away, &servers.uri(), "--db", "db_none"]));
     assert_eq!(told.len(), 2, "{told:#?}");
-    assert!(told[1].contains("no collection matches"), "{told:#?}");
+    assert!(told[1].contains("no database matches `db_none`"), "{told:#?}");
 }
 
 #[test]

@@ -1,0 +1,370 @@
+//! `docward init`: a commented `docward.toml` from what is at hand.
+
+use std::{
+    collections::BTreeSet,
+    env, fs,
+    io::{BufRead, IsTerminal, Write as _},
+    path::{Path, PathBuf},
+};
+
+use anyhow::bail;
+use clap::Args;
+use docward_collect::{Request, SourceRequest, collect, is_uri, read_source};
+use docward_config::FailOn;
+use docward_model::{Evidence, ProfileName, Settings};
+use docward_rules::facts::{
+    business::is_core,
+    house,
+    names::Style,
+    naming::{named, style_of},
+};
+
+use crate::{CLEAN, PROBLEMS, complain, interrupt::Interrupt, progress::Bar, put};
+
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  docward init                       looks at $MONGODB_URI, dumps and code in this directory
+  docward init dump/ src/            looks at a dump and at code
+  docward init mongodb://localhost:27017/shop --yes
+  docward init --output -            prints the file
+
+Asks at most two questions on a terminal; --yes takes what was found.
+
+Exit codes: 0 the file was written, 2 it was not.";
+
+/// Documents of each collection that are enough to see names and styles.
+const SAMPLE: u64 = 200;
+
+/// Core collections that are listed one by one; with more, Docward goes on inferring them.
+const LISTED: usize = 40;
+
+/// Directories that a dump is looked for in.
+const DUMPS: [&str; 3] = ["dump", "backup", "data"];
+
+/// Folders below a directory in which files of a dump may lie: `dump/shop/users.bson`.
+const DUMP_DEPTH: usize = 2;
+
+/// What to look at, and where the file goes.
+#[derive(Args, Debug)]
+pub(crate) struct InitArgs {
+    /// Dumps, data files, connection strings and directories with code (default: what is found here)
+    #[arg(value_name = "SOURCE|PATH")]
+    sources: Vec<String>,
+
+    /// Where to write; - for standard output
+    #[arg(short, long, value_name = "FILE", default_value = "docward.toml")]
+    output: PathBuf,
+
+    /// Ask nothing
+    #[arg(short, long)]
+    yes: bool,
+
+    /// Replace a file that exists
+    #[arg(long)]
+    force: bool,
+}
+
+/// What was found out about a project.
+#[derive(Debug, Default)]
+struct Found {
+    /// What was looked at, as the user calls it.
+    looked_at: Vec<String>,
+    /// Whether most names have the house prefixes.
+    has_house_names: bool,
+    collections: usize,
+    /// Namespaces that look business-critical.
+    core: Vec<String>,
+    camel: usize,
+    snake: usize,
+}
+
+/// Runs the command.
+pub(crate) fn init(args: &InitArgs) -> anyhow::Result<u8> {
+    let prints = args.output == Path::new("-");
+    if !prints && args.output.exists() && !args.force {
+        bail!(
+            "{} exists; change it by hand, write another with --output FILE, or replace it with --force",
+            args.output.display()
+        );
+    }
+    let sources = if args.sources.is_empty() { at_hand() } else { args.sources.clone() };
+    let (data, code): (Vec<String>, Vec<String>) =
+        sources.into_iter().partition(|source| is_data(source));
+    let mut found = Found::default();
+    let mut problems = Vec::new();
+    if !data.is_empty() {
+        let request =
+            Request { sources: data, sample: Some(SAMPLE), threads: 1, ..Request::default() };
+        let interrupt = Interrupt::listen();
+        let bar = Bar::new(true);
+        let collected = collect(&request, &bar, interrupt.stop());
+        bar.finish();
+        if collected.interrupted {
+            bail!("interrupted; nothing was written");
+        }
+        problems.extend(collected.problems);
+        found.looked_at.extend(collected.sources.iter().map(|source| source.name.clone()));
+        of_data(&collected.evidence, &mut found);
+    }
+    if !code.is_empty() {
+        let paths = code.iter().map(PathBuf::from).collect();
+        let seen = read_source(&SourceRequest { paths, ..SourceRequest::default() }, &|| false);
+        problems.extend(seen.problems);
+        found.looked_at.extend(code);
+        let names = seen.code.fields.iter().filter(|field| !field.generated);
+        let names = names.filter_map(|field| field.path.rsplit('.').next());
+        styles(names.map(|name| name.trim_end_matches("[]")), &mut found);
+    }
+    for problem in &problems {
+        complain(&docward_uri::redact(&format!("note: {}: {}", problem.source, problem.message)));
+    }
+    // What was named has to be readable; what happened to lie here does not.
+    if !args.sources.is_empty() && found.collections == 0 && found.camel + found.snake == 0 {
+        let named = docward_uri::redact(&args.sources.join(" "));
+        complain(&format!("error: {named}: nothing was found to learn from; check the names"));
+        return Ok(PROBLEMS);
+    }
+    let is_asked = !args.yes && !prints && std::io::stdin().is_terminal();
+    let (profile, core) = if is_asked {
+        ask(&found, &mut std::io::stdin().lock())?
+    } else {
+        (proposed_profile(&found), found.core.clone())
+    };
+    let text = file(&found, profile, &core);
+    if prints {
+        put(&text, None)?;
+        return Ok(CLEAN);
+    }
+    put(&text, Some(&args.output))?;
+    complain(&format!("wrote {}: {}", args.output.display(), summary(&found, profile, &core)));
+    complain("next: docward audit SOURCE, or docward lint PATH");
+    Ok(CLEAN)
+}
+
+/// Data and code that lie in the working directory, and the deployment that the environment names.
+fn at_hand() -> Vec<String> {
+    let mut sources: Vec<String> =
+        env::var("MONGODB_URI").ok().filter(|uri| !uri.trim().is_empty()).into_iter().collect();
+    let dumps = DUMPS.iter().filter(|name| holds_dump(Path::new(name), DUMP_DEPTH));
+    sources.extend(dumps.map(|name| (*name).to_owned()));
+    sources.push(".".to_owned());
+    sources
+}
+
+/// Whether a source is read as documents, and not as code.
+fn is_data(source: &str) -> bool {
+    let path = Path::new(source);
+    is_uri(source) || path.is_file() || holds_dump(path, DUMP_DEPTH)
+}
+
+/// Whether a directory, or one a few levels below it, holds files of a dump.
+fn holds_dump(directory: &Path, depth: usize) -> bool {
+    let Ok(entries) = fs::read_dir(directory) else { return false };
+    entries.flatten().any(|entry| {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        let is_dump = [".bson", ".bson.gz", ".metadata.json", ".metadata.json.gz"];
+        is_dump.iter().any(|end| name.ends_with(end))
+            || depth > 0
+                && !name.starts_with('.')
+                && name != "node_modules"
+                && holds_dump(&entry.path(), depth - 1)
+    })
+}
+
+fn of_data(evidence: &Evidence, found: &mut Found) {
+    let settings = Settings::default();
+    found.has_house_names = house::has_prefixes(evidence);
+    found.collections = evidence.collections.len();
+    let core = evidence.collections.iter().filter(|collection| is_core(&settings, collection));
+    found.core = core.map(|collection| collection.namespace.to_string()).collect();
+    let profiles = evidence.collections.iter().filter_map(|c| c.profile.as_ref());
+    let names: BTreeSet<String> =
+        profiles.flat_map(|profile| named(profile)).map(|n| n.name().to_owned()).collect();
+    styles(names.iter().map(String::as_str), found);
+}
+
+fn styles<'n>(names: impl Iterator<Item = &'n str>, found: &mut Found) {
+    let names: BTreeSet<&str> = names.collect();
+    found.camel += names.iter().filter(|name| style_of(name) == Style::Camel).count();
+    found.snake += names.iter().filter(|name| style_of(name) == Style::Snake).count();
+}
+
+fn proposed_profile(found: &Found) -> ProfileName {
+    if found.has_house_names { ProfileName::Vendor } else { ProfileName::Neutral }
+}
+
+/// The two things that only people know. An empty answer takes what was found.
+fn ask(found: &Found, answers: &mut impl BufRead) -> anyhow::Result<(ProfileName, Vec<String>)> {
+    let mut ask = |prompt: &str| -> anyhow::Result<String> {
+        let mut err = std::io::stderr();
+        write!(err, "{prompt}")?;
+        err.flush()?;
+        let mut line = String::new();
+        if answers.read_line(&mut line)? == 0 {
+            bail!("cancelled; nothing was written");
+        }
+        Ok(line.trim().to_owned())
+    };
+    let proposed = proposed_profile(found);
+    let profile = loop {
+        let answer = ask(&format!(
+            "Rule preset, neutral or vendor (vendor asks for the names db_… and t_…) [{}]: ",
+            proposed.name()
+        ))?;
+        match ProfileName::parse(&answer) {
+            Some(profile) => break profile,
+            None if answer.is_empty() => break proposed,
+            None => complain("write neutral or vendor"),
+        }
+    };
+    if found.core.is_empty() || found.core.len() > LISTED {
+        return Ok((profile, found.core.clone()));
+    }
+    let answer = ask(&format!(
+        "Business-critical collections, separated by commas [{}]: ",
+        found.core.join(", ")
+    ))?;
+    let named: Vec<String> = answer.split(',').map(|name| name.trim().to_owned()).collect();
+    let named: Vec<String> = named.into_iter().filter(|name| !name.is_empty()).collect();
+    Ok((profile, if named.is_empty() { found.core.clone() } else { named }))
+}
+
+fn prefers(found: &Found) -> Option<&'static str> {
+    match found.camel.cmp(&found.snake) {
+        std::cmp::Ordering::Greater => Some("camelCase"),
+        std::cmp::Ordering::Less => Some("snake_case"),
+        std::cmp::Ordering::Equal => None,
+    }
+}
+
+fn summary(found: &Found, profile: ProfileName, core: &[String]) -> String {
+    let mut parts = vec![format!("{} profile", profile.name())];
+    parts.extend(prefers(found).map(|style| format!("{style} fields")));
+    if !core.is_empty() && core.len() <= LISTED {
+        let n = core.len() as u64;
+        parts.push(docward_model::text::plural(n, "core collection"));
+    }
+    parts.join(", ")
+}
+
+/// The file.
+fn file(found: &Found, profile: ProfileName, core: &[String]) -> String {
+    let looked_at = match found.looked_at.as_slice() {
+        [] => String::new(),
+        names => format!(" after a look at {}", names.join(", ")),
+    };
+    let mut out = format!(
+        "# Settings of Docward, written by `docward init`{}.\n\
+         # Every key is explained in docs/configuration.md; `docward rules --config-schema` prints a schema for editors.\n\n",
+        docward_uri::redact(&looked_at).replace('\n', " ")
+    );
+    out.push_str(
+        "# Rule preset: \"vendor\" asks for the house names db_… and t_…, \"neutral\" does not.\n",
+    );
+    out.push_str(&format!("profile = \"{}\"\n\n", profile.name()));
+    let words: Vec<String> =
+        FailOn::ALL.iter().map(|word| format!("\"{}\"", word.name())).collect();
+    out.push_str(&format!(
+        "# The severity from which findings make the exit code 1: {}.\nfail-on = \"error\"\n\n",
+        words.join(", ")
+    ));
+    match prefers(found) {
+        Some(style) => out.push_str(&format!(
+            "# The style to propose for field names: {} are camelCase and {} snake_case here.\n\
+             [rules.N011]\nprefer = \"{style}\"\n\n",
+            found.camel, found.snake
+        )),
+        None => out.push_str(
+            "# The style to propose for field names.\n# [rules.N011]\n# prefer = \"camelCase\"\n\n",
+        ),
+    }
+    out.push_str(
+        "# Business-critical collections: stricter limits of size, and a validator is mandatory.\n\
+         # Without a list Docward takes ordinary collections with documents, other than logs, caches and sessions.\n",
+    );
+    if core.is_empty() || core.len() > LISTED {
+        out.push_str("# [collections]\n# core = [\"shop.orders\", \"shop.pay*\"]\n\n");
+    } else {
+        out.push_str("[collections]\ncore = [\n");
+        for name in core {
+            out.push_str(&format!("  {},\n", toml_text(name)));
+        }
+        out.push_str("]\n\n");
+    }
+    out.push_str(
+        "# What some collections are allowed.\n\
+         # [[namespaces]]\n# match = \"shop.import_*\"\n# ignore = [\"D008\"]\n\n\
+         # A finding that has to wait, with a reason and a last day.\n\
+         # [[suppress]]\n# rule = \"T002\"\n# match = \"shop.orders\"\n\
+         # reason = \"converted with the next release\"\n# expires = \"2027-06-30\"\n",
+    );
+    out
+}
+
+/// A string as TOML takes it.
+fn toml_text(text: &str) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            c if c.is_control() => out.push_str(&format!("\\u{:04X}", u32::from(c))),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
+
+/// Whether the text is a settings file without mistakes.
+#[cfg(test)]
+fn is_sound(text: &str) -> bool {
+    docward_config::parse(text, "docward.toml", &crate::config::metas()).1.is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(core: &[&str], camel: usize, snake: usize) -> Found {
+        Found {
+            looked_at: vec!["dump".to_owned()],
+            has_house_names: false,
+            collections: core.len(),
+            core: core.iter().map(|name| (*name).to_owned()).collect(),
+            camel,
+            snake,
+        }
+    }
+
+    #[test]
+    fn every_file_is_sound() {
+        let many: Vec<String> = (0..100).map(|n| format!("shop.c{n}")).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        for (core, camel, snake) in [
+            (vec![], 0, 0),
+            (vec!["shop.orders", "shop.a\"b\\c\u{1}"], 3, 1),
+            (vec!["db_shop.t_order"], 1, 3),
+            (many, 0, 1),
+        ] {
+            let found = found(&core, camel, snake);
+            for profile in ProfileName::ALL {
+                let text = file(&found, profile, &found.core);
+                assert!(is_sound(&text), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn answers_are_taken_and_empty_ones_are_not() {
+        let found = found(&["shop.orders", "shop.users"], 1, 0);
+        let ask = |text: &str| ask(&found, &mut text.as_bytes()).ok();
+        let all = vec!["shop.orders".to_owned(), "shop.users".to_owned()];
+        assert_eq!(ask("\n\n"), Some((ProfileName::Neutral, all.clone())));
+        assert_eq!(
+            ask("vendr\nvendor\nshop.orders, \n"),
+            Some((ProfileName::Vendor, vec!["shop.orders".to_owned()]))
+        );
+        assert_eq!(ask("vendor\n"), None, "cancelled");
+    }
+}

@@ -1,0 +1,295 @@
+//! What a newcomer sees: one screen, errors that are errors, defaults that surprise nobody.
+
+#![allow(clippy::unwrap_used, reason = "tests: a panic is the message")]
+
+use std::{fs, path::Path, process::Output};
+
+use assert_cmd::Command;
+use bson::doc;
+use docward_testkit::Launch;
+
+use crate::common::{audit_json, code, docward, findings, root, stderr, stdout};
+
+const SHOP: &str = "examples/shop";
+
+/// Runs docward in a directory with these variables set.
+fn run_in(directory: &Path, variables: &[(&str, &str)], arguments: &[&str]) -> Output {
+    let mut command = Command::cargo_bin("docward").unwrap();
+    command.args(arguments).current_dir(directory).env_remove("MONGODB_URI");
+    command.env("COLUMNS", "100").envs(variables.iter().copied()).output().unwrap()
+}
+
+/// The codes under "Fix first", in their order.
+fn fix_first(text: &str) -> Vec<String> {
+    let lines = text.lines().skip_while(|line| *line != "Fix first").skip(1);
+    let lines = lines.take_while(|line| !line.is_empty());
+    lines.map(|line| line.split_whitespace().nth(1).unwrap().to_owned()).collect()
+}
+
+#[test]
+fn an_audit_fits_one_screen_and_says_what_to_fix_first() {
+    let output = docward(&["audit", SHOP]);
+    assert_eq!(code(&output), 1);
+    let text = stdout(&output);
+    assert!(text.lines().count() <= 40, "{text}");
+    assert!(text.contains("37,574 documents · 195 collections"), "{text}");
+    assert!(text.contains("read in full"), "{text}");
+    assert!(text.contains("patterns recognised"), "{text}");
+    assert!(text.contains("Not checked: "), "{text}");
+    assert!(text.contains("docward audit examples/shop --show V006"), "{text}");
+    // Writes that are refused now come before what grows, and that before what is slow.
+    let first = fix_first(&text);
+    assert_eq!(first.len(), 5, "{text}");
+    let at = |code: &str| first.iter().position(|rule| rule == code);
+    assert!(at("V006") < at("D008") && at("D008").is_some(), "{text}");
+    assert!(!first.iter().any(|rule| rule.starts_with('N')), "untidy names come last: {text}");
+    // Notes are counted, not printed.
+    assert!(text.contains("notes (not shown)") && !text.contains("R020"), "{text}");
+}
+
+#[test]
+fn every_source_fits_one_screen_at_any_width() {
+    for width in ["60", "80", "100", "120"] {
+        for source in [SHOP, "examples/shop-clean", "examples/drift"] {
+            let output = run_in(&root(), &[("COLUMNS", width)], &["audit", source]);
+            let text = stdout(&output);
+            assert!(text.lines().count() <= 40, "{width} {source}: {text}");
+            let widest = width.parse::<usize>().unwrap();
+            for line in text.lines().filter(|line| !line.starts_with("  docward ")) {
+                assert!(line.chars().count() <= widest, "{width}: {line}");
+            }
+        }
+    }
+}
+
+#[test]
+fn details_are_behind_verbose_show_and_statistics() {
+    let verbose = stdout(&docward(&["audit", SHOP, "--verbose"]));
+    assert!(verbose.contains("ERRORS (20)") && verbose.contains("NOTES ("), "{verbose}");
+    let rule = stdout(&docward(&["audit", SHOP, "--show", "D008"]));
+    assert_eq!(rule.matches("D008 unbounded-array").count(), 6, "{rule}");
+    assert!(rule.contains("why: ") && !rule.contains("D007"), "{rule}");
+    let named = stdout(&docward(&["audit", SHOP, "--show", "unbounded-array"]));
+    assert_eq!(rule, named);
+    let collection = stdout(&docward(&["audit", SHOP, "--show", "db_shop.t_app_config"]));
+    assert!(
+        collection.contains("D007 deep-nesting") && !collection.contains("D008"),
+        "{collection}"
+    );
+    let nothing = stdout(&docward(&["audit", SHOP, "--show", "D012"]));
+    assert!(nothing.contains("no finding matches --show D012"), "{nothing}");
+    let statistics = stdout(&docward(&["audit", SHOP, "--statistics"]));
+    assert!(statistics.contains("     6  D008  unbounded-array"), "{statistics}");
+    // Exit codes do not depend on what is printed.
+    assert_eq!(code(&docward(&["audit", SHOP, "--show", "D012"])), 1);
+}
+
+#[test]
+fn every_format_has_the_order_of_the_first_screen() {
+    let (report, _) = audit_json(&[SHOP]);
+    let rules: Vec<String> = findings(&report).into_iter().map(|(_, rule, ..)| rule).collect();
+    let mut order: Vec<&String> = Vec::new();
+    for rule in &rules {
+        if order.last() != Some(&rule) {
+            order.push(rule);
+        }
+    }
+    let screen = fix_first(&stdout(&docward(&["audit", SHOP])));
+    assert_eq!(order[..5], screen.iter().collect::<Vec<_>>()[..]);
+    let markdown = stdout(&docward(&["audit", SHOP, "--format", "markdown"]));
+    let at = |rule: &str| markdown.find(rule).unwrap_or(usize::MAX);
+    assert!(at("V006") < at("D008") && at("D008") < at("N006"), "the same order");
+}
+
+#[test]
+fn what_cannot_be_read_is_an_error_and_replaces_no_report() {
+    let directory = tempfile::tempdir().unwrap();
+    let kept = directory.path().join("prev.json");
+    fs::write(&kept, "yesterday").unwrap();
+    fs::write(directory.path().join("empty.json"), "").unwrap();
+    let output = kept.display().to_string();
+    for source in ["nothere", "empty.json", "mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=200"] {
+        for format in ["json", "terminal", "html", "sarif", "junit"] {
+            let arguments = ["audit", source, "--format", format, "--output", &output];
+            let run = run_in(directory.path(), &[], &arguments);
+            assert_eq!(code(&run), 2, "{source}");
+            assert_eq!(stdout(&run), "", "{source}");
+            assert!(stderr(&run).starts_with("error: "), "{source}: {}", stderr(&run));
+            assert_eq!(fs::read_to_string(&kept).unwrap(), "yesterday", "{source} {format}");
+        }
+    }
+    // A part that can be read is reported on.
+    let shop = root().join("examples/shop-clean").display().to_string();
+    let both = run_in(directory.path(), &[], &["audit", "nothere", &shop]);
+    assert_eq!(code(&both), 2);
+    assert!(stdout(&both).contains("Not read in full\n  nothere: no such file"), "{both:?}");
+}
+
+#[test]
+fn broken_settings_stop_the_run_before_anything_is_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let shop = root().join(SHOP).display().to_string();
+    for (text, message) in [
+        ("profile = \"neutral\n", "docward.toml:1:19: not TOML"),
+        (
+            "profle = \"neutral\"\n",
+            "docward.toml:1:1: unknown key `profle`; did you mean `profile`?",
+        ),
+        ("[rules.D08]\nseverity = \"note\"\n", "docward.toml:1:8: "),
+    ] {
+        let file = directory.path().join("docward.toml");
+        fs::write(&file, text).unwrap();
+        let config = file.display().to_string();
+        for command in ["audit", "checklist", "shardkey", "lint"] {
+            let run = run_in(directory.path(), &[], &[command, &shop, "--config", &config]);
+            assert_eq!(code(&run), 2, "{command} {text}");
+            assert_eq!(stdout(&run), "", "{command} {text}");
+            let told = stderr(&run);
+            assert!(told.starts_with("error: ") && told.contains(message), "{command}: {told}");
+        }
+    }
+}
+
+#[test]
+fn a_source_that_is_missing_comes_from_the_environment() {
+    let directory = tempfile::tempdir().unwrap();
+    let none = run_in(directory.path(), &[], &["audit"]);
+    assert_eq!(code(&none), 2);
+    assert!(stderr(&none).contains("or set MONGODB_URI"), "{}", stderr(&none));
+    let servers = Launch::standalone().start();
+    servers.insert("shop.orders", (0..20).map(|n| doc! { "_id": n, "total": n }));
+    let uri = servers.uri();
+    let found = run_in(directory.path(), &[("MONGODB_URI", &uri)], &["audit"]);
+    assert!(stdout(&found).contains("20 documents · 1 collection"), "{found:?}");
+}
+
+#[test]
+fn the_database_of_a_connection_string_is_what_is_audited() {
+    let servers = Launch::standalone().start();
+    servers.insert("shop.orders", (0..20).map(|n| doc! { "_id": n, "total": n }));
+    servers.insert("crm.people", (0..30).map(|n| doc! { "_id": n, "name": "x" }));
+    let uri = |database: &str| servers.uri().replacen("/?", &format!("/{database}?"), 1);
+    let documents = |arguments: &[&str]| {
+        let (report, _) = audit_json(arguments);
+        report["sources"][0]["documents"].as_u64().unwrap()
+    };
+    assert_eq!(documents(&[&uri("shop")]), 20);
+    assert_eq!(documents(&[&uri("shop"), "--all-databases"]), 50);
+    assert_eq!(documents(&[&uri("shop"), "--db", "crm"]), 30);
+    assert_eq!(documents(&[&uri("")]), 50);
+    // Accounts are kept in `admin`: it is named to log in.
+    assert_eq!(documents(&[&uri("admin")]), 50);
+    let missing = docward(&["audit", &uri("shp")]);
+    assert_eq!(code(&missing), 2);
+    assert_eq!(stdout(&missing), "");
+    assert!(
+        stderr(&missing).contains("no database matches `shp`; did you mean `shop`?"),
+        "{}",
+        stderr(&missing)
+    );
+    let other = docward(&["audit", &uri("accounting")]);
+    assert!(stderr(&other).contains("the deployment has `crm`, `shop`"), "{}", stderr(&other));
+    let mixed = docward(&["audit", &uri("shop"), &uri("crm")]);
+    assert!(stderr(&mixed).contains("choose with --db"), "{}", stderr(&mixed));
+}
+
+#[test]
+fn names_decide_the_profile_where_nobody_does() {
+    let (shop, _) = audit_json(&["examples/shop-clean"]);
+    assert_eq!(shop["profile"], "vendor", "its names have the prefixes");
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("orders.json");
+    fs::write(&data, "{\"_id\": 1, \"total\": 2}\n").unwrap();
+    let data = data.display().to_string();
+    let (plain, _) = audit_json(&[&data, "--as", "shop.orders"]);
+    assert_eq!(plain["profile"], "neutral");
+    assert!(!findings(&plain).iter().any(|(_, rule, ..)| rule == "N002" || rule == "N006"));
+    let (asked, _) = audit_json(&[&data, "--as", "shop.orders", "--profile", "vendor"]);
+    assert!(findings(&asked).iter().any(|(_, rule, ..)| rule == "N006"), "{asked}");
+}
+
+#[test]
+fn the_neutral_profile_proposes_no_house_names() {
+    let (report, _) = audit_json(&[SHOP, "--profile", "neutral"]);
+    let prefixed = |text: &str| {
+        text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '.')
+            .any(|word| word.starts_with("db_config.t_") || word.starts_with("db_app"))
+    };
+    for finding in report["findings"].as_array().unwrap() {
+        let (rule, todo) = (&finding["rule"], finding["todo"].as_str().unwrap());
+        assert!(!prefixed(todo), "{rule}: {todo}");
+    }
+    let (admin, _) = audit_json(&[SHOP, "--profile", "neutral", "--select", "N001"]);
+    let todo = admin["findings"][0]["todo"].as_str().unwrap();
+    assert!(todo.contains("`app_config.app_settings`"), "{todo}");
+}
+
+#[test]
+fn one_run_writes_several_formats() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = |name: &str| directory.path().join(name).display().to_string();
+    let html = format!("html={}", file("report.html"));
+    let sarif = format!("sarif={}", file("report.sarif"));
+    let both = docward(&["audit", SHOP, "--format", &html, "-f", &sarif]);
+    assert_eq!(code(&both), 1);
+    assert!(stdout(&both).contains("Fix first"), "people still get their summary");
+    assert!(
+        fs::read_to_string(file("report.html"))
+            .unwrap()
+            .to_lowercase()
+            .starts_with("<!doctype html>")
+    );
+    let text = fs::read_to_string(file("report.sarif")).unwrap();
+    let sarif_report: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(sarif_report["version"], "2.1.0");
+    let json = docward(&["audit", SHOP, "-f", "json", "-f", &sarif]);
+    assert!(stdout(&json).starts_with('{'), "the one without a file goes to standard output");
+    let unclear = docward(&["audit", SHOP, "-f", "json", "-f", "sarif"]);
+    assert_eq!(code(&unclear), 2);
+    assert!(stderr(&unclear).contains("--format html=report.html"), "{}", stderr(&unclear));
+    let unknown = docward(&["audit", SHOP, "-f", "htm=x"]);
+    assert!(stderr(&unknown).contains("html"), "{}", stderr(&unknown));
+}
+
+#[test]
+fn old_names_of_options_work_and_say_so() {
+    let output = docward(&["audit", SHOP, "--uri", "mongodb://db1,db2,db3/?replicaSet=rs0", "-q"]);
+    assert!(stderr(&output).contains("note: --uri is now called --client-uri"), "{output:?}");
+    let output = docward(&["audit", SHOP, "--fail-on", "warn", "-q"]);
+    assert_eq!(code(&output), 1, "the old word for a severity");
+    let output = docward(&["audit", SHOP, "--fail-on", "loud", "-q"]);
+    assert!(
+        stderr(&output).contains("[possible values: error, warning, note, never]"),
+        "{output:?}"
+    );
+}
+
+#[test]
+fn init_writes_a_file_that_the_next_run_takes() {
+    let directory = tempfile::tempdir().unwrap();
+    let shop = root().join(SHOP).display().to_string();
+    let written = run_in(directory.path(), &[], &["init", &shop, "--yes"]);
+    assert_eq!(code(&written), 0, "{written:?}");
+    let text = fs::read_to_string(directory.path().join("docward.toml")).unwrap();
+    assert!(text.contains("profile = \"vendor\""), "{text}");
+    assert!(text.contains("prefer = \"camelCase\""), "{text}");
+    assert!(stderr(&written).contains("wrote docward.toml: vendor profile"), "{written:?}");
+    let next = run_in(directory.path(), &[], &["audit", &shop, "-q", "--config", "docward.toml"]);
+    assert_eq!(stderr(&next), "", "no remark about the file");
+    // What is there is not replaced.
+    let again = run_in(directory.path(), &[], &["init", &shop, "--yes"]);
+    assert_eq!(code(&again), 2);
+    assert!(stderr(&again).contains("exists"), "{again:?}");
+    assert_eq!(code(&run_in(directory.path(), &[], &["init", &shop, "--yes", "--force"])), 0);
+    // Code alone, and nothing at all.
+    let models = directory.path().join("models");
+    fs::create_dir(&models).unwrap();
+    let model = "from pydantic import BaseModel\nfrom beanie import Document\n\n\nclass Order(Document):\n    order_no: str\n    created_at: str\n";
+    fs::write(models.join("models.py"), model).unwrap();
+    let code_only = run_in(directory.path(), &[], &["init", "models", "--output", "-"]);
+    assert!(stdout(&code_only).contains("prefer = \"snake_case\""), "{code_only:?}");
+    assert!(stdout(&code_only).contains("profile = \"neutral\""), "{code_only:?}");
+    let nothing = run_in(directory.path(), &[], &["init", "nothere", "--output", "-"]);
+    assert_eq!(code(&nothing), 2);
+    assert!(stderr(&nothing).contains("error: nothere"), "{nothing:?}");
+}
