@@ -347,7 +347,9 @@ impl Reader<'_, '_, '_> {
                     names.into_iter().partition(|name| glob.matches(name));
                 names = matching;
                 if names.is_empty() {
-                    let known = others.into_iter().filter(|n| !SERVERS_OWN.contains(&n.as_str()));
+                    let is_business =
+                        |name: &String| !matches!(&**name, "admin" | "config" | "local");
+                    let known = others.into_iter().filter(is_business);
                     let wanted = glob.as_str().to_owned();
                     let trouble = LiveTrouble::NoDatabase { wanted, known: known.collect() };
                     let name = deployment.session.name.clone();
