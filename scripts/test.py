@@ -26,6 +26,8 @@ SPACE_WANTED = 16 * GIB
 NO_BROWSER = 3
 # What scripts/mongosh.py says when there is no shell and none can be installed.
 NO_SHELL = 3
+# What scripts/test_package.py says when pip or npm is missing.
+NO_PACKAGE_MANAGER = 3
 
 STEPS = [
     ("fmt", ["cargo", "fmt", "--all", "--check"]),
@@ -35,6 +37,7 @@ STEPS = [
     ("clients", [sys.executable, "scripts/clients.py", "--install"]),
     ("mongosh", [sys.executable, "scripts/mongosh.py", "--install"]),
     ("tests", ["cargo", "test", "--workspace", "--quiet"]),
+    ("packages", [sys.executable, "scripts/test_package.py"]),
     ("examples", ["cargo", "xtask", "examples", "--check"]),
     ("tidy", ["cargo", "xtask", "tidy"]),
 ]
@@ -126,6 +129,9 @@ def main():
             code = 0
         if name == "mongosh" and code == NO_SHELL:
             skipped.append("the scripts of designs were not run by a shell")
+            code = 0
+        if name == "packages" and code == NO_PACKAGE_MANAGER:
+            skipped.append("the wheel or the npm packages were not installed: pip, venv or npm is missing")
             code = 0
         print(f"== {name}: {time.monotonic() - start:.0f} s", flush=True)
         if code != 0:
