@@ -2,6 +2,7 @@
 //! One program: each of its own would be built and linked with everything that Docward rests on.
 
 mod adoption;
+mod ci_files;
 mod cli;
 mod cluster;
 mod common;
