@@ -25,13 +25,16 @@ import tarfile
 import tempfile
 import unittest
 import zipfile
+from unittest import mock
 
-from release import binary, wheel
+from release import binary, common, wheel
 from release.common import NAME, ROOT, Failure
 
 # Tells scripts/test.py that a package was not installed.
 NO_PACKAGE_MANAGER = 3
 PACKAGE = os.path.join(ROOT, "scripts", "package.py")
+# The time of the files in the artefacts: 2023-11-14 22:13:20.
+MOMENT = 1_700_000_000
 SHOP = os.path.join("examples", "shop")
 CLEAN_SHOP = os.path.join("examples", "shop-clean")
 
@@ -50,7 +53,7 @@ def setUpModule():
         target = os.environ.get("CARGO_TARGET_DIR") or os.path.join(ROOT, "target")
         executable = os.path.join(target, "debug", NAME)
     version = run([executable, "--version"]).stdout.split()[1]
-    made = package("--output", artefacts())
+    made = package("--output", artefacts(), SOURCE_DATE_EPOCH=str(MOMENT))
     if made.returncode != 0:
         raise AssertionError(made.stderr)
 
@@ -139,28 +142,36 @@ class Sums(Case):
         again = os.path.join(work, "again")
         former = os.umask(0o077)
         try:
-            done = package("--output", again, TZ="Asia/Tokyo", LC_ALL="C", PYTHONHASHSEED="7")
+            done = package(
+                "--output", again, TZ="Asia/Tokyo", LC_ALL="C", PYTHONHASHSEED="7", SOURCE_DATE_EPOCH=str(MOMENT)
+            )
         finally:
             os.umask(former)
         self.assertEqual(done.returncode, 0, done.stderr)
+        copies = contents(again)
         for name, data in contents(artefacts()).items():
-            self.assertTrue(data == contents(again)[name], name)
+            self.assertTrue(data == copies[name], name)
 
     def test_source_date_epoch_is_the_time_of_every_file(self):
-        folder = os.path.join(work, "dated")
-        done = package("--output", folder, SOURCE_DATE_EPOCH="1700000000")
-        self.assertEqual(done.returncode, 0, done.stderr)
-        for name in sorted(os.listdir(folder)):
-            path = os.path.join(folder, name)
-            if name.endswith(("gz", ".tgz")):
+        for name in sorted(os.listdir(artefacts())):
+            path = os.path.join(artefacts(), name)
+            if name.endswith((".tar.gz", ".tgz")):
                 with tarfile.open(path) as tar:
-                    self.assertEqual({member.mtime for member in tar}, {1_700_000_000}, name)
+                    self.assertEqual({member.mtime for member in tar}, {MOMENT}, name)
             elif name.endswith(".whl"):
                 with zipfile.ZipFile(path) as archive:
                     self.assertEqual({entry.date_time for entry in archive.infolist()}, {(2023, 11, 14, 22, 13, 20)})
             elif name.endswith(".json"):
                 with open(path, encoding="utf-8") as file:
                     self.assertEqual(json.load(file)["metadata"]["timestamp"], "2023-11-14T22:13:20Z")
+
+    def test_without_source_date_epoch_times_are_fixed(self):
+        with mock.patch.dict(os.environ):
+            os.environ.pop("SOURCE_DATE_EPOCH", None)
+            first = common.tar_gz("folder", {"file": (b"text", False)})
+            self.assertEqual(first, common.tar_gz("folder", {"file": (b"text", False)}))
+        with tarfile.open(fileobj=io.BytesIO(first)) as tar:
+            self.assertEqual([member.mtime for member in tar], [common.EARLIEST])
 
     def test_an_earlier_run_leaves_no_artefacts_behind(self):
         folder = os.path.join(work, "reused")
@@ -273,26 +284,32 @@ class Wheel(Case):
 
 
 class Npm(Case):
-    def setUp(self):
+    @classmethod
+    def setUpClass(cls):
         if not (shutil.which("npm") and shutil.which("node")):
-            self.skipTest("there is no npm")
-        self.folder = tempfile.mkdtemp(dir=work, prefix="npm-")
+            raise unittest.SkipTest("there is no npm")
+        cls.pattern = tempfile.mkdtemp(dir=work, prefix="npm-")
+        done = cls.npm(cls.pattern, "install", artefact(rf"docward-{re.escape(version)}\.tgz"), cls.platform_package())
+        if done.returncode != 0:
+            raise AssertionError(done.stderr)
 
-    def npm(self, *arguments):
+    def setUp(self):
+        self.folder = os.path.join(tempfile.mkdtemp(dir=work), "project")
+        shutil.copytree(self.pattern, self.folder, symlinks=True)
+        self.launcher = os.path.join(self.folder, "node_modules", ".bin", "docward")
+
+    def tearDown(self):
+        shutil.rmtree(self.folder)
+
+    @staticmethod
+    def npm(folder, *arguments):
         return run(
-            ["npm", *arguments], cwd=self.folder, npm_config_cache=os.path.join(self.folder, ".cache"),
-            npm_config_offline="true", npm_config_update_notifier="false", npm_config_audit="false", npm_config_fund="false",
+            ["npm", *arguments], cwd=folder, npm_config_cache=os.path.join(work, "npm-cache"), npm_config_offline="true",
+            npm_config_update_notifier="false", npm_config_audit="false", npm_config_fund="false",
         )
 
-    def install(self, *paths):
-        done = self.npm("install", *paths)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        return os.path.join(self.folder, "node_modules", ".bin", "docward")
-
-    def install_both(self):
-        return self.install(artefact(rf"docward-{re.escape(version)}\.tgz"), self.platform_package())
-
-    def platform_package(self):
+    @staticmethod
+    def platform_package():
         return artefact(rf"docward-[a-z0-9]+-[a-z0-9]+-{re.escape(version)}\.tgz")
 
     def program(self):
@@ -305,9 +322,8 @@ class Npm(Case):
             file.write(f"#!/bin/sh\n{script}\n")
 
     def test_npm_installs_both_and_runs_the_program(self):
-        launcher = self.install_both()
-        self.behaves_like_docward([launcher])
-        done = self.npm("exec", "--no", "--", "docward", "--version")
+        self.behaves_like_docward([self.launcher])
+        done = self.npm(self.folder, "exec", "--no", "--", "docward", "--version")
         self.assertEqual((done.returncode, done.stdout), (0, f"docward {version}\n"), done.stderr)
         npx = run(["npx", "--no-install", "docward", "audit", os.path.join(ROOT, SHOP)], cwd=self.folder)
         self.assertEqual(npx.returncode, 1, npx.stderr)
@@ -316,38 +332,34 @@ class Npm(Case):
         for path in [artefact(rf"docward-{re.escape(version)}\.tgz"), self.platform_package()]:
             with tarfile.open(path) as tar:
                 ours = sorted(tar.getnames())
-            packed = json.loads(self.npm("pack", "--json", "--dry-run", path).stdout)[0]
+            packed = json.loads(self.npm(self.folder, "pack", "--json", "--dry-run", path).stdout)[0]
             self.assertEqual(packed["filename"], os.path.basename(path))
             self.assertEqual(sorted(f"package/{file['path']}" for file in packed["files"]), ours)
 
     def test_npm_launcher_without_the_program_says_what_to_do(self):
-        launcher = self.install_both()
         shutil.rmtree(os.path.join(self.folder, "node_modules", "@docward"))
-        done = run([launcher, "--version"])
+        done = run([self.launcher, "--version"])
         self.assertEqual((done.returncode, done.stdout), (2, ""))
         self.assertRegex(done.stderr, r"^error: the package @docward/\S+ is not installed")
         self.assertRegex(done.stderr, rf"npm install --include=optional @docward/\S+@{re.escape(version)}\n")
 
     def test_npm_launcher_on_another_platform_names_those_that_work(self):
-        launcher = self.install_both()
         other = os.path.join(self.folder, "other.js")
         with open(other, "w", encoding="utf-8") as file:
             file.write('Object.defineProperty(process, "arch", { value: "s390x" });\n')
-        done = run(["node", "--require", other, os.path.realpath(launcher), "--version"])
+        done = run(["node", "--require", other, os.path.realpath(self.launcher), "--version"])
         self.assertEqual(done.returncode, 2)
         self.assertIn("-s390x, only for linux-arm64, linux-x64", done.stderr)
         self.assertIn("cargo install --path crates/docward", done.stderr)
 
     def test_npm_launcher_reports_a_program_that_cannot_be_run(self):
-        launcher = self.install_both()
         os.chmod(self.program(), 0o644)
-        done = run([launcher, "--version"])
+        done = run([self.launcher, "--version"])
         self.assertEqual(done.returncode, 2)
         self.assertIn("error: cannot run ", done.stderr)
         self.assertIn("npm install --force @docward/", done.stderr)
 
     def test_npm_launcher_passes_signals_both_ways(self):
-        launcher = self.install_both()
         for number in [signal.SIGTERM, signal.SIGINT, signal.SIGHUP]:
             name = number.name[len("SIG") :]
             # The program ends only when the signal reaches it; without one the loop ends with another code.
@@ -355,7 +367,7 @@ class Npm(Case):
                 f"trap 'echo heard; exit 7' {name}\necho ready\ni=0\nwhile [ $i -lt 600 ]; do sleep 0.1; i=$((i+1)); done\nexit 9"
             )
             started = subprocess.Popen(
-                [launcher], env=clean_environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                [self.launcher], env=clean_environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                 text=True, start_new_session=True,
             )
             self.assertEqual(started.stdout.readline(), "ready\n")
@@ -363,13 +375,12 @@ class Npm(Case):
             said, _ = started.communicate()
             self.assertEqual((started.returncode, said), (7, "heard\n"), name)
         self.replace_program("kill -KILL $$")
-        self.assertEqual(run([launcher]).returncode, -signal.SIGKILL)
+        self.assertEqual(run([self.launcher]).returncode, -signal.SIGKILL)
 
     def test_npm_launcher_passes_input_and_arguments(self):
-        launcher = self.install_both()
         self.replace_program('printf "<%s>" "$@"; cat')
         done = subprocess.run(
-            [launcher, "a b", "", "--x=*"], input="from stdin", stdout=subprocess.PIPE, text=True, env=clean_environment()
+            [self.launcher, "a b", "", "--x=*"], input="from stdin", stdout=subprocess.PIPE, text=True, env=clean_environment()
         )
         self.assertEqual(done.stdout, "<a b><><--x=*>from stdin")
 
