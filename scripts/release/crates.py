@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import uuid
+from datetime import datetime, timezone
 
 from .common import LICENSE, NAME, ROOT, Failure, read, sha256, source_date
 
@@ -133,8 +134,6 @@ def sbom(used, executable):
 
 
 def _iso(seconds):
-    from datetime import datetime, timezone
-
     return datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
