@@ -562,7 +562,7 @@ class Platforms(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    outcome = unittest.main(exit=False, verbosity=2).result
+    outcome = unittest.main(exit=False).result
     if not outcome.wasSuccessful():
         sys.exit(1)
     for test, reason in outcome.skipped:
