@@ -73,12 +73,8 @@ pub struct Comparison {
     pub clause: &'static str,
     /// What is compared.
     pub aspect: &'static str,
-    /// SRV.
-    pub srv: String,
-    /// The load balancer.
-    pub lb: String,
-    /// All routers.
-    pub all_routers: String,
+    /// What each method means for it, in the order of the columns.
+    pub cells: Vec<(Method, String)>,
 }
 
 /// The answer.
@@ -86,11 +82,13 @@ pub struct Comparison {
 pub struct Choice {
     /// The method.
     pub method: Method,
+    /// The method in words, for a sentence.
+    pub how: &'static str,
     /// Why.
     pub reasons: Vec<Reason>,
     /// The next best and what speaks against it; none for replica sets without SRV.
     pub runner_up: Option<(Method, Vec<Reason>)>,
-    /// The five rows.
+    /// The methods side by side; empty where there is nothing to choose between.
     pub comparison: Vec<Comparison>,
     /// What must be so before the method works.
     pub preconditions: Vec<Reason>,
@@ -139,7 +137,29 @@ pub fn choose(input: &ChooseInput) -> Choice {
         Some(topology) => topology == DeclaredTopology::Sharded,
         None => input.routers.is_some(),
     };
-    if sharded { choose_sharded(input) } else { choose_replica_set(input) }
+    match input.topology {
+        _ if sharded => choose_sharded(input),
+        Some(DeclaredTopology::Standalone) => choose_standalone(input),
+        _ => choose_replica_set(input),
+    }
+}
+
+fn choose_standalone(input: &ChooseInput) -> Choice {
+    Choice {
+        // Clients of a standalone keep one pool, as those of a replica set do.
+        method: Method::ReplicaSet,
+        how: "the address of the one server",
+        reasons: vec![Reason::new(
+            "CM-0.2",
+            "a standalone server has one address and no failover: there is nothing to choose",
+        )],
+        runner_up: None,
+        comparison: Vec::new(),
+        preconditions: Vec::new(),
+        warnings: budget_warning(input, Method::ReplicaSet).into_iter().collect(),
+        uri: format!("mongodb://{CREDENTIALS}@HOST:27017/?authSource=admin&tls=true"),
+        skew: None,
+    }
 }
 
 fn choose_replica_set(input: &ChooseInput) -> Choice {
@@ -154,6 +174,7 @@ fn choose_replica_set(input: &ChooseInput) -> Choice {
     ));
     Choice {
         method: Method::ReplicaSet,
+        how: Method::ReplicaSet.text(),
         reasons,
         runner_up: srv_fault(input).is_none().then(|| {
             (
@@ -161,7 +182,7 @@ fn choose_replica_set(input: &ChooseInput) -> Choice {
                 vec![Reason::new("CM-0.2", "SRV works too, where the provider has records")],
             )
         }),
-        comparison: comparison(input),
+        comparison: compare_for_set(),
         preconditions: vec![Reason::new(
             "CN-01.3",
             "the name of the replica set must be known, and every member reachable by the name it has in \
@@ -220,6 +241,7 @@ fn choose_sharded(input: &ChooseInput) -> Choice {
     warnings.extend(unknowns(input, winner.method));
     Choice {
         method: winner.method,
+        how: winner.method.text(),
         reasons,
         runner_up: Some((second.method, second.reasons())),
         comparison: comparison(input),
@@ -430,13 +452,35 @@ fn unknowns(input: &ChooseInput, winner: Method) -> Vec<Reason> {
     out
 }
 
+/// A list of members and SRV, side by side.
+fn compare_for_set() -> Vec<Comparison> {
+    let row = |clause, aspect, list: &str, srv: &str| Comparison {
+        clause,
+        aspect,
+        cells: vec![(Method::ReplicaSet, list.to_owned()), (Method::Srv, srv.to_owned())],
+    };
+    vec![
+        row("CM-0.2", "effort", "medium: all members are listed", "low: one short name"),
+        row("CM-0.2", "members change", "update every string", "nothing to change"),
+        row(
+            "CN-01.3",
+            "name of the set",
+            "replicaSet in the string",
+            "in the DNS TXT record, or the string",
+        ),
+        row("CM-1.3", "needs", "nothing more", "DNS records of the provider, a driver with SRV"),
+        row("GC-51", "TLS", "as the string says", "on unless the string says tls=false"),
+    ]
+}
+
 fn comparison(input: &ChooseInput) -> Vec<Comparison> {
+    let cells = |srv: String, lb: String, all_routers: String| {
+        vec![(Method::Srv, srv), (Method::LoadBalancer, lb), (Method::AllRouters, all_routers)]
+    };
     let row = |clause, aspect, srv: &str, lb: &str, all_routers: &str| Comparison {
         clause,
         aspect,
-        srv: srv.to_owned(),
-        lb: lb.to_owned(),
-        all_routers: all_routers.to_owned(),
+        cells: cells(srv.to_owned(), lb.to_owned(), all_routers.to_owned()),
     };
     let total = |method| {
         planned(input, method)
@@ -470,15 +514,19 @@ fn comparison(input: &ChooseInput) -> Vec<Comparison> {
         Comparison {
             clause: "CM-CMP.5",
             aspect: "more connections",
-            srv: many(Method::Srv),
-            lb: format!("no{}", total(Method::LoadBalancer)),
-            all_routers: many(Method::AllRouters),
+            cells: cells(
+                many(Method::Srv),
+                format!("no{}", total(Method::LoadBalancer)),
+                many(Method::AllRouters),
+            ),
         },
     ]
 }
 
-/// The form of a connection string, with capitals where something has to be filled in. Credentials are
-/// names of environment variables: they belong in no file.
+/// Names of environment variables: credentials belong in no file.
+const CREDENTIALS: &str = "${MONGODB_USER}:${MONGODB_PASSWORD}";
+
+/// The form of a connection string, with capitals where something has to be filled in.
 pub fn uri_form(method: Method, servers: Option<u64>) -> String {
     let count = servers.unwrap_or(3).clamp(1, 3);
     let list = |word: &str| -> String {
@@ -486,7 +534,7 @@ pub fn uri_form(method: Method, servers: Option<u64>) -> String {
         let more = if servers.is_some_and(|all| all > 3) { ",…" } else { "" };
         hosts.join(",") + more
     };
-    let user = "${MONGODB_USER}:${MONGODB_PASSWORD}";
+    let user = CREDENTIALS;
     match method {
         Method::Srv => format!("mongodb+srv://{user}@NAME/?authSource=admin&tls=true"),
         Method::LoadBalancer => {

@@ -6,7 +6,7 @@
 
 mod warnings;
 
-use docward_model::{LimitScope, ServiceClass, Severity};
+use docward_model::{LimitScope, ServiceClass, Severity, text};
 
 use crate::{Amount, Method, ReadAdvice, read_preference};
 
@@ -223,11 +223,13 @@ pub struct ServicePlan {
     pub base: Option<u64>,
     /// All its connections.
     pub total: u64,
+    /// Its connections to the fullest server, when they are spread evenly.
+    pub per_node: u64,
     /// Its part of the limit.
     pub share: f64,
-    /// The largest pool that fits while the other services stay as they are.
+    /// The largest pool that fits while the other services stay as they are; 0 when none does.
     pub cap: u64,
-    /// The pool when all services give up the same part; the pool itself when the plan fits.
+    /// The pool when all services give up the same part; the pool itself when the plan fits, 0 when no pool does.
     pub fair: u64,
     /// Mean time of an operation, in milliseconds, that its connections are enough for.
     pub longest_mean_ms: Option<f64>,
@@ -258,6 +260,25 @@ pub struct Plan {
     pub warm: u64,
     /// What to know, what matters most first.
     pub warnings: Vec<Warning>,
+}
+
+impl Plan {
+    /// Connections that the limit is compared with: all, or those to the fullest server.
+    pub fn counted(&self) -> u64 {
+        match self.deployment.scope {
+            LimitScope::Total => self.total,
+            LimitScope::PerNode => self.per_node,
+        }
+    }
+
+    /// The same in words.
+    pub fn counted_text(&self) -> String {
+        let connections = text::plural(self.counted(), "connection");
+        match self.deployment.scope {
+            LimitScope::Total => connections,
+            LimitScope::PerNode => format!("{connections} to one server"),
+        }
+    }
 }
 
 /// Connections that an instance needs at the same time: operations in a second times seconds, and half as
@@ -331,6 +352,14 @@ impl Deployment {
             Verdict::OverBudget
         } else {
             Verdict::Fits
+        }
+    }
+
+    /// How many connections of all pools reach the fullest server: a balancer shares them out evenly.
+    fn on_one(&self, pooled: u128) -> u128 {
+        match self.method {
+            Method::LoadBalancer => pooled.div_ceil(u128::from(self.routers.max(1))),
+            _ => pooled,
         }
     }
 
@@ -416,6 +445,7 @@ pub fn plan(deployment: &Deployment, services: &[Given]) -> Plan {
                 min_pool: MIN_POOL.min(service.pool),
                 base: service.base,
                 total: narrow(service.total(deployment)),
+                per_node: narrow(deployment.on_one(product(&[service.clients, service.pool]))),
                 share: own as f64 / room as f64,
                 cap: deployment.cap(service.clients, weight, counted.saturating_sub(own)),
                 fair,
@@ -424,10 +454,6 @@ pub fn plan(deployment: &Deployment, services: &[Given]) -> Plan {
             }
         })
         .collect();
-    let per_node = match deployment.method {
-        Method::LoadBalancer => pooled.div_ceil(u128::from(deployment.routers.max(1))),
-        _ => pooled,
-    };
     let servers = deployment.servers();
     let warm = sum(&mut sized.iter().map(|s| {
         let kept = if s.given.platform == Platform::Process { MIN_POOL.min(s.pool) } else { 1 };
@@ -437,7 +463,7 @@ pub fn plan(deployment: &Deployment, services: &[Given]) -> Plan {
         deployment: *deployment,
         services: plans,
         total: narrow(total),
-        per_node: narrow(per_node),
+        per_node: narrow(deployment.on_one(pooled)),
         budget: narrow(product(&[deployment.limit, 4]) / 5),
         share: counted as f64 / room as f64,
         verdict,

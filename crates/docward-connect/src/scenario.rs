@@ -2,7 +2,7 @@
 
 use docward_model::text;
 
-use crate::{Deployment, Given, Method, Plan, Pool, Verdict, plan, share_text};
+use crate::{Deployment, Given, Method, Plan, Pool, ServicePlan, Verdict, plan, share_text};
 
 /// A plan under another assumption.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,13 +13,17 @@ pub struct Scenario {
     pub apps: u64,
     /// Routers.
     pub routers: u64,
+    /// Members of the replica set, when known.
+    pub members: Option<u64>,
     /// `maxPoolSize`; of the first service when there are several.
     pub pool: u64,
-    /// Connections.
+    /// Connections to all servers.
     pub total: u64,
+    /// Connections to the fullest server.
+    pub per_node: u64,
     /// Part of the limit.
     pub share: f64,
-    /// The largest pool that would fit.
+    /// The largest pool that would fit; 0 when none does.
     pub cap: u64,
     /// How it stands.
     pub verdict: Verdict,
@@ -71,8 +75,10 @@ fn row(label: String, deployment: &Deployment, services: &[Given]) -> Scenario {
         label,
         apps: services.iter().fold(0, |all, s| all.saturating_add(s.instances)),
         routers: deployment.routers,
+        members: deployment.members,
         pool: first.map_or(0, |part| part.pool),
         total: plan.total,
+        per_node: plan.per_node,
         share: plan.share,
         cap: first.map_or(0, |part| part.cap),
         verdict: plan.verdict,
@@ -170,11 +176,7 @@ fn advice(
             [_] => {
                 let part = &today.services[0];
                 if part.cap == 0 {
-                    advise(
-                        "CN-03.1",
-                        "no pool is small enough: even one connection per client breaks the budget"
-                            .to_owned(),
-                    );
+                    advise("CN-03.1", format!("no pool is small enough: {NO_POOL_FITS}"));
                 } else {
                     advise(
                         "CN-03.1",
@@ -194,16 +196,7 @@ fn advice(
             }
             _ => {
                 for part in over {
-                    advise(
-                        "CN-03.1",
-                        format!(
-                            "{}: set maxPoolSize to {} (all services give up the same part), or to at most \
-                             {} while the others stay",
-                            part.name,
-                            text::count(part.fair),
-                            text::count(part.cap)
-                        ),
-                    );
+                    advise("CN-03.1", smaller_pool(part));
                 }
             }
         }
@@ -239,36 +232,54 @@ fn advice(
     }
     if let Some((scaled, then)) = future.filter(|(_, then)| then.verdict != Verdict::Fits) {
         let cap = then.services.first().map_or(0, |part| part.cap);
-        advise(
-            deployment.method.formula_clause(),
-            format!(
-                "before there are {} mongos, lower maxPoolSize to {}: {} connections would be {}",
-                text::count(scaled.routers),
-                text::count(cap),
-                text::count(then.total),
-                share_text(then.share)
-            ),
-        );
+        let when = format!("before there are {} mongos", text::count(scaled.routers));
+        advise(deployment.method.formula_clause(), in_time(&when, cap, &then));
     }
     for &more in more_apps {
         let then = plan(deployment, &grown(services, today, more));
         if then.verdict != Verdict::Fits
             && let Some(part) = then.services.first()
         {
-            advise(
-                "CN-03.1",
-                format!(
-                    "before {} are added, lower maxPoolSize to {}: {} connections would be {}",
-                    text::plural(more, "application"),
-                    text::count(part.cap),
-                    text::count(then.total),
-                    share_text(then.share)
-                ),
-            );
+            let verb = text::form(more, "is", "are");
+            let when = format!("before {} {verb} added", text::plural(more, "application"));
+            advise("CN-03.1", in_time(&when, part.cap, &then));
         }
     }
     out
 }
+
+/// A smaller pool of one of several services. A pool of 0 would be one without a limit, so it is never proposed.
+fn smaller_pool(part: &ServicePlan) -> String {
+    let name = &part.name;
+    let fair = match part.fair {
+        0 => None,
+        fair => Some(format!("{} (all services give up the same part)", text::count(fair))),
+    };
+    let cap = match part.cap {
+        0 => None,
+        cap => Some(format!("at most {} while the others stay", text::count(cap))),
+    };
+    match (fair, cap) {
+        (Some(fair), Some(cap)) => format!("{name}: set maxPoolSize to {fair}, or to {cap}"),
+        (Some(one), None) | (None, Some(one)) => format!("{name}: set maxPoolSize to {one}"),
+        (None, None) => format!("{name}: {NO_POOL_FITS}"),
+    }
+}
+
+/// What to do before a change that breaks the budget.
+fn in_time(when: &str, cap: u64, then: &Plan) -> String {
+    let what = match cap {
+        0 => format!("make room: {NO_POOL_FITS}"),
+        cap => format!("lower maxPoolSize to {}", text::count(cap)),
+    };
+    format!(
+        "{when}, {what}; as they are, {} would be {}",
+        then.counted_text(),
+        share_text(then.share)
+    )
+}
+
+const NO_POOL_FITS: &str = "even one connection for each client breaks the budget";
 
 fn deployment_pools(deployment: &Deployment) -> u64 {
     if deployment.method.has_pool_per_router() { deployment.routers.max(1) } else { 1 }

@@ -65,6 +65,8 @@ pub struct ClientUri {
     pub options_are_known: bool,
     /// Whether it was read from a file of connection strings.
     pub is_from_file: bool,
+    /// Whether the program gives the credentials where it connects, outside of the string.
+    pub has_credentials_in_code: bool,
     /// What drivers warn about or refuse.
     pub notes: Vec<UriNote>,
     /// Where its parts stand.
@@ -118,8 +120,48 @@ pub struct UriNote {
     pub what: String,
     /// What to write instead.
     pub todo: String,
+    /// The changes that `todo` names, in their order. Empty where people have to decide.
+    pub fix: Vec<UriFix>,
     /// Where it stands.
     pub location: Option<Location>,
+}
+
+/// One change of a connection string.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum UriFix {
+    /// Gives an option a value, whether the string has the option or not.
+    Set {
+        /// The canonical name.
+        name: String,
+        /// The value, without percent codes. Never a secret.
+        value: String,
+    },
+    /// Gives an option its canonical name.
+    Rename {
+        /// The name as written.
+        written: String,
+        /// The canonical name.
+        name: String,
+    },
+    /// Removes an option.
+    Remove {
+        /// The canonical name, or the one that was written when no driver knows it.
+        name: String,
+    },
+    /// Removes the password.
+    RemovePassword,
+}
+
+impl UriFix {
+    /// Gives an option a value.
+    pub fn set(name: impl Into<String>, value: impl Into<String>) -> Self {
+        Self::Set { name: name.into(), value: value.into() }
+    }
+
+    /// Removes an option.
+    pub fn remove(name: impl Into<String>) -> Self {
+        Self::Remove { name: name.into() }
+    }
 }
 
 /// An option of a client.

@@ -39,8 +39,8 @@ mod workload;
 pub use bson_type::{BsonType, TypeCounts};
 pub use checked::{Checked, CheckedBreach, CheckedId};
 pub use client_uri::{
-    ClientOption, ClientSite, ClientUri, Driver, NoteKind, OptionValue, Password, Purpose, UriNote,
-    UriPlaces,
+    ClientOption, ClientSite, ClientUri, Driver, NoteKind, OptionValue, Password, Purpose, UriFix,
+    UriNote, UriPlaces,
 };
 pub use cluster::{Cluster, KeyAnalysis, KeyMetrics, Router, Shard, ShardPart, ShardedCollection};
 pub use code::Code;

@@ -72,7 +72,7 @@ impl Need {
             Self::Server => "a running server",
             Self::IndexUsage => "index usage",
             Self::Network => "network rules",
-            Self::Uris => "a connection string",
+            Self::Uris => "a client's connection string",
             Self::Schema => "a schema to check against",
             Self::Code => "source code",
             Self::Design => "a declared model",

@@ -127,6 +127,7 @@ impl ConnectionString {
             option: note.option.clone(),
             what: note.what.clone(),
             todo: note.todo.clone(),
+            fix: note.fix.clone(),
             location: at(note.span.start),
         });
         notes.collect()

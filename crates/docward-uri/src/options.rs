@@ -188,39 +188,68 @@ static ALIASES: &[(&str, &str)] = &[
 /// Names that all drivers still take for the canonical ones.
 const LIVING_ALIASES: &[&str] = &["ssl"];
 
-/// Options that are gone, with what to do.
-static GONE: &[(&str, &str)] = &[
-    ("auto_reconnect", "leave it out: drivers reconnect by themselves"),
-    ("autoreconnect", "leave it out: drivers reconnect by themselves"),
-    (
-        "buffermaxentries",
-        "leave it out; serverSelectionTimeoutMS says how long to wait for a server",
+/// What takes the place of an option that drivers no longer have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Successor {
+    /// Nothing: the option can go.
+    None,
+    /// Another option with this value.
+    Option(&'static str, &'static str),
+    /// It depends on the program.
+    Undecided,
+}
+
+/// An option that drivers no longer have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct GoneOption {
+    /// Its name in lower case.
+    name: &'static str,
+    /// What to do.
+    pub(crate) advice: &'static str,
+    /// What takes its place.
+    pub(crate) successor: Successor,
+}
+
+const fn dropped(name: &'static str, advice: &'static str) -> GoneOption {
+    GoneOption { name, advice, successor: Successor::None }
+}
+
+const fn replaced(name: &'static str, advice: &'static str, successor: Successor) -> GoneOption {
+    GoneOption { name, advice, successor }
+}
+
+const RECONNECTS: &str = "remove it: drivers reconnect by themselves";
+const KEEPS_ALIVE: &str = "remove it: drivers keep sockets alive";
+const CHECKS: &str = "remove it: certificates are checked unless tlsAllowInvalidCertificates=true";
+const NO_EFFECT: &str = "remove it: it has no effect any more";
+
+static GONE: &[GoneOption] = &[
+    dropped("auto_reconnect", RECONNECTS),
+    dropped("autoreconnect", RECONNECTS),
+    dropped("buffermaxentries", "remove it; serverSelectionTimeoutMS limits the wait for a server"),
+    replaced("fsync", "write journal=true", Successor::Option("journal", "true")),
+    replaced(
+        "gssapiservicename",
+        "use authMechanismProperties=SERVICE_NAME:…",
+        Successor::Undecided,
     ),
-    ("fsync", "use journal=true"),
-    ("gssapiservicename", "use authMechanismProperties=SERVICE_NAME:…"),
-    ("guids", "use uuidRepresentation"),
-    ("keepalive", "leave it out: sockets are kept alive"),
-    ("keepaliveinitialdelay", "leave it out: sockets are kept alive"),
-    ("minpollingperiodms", "leave it out"),
-    ("reconnectinterval", "leave it out: drivers reconnect by themselves"),
-    ("reconnecttries", "leave it out: drivers reconnect by themselves"),
-    ("safe", "use w=majority"),
-    ("slaveok", "use readPreference"),
-    (
-        "sslvalidate",
-        "leave it out: certificates are checked unless tlsAllowInvalidCertificates=true",
-    ),
-    ("sslverifycertificate", "leave it out: certificates are checked unless tlsInsecure=true"),
-    (
-        "ssl_cert_reqs",
-        "leave it out: certificates are checked unless tlsAllowInvalidCertificates=true",
-    ),
-    ("streamtype", "set the transport in code"),
-    ("usecreateindex", "leave it out: it has no effect any more"),
-    ("usefindandmodify", "leave it out: it has no effect any more"),
-    ("usenewurlparser", "leave it out: it has no effect any more"),
-    ("useunifiedtopology", "leave it out: it has no effect any more"),
-    ("waitqueuemultiple", "leave it out: the queue is bounded by waitQueueTimeoutMS"),
+    replaced("guids", "use uuidRepresentation", Successor::Undecided),
+    dropped("keepalive", KEEPS_ALIVE),
+    dropped("keepaliveinitialdelay", KEEPS_ALIVE),
+    dropped("minpollingperiodms", "remove it"),
+    dropped("reconnectinterval", RECONNECTS),
+    dropped("reconnecttries", RECONNECTS),
+    replaced("safe", "write w=majority", Successor::Option("w", "majority")),
+    replaced("slaveok", "use readPreference", Successor::Undecided),
+    dropped("sslvalidate", CHECKS),
+    dropped("sslverifycertificate", "remove it: certificates are checked unless tlsInsecure=true"),
+    dropped("ssl_cert_reqs", CHECKS),
+    replaced("streamtype", "set the transport in code", Successor::Undecided),
+    dropped("usecreateindex", NO_EFFECT),
+    dropped("usefindandmodify", NO_EFFECT),
+    dropped("usenewurlparser", NO_EFFECT),
+    dropped("useunifiedtopology", NO_EFFECT),
+    dropped("waitqueuemultiple", "remove it: waitQueueTimeoutMS bounds the queue"),
 ];
 
 /// What a name stands for, in any case and also under a name it once had.
@@ -244,10 +273,15 @@ pub(crate) fn is_old_name(written: &str, info: &OptionInfo) -> bool {
         && !LIVING_ALIASES.iter().any(|alias| written.eq_ignore_ascii_case(alias))
 }
 
-/// What to do about an option that drivers had once and gave up.
-pub fn gone(written: &str) -> Option<&'static str> {
+/// Whether drivers had an option once and no longer do.
+pub fn is_gone(written: &str) -> bool {
+    gone_option(written).is_some()
+}
+
+/// An option that drivers had once and no longer do.
+pub(crate) fn gone_option(written: &str) -> Option<&'static GoneOption> {
     let lower = written.to_ascii_lowercase();
-    GONE.iter().find(|(name, _)| *name == lower).map(|(_, advice)| *advice)
+    GONE.iter().find(|gone| gone.name == lower)
 }
 
 /// The option whose name is nearest to a misspelled one, when any is near.
@@ -283,7 +317,7 @@ mod tests {
             assert!(option_info(name).is_some_and(|info| info.name == *name), "{alias}");
             assert_eq!(*alias, alias.to_ascii_lowercase());
         }
-        assert!(GONE.iter().all(|(name, _)| option_info(name).is_none()));
+        assert!(GONE.iter().all(|gone| option_info(gone.name).is_none()));
     }
 
     #[test]

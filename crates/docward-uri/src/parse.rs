@@ -2,12 +2,12 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use docward_model::NoteKind;
+use docward_model::{NoteKind, UriFix};
 
 use crate::{
     ConnectionString, Fault, FaultKind, Host, HostKind, Note, Part, Secret, Span, Typed, UriOption,
     escape::{bad_percent, decoded, strictly_decoded},
-    options::{self, OptionInfo, ValueKind},
+    options::{self, OptionInfo, Successor, ValueKind},
     placeholder::is_placeholder,
     rules,
     secret::user_part,
@@ -169,6 +169,7 @@ fn read_login(login: Slice<'_>, uri: &mut ConnectionString) -> Result<(), Fault>
             option: String::new(),
             what: "a password is given without a user: no driver takes it".to_owned(),
             todo: "write the user before the `:`".to_owned(),
+            fix: Vec::new(),
             span: login.span(),
         });
     }
@@ -278,6 +279,7 @@ fn read_database(path: Slice<'_>, uri: &mut ConnectionString) -> Result<(), Faul
             option: String::new(),
             what: "the path names a database with a character that no database name has".to_owned(),
             todo: "write the name of one database, without / \\ \" $ and blanks".to_owned(),
+            fix: Vec::new(),
             span: name.span(),
         });
     }
@@ -303,6 +305,7 @@ fn read_options(query: Slice<'_>, uri: &mut ConnectionString) -> Result<(), Faul
         }
         read_option(key, value, uri);
     }
+    note_given_successors(uri);
     note_repeated(uri);
     Ok(())
 }
@@ -310,18 +313,22 @@ fn read_options(query: Slice<'_>, uri: &mut ConnectionString) -> Result<(), Faul
 fn read_option(key: Slice<'_>, value: Slice<'_>, uri: &mut ConnectionString) {
     let name = decoded(key.text);
     let info = options::option_info(&name);
-    let mut note = |kind, what: String, todo: String, span| {
+    let mut note = |kind, what: String, todo: String, fix: Vec<UriFix>, span| {
         let option = info.map_or(name.clone(), |info| info.name.to_owned());
-        uri.notes.push(Note { kind, option, what, todo, span });
+        uri.notes.push(Note { kind, option, what, todo, fix, span });
     };
     if !value.is_computed()
         && let Some(at) = bad_percent(value.text)
     {
         let at = value.start + at;
+        // Only texts are written anew: other values may be secret, or wrong beyond the sign.
+        let is_text = info.is_some_and(|info| info.kind == ValueKind::Text);
+        let fix = info.filter(|_| is_text && !value.text.contains('@'));
         note(
             NoteKind::WrongValue,
             format!("a `%` in `{name}` starts no percent code"),
             "write the sign itself as %25".to_owned(),
+            fix.map(|info| UriFix::set(info.name, decoded(value.text))).into_iter().collect(),
             Span::new(at, at + 1),
         );
     }
@@ -329,31 +336,35 @@ fn read_option(key: Slice<'_>, value: Slice<'_>, uri: &mut ConnectionString) {
         Some(info) => {
             let (typed, mistake) = typed::read(info, &decoded(value.text));
             if let Some(mistake) = mistake {
-                note(mistake.kind, mistake.what, mistake.todo, value.span());
+                note(mistake.kind, mistake.what, mistake.todo, mistake.fix, value.span());
             }
-            let (what, todo) = match info.deprecated {
-                Some(advice) if options::is_old_name(&name, info) => (
-                    format!(
-                        "`{name}` is an old name of `{}`, which is deprecated itself",
-                        info.name
-                    ),
-                    advice.to_owned(),
-                ),
-                Some(advice) => (format!("`{}` is deprecated", info.name), advice.to_owned()),
-                None if options::is_old_name(&name, info) => (
-                    format!("`{name}` is an old name of `{}`", info.name),
-                    format!("write {}=…", info.name),
-                ),
-                None => (String::new(), String::new()),
+            let old_name = options::is_old_name(&name, info).then_some(name.as_str());
+            let found = match (info.deprecated, old_name) {
+                (Some(advice), Some(old)) => {
+                    let name = info.name;
+                    let what =
+                        format!("`{old}` is an old name of `{name}`, which is deprecated itself");
+                    Some((what, advice.to_owned(), Vec::new()))
+                }
+                (Some(advice), None) => {
+                    Some((format!("`{}` is deprecated", info.name), advice.to_owned(), Vec::new()))
+                }
+                (None, Some(old)) => {
+                    let name = info.name.to_owned();
+                    let what = format!("`{old}` is an old name of `{name}`");
+                    let todo = format!("write {name}=…");
+                    Some((what, todo, vec![UriFix::Rename { written: old.to_owned(), name }]))
+                }
+                (None, None) => None,
             };
-            if !what.is_empty() {
-                note(NoteKind::Deprecated, what, todo, key.span());
+            if let Some((what, todo, fix)) = found {
+                note(NoteKind::Deprecated, what, todo, fix, key.span());
             }
             typed
         }
         None => {
-            let (what, todo) = unknown(&name);
-            note(NoteKind::Unknown, what, todo, key.span());
+            let (what, todo, fix) = unknown(&name);
+            note(NoteKind::Unknown, what, todo, fix, key.span());
             Typed::Ignored
         }
     };
@@ -364,17 +375,48 @@ fn read_option(key: Slice<'_>, value: Slice<'_>, uri: &mut ConnectionString) {
     });
 }
 
-/// What to say about an option that no driver knows.
-fn unknown(name: &str) -> (String, String) {
-    if let Some(advice) = options::gone(name) {
-        return (format!("`{name}` is an option that drivers gave up"), advice.to_owned());
+/// The report on an option that no driver knows: what is wrong, what to do, and the changes for it.
+fn unknown(name: &str) -> (String, String, Vec<UriFix>) {
+    if let Some(gone) = options::gone_option(name) {
+        let what = format!("`{name}` is an option that drivers no longer have");
+        let remove = UriFix::remove(name);
+        let fix = match gone.successor {
+            Successor::None => vec![remove],
+            Successor::Option(name, value) => vec![remove, UriFix::set(name, value)],
+            Successor::Undecided => Vec::new(),
+        };
+        return (what, gone.advice.to_owned(), fix);
     }
-    let what = format!("no driver knows the option `{name}`: it is ignored");
-    let todo = options::nearest_option(name).map_or_else(
-        || "remove it, or check its name in the documentation of the driver".to_owned(),
-        |near| format!("write {near}"),
-    );
-    (what, todo)
+    let what = format!("no driver knows the option `{name}`");
+    match options::nearest_option(name) {
+        Some(near) => {
+            let rename = UriFix::Rename { written: name.to_owned(), name: near.to_owned() };
+            (what, format!("write {near}"), vec![rename])
+        }
+        None => {
+            let todo = "remove it, or check its name in the documentation of the driver";
+            (what, todo.to_owned(), Vec::new())
+        }
+    }
+}
+
+/// Adapts notes on unknown options once all options are known: an option that the string has already must
+/// not be given a second time, and its value stays.
+fn note_given_successors(uri: &mut ConnectionString) {
+    let mut taken: Vec<String> = uri.options.iter().map(|o| o.name().to_owned()).collect();
+    for note in uri.notes.iter_mut().filter(|note| note.kind == NoteKind::Unknown) {
+        let (written, name) = match note.fix.as_slice() {
+            [UriFix::Rename { written, name }] => (written, name),
+            [UriFix::Remove { name: written }, UriFix::Set { name, .. }] => (written, name),
+            _ => continue,
+        };
+        if taken.contains(name) {
+            note.todo = format!("remove {written}: {name} is given as well");
+            note.fix = vec![UriFix::remove(written)];
+        } else {
+            taken.push(name.clone());
+        }
+    }
 }
 
 /// Names that are given several times; tag sets may be.
@@ -394,14 +436,21 @@ fn note_repeated(uri: &mut ConnectionString) {
         if option.name() == "tls" && uri.options.iter().any(has_other_name) {
             continue;
         }
+        let name = option.name();
+        // Drivers agree on refusing a second proxy.
+        let (kind, what) = if name.starts_with("proxy") {
+            (NoteKind::Refused, format!("`{name}` is given several times"))
+        } else {
+            let what =
+                format!("`{name}` is given several times, and drivers differ in which one counts");
+            (NoteKind::Repeated, what)
+        };
         notes.push(Note {
-            kind: NoteKind::Repeated,
-            option: option.name().to_owned(),
-            what: format!(
-                "`{}` is given several times, and drivers differ in which one counts",
-                option.name()
-            ),
-            todo: "leave one of them".to_owned(),
+            kind,
+            option: name.to_owned(),
+            what,
+            todo: "keep one of them".to_owned(),
+            fix: Vec::new(),
             span: option.span(),
         });
     }

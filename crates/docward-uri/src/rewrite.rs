@@ -1,5 +1,7 @@
 //! A corrected string: what is to change is changed, and all else stays byte for byte.
 
+use docward_model::UriFix;
+
 use crate::{
     ConnectionString, Secret, Span,
     escape::encoded_value,
@@ -35,6 +37,8 @@ pub enum Change {
     Hosts(Vec<String>),
     /// Puts another database in the path, or takes it away.
     Database(Option<String>),
+    /// Takes the password away, with its colon.
+    RemovePassword,
 }
 
 impl Change {
@@ -46,6 +50,17 @@ impl Change {
     /// Takes an option away.
     pub fn remove(name: impl Into<String>) -> Self {
         Self::Remove { name: name.into() }
+    }
+}
+
+impl From<UriFix> for Change {
+    fn from(fix: UriFix) -> Self {
+        match fix {
+            UriFix::Set { name, value } => Self::Set { name, value },
+            UriFix::Rename { written, name } => Self::Rename { written, name },
+            UriFix::Remove { name } => Self::Remove { name },
+            UriFix::RemovePassword => Self::RemovePassword,
+        }
     }
 }
 
@@ -166,6 +181,13 @@ impl ConnectionString {
                     edits.push(Edit { span: self.authority, text: hosts.join(",") });
                 }
                 Change::Database(database) => path = Some(database.clone().unwrap_or_default()),
+                Change::RemovePassword => {
+                    let colon = self.user.as_ref().map(|user| user.span.end);
+                    if let (Some(start), Some(password)) = (colon, &self.password) {
+                        let span = Span::new(start, password.span.end);
+                        edits.push(Edit { span, text: String::new() });
+                    }
+                }
                 Change::Set { name, value } => {
                     let text = format!("{name}={}", encoded_value(value));
                     let mut same =

@@ -1,7 +1,7 @@
 //! Options that exclude or need each other. What drivers refuse is told as such; the rest has no effect
 //! and is told, too.
 
-use docward_model::NoteKind;
+use docward_model::{NoteKind, UriFix};
 
 use crate::{ConnectionString, HostKind, Note, Span, Typed, UriOption, template::has_hole};
 
@@ -14,6 +14,7 @@ pub(crate) fn note_combinations(uri: &mut ConnectionString) {
     reads(&look, &mut notes);
     writes(&look, &mut notes);
     login(&look, &mut notes);
+    proxy(&look, &mut notes);
     without_effect(&look, &mut notes);
     uri.notes.append(&mut notes);
 }
@@ -70,24 +71,29 @@ fn note(
         option: option.name().to_owned(),
         what: what.into(),
         todo: todo.into(),
+        fix: Vec::new(),
         span: option.span(),
     }
+}
+
+/// A note about an option that drivers refuse and that is removed.
+fn removed(option: &UriOption, what: impl Into<String>) -> Note {
+    let name = option.name();
+    refused(option, what, format!("remove {name}")).fixed_by([UriFix::remove(name)])
 }
 
 fn topology(look: &Look<'_>, notes: &mut Vec<Note>) {
     let several = look.hosts().is_some_and(|hosts| hosts > 1);
     if let Some(direct) = look.is_true("directConnection") {
         if several {
-            notes.push(refused(
+            notes.push(removed(
                 direct,
                 "directConnection=true goes to one host, and several are listed",
-                "remove directConnection",
             ));
         } else if look.uri.srv {
-            notes.push(refused(
+            notes.push(removed(
                 direct,
                 "directConnection=true goes to one host, and mongodb+srv:// leads to several",
-                "remove directConnection",
             ));
         }
     }
@@ -96,7 +102,7 @@ fn topology(look: &Look<'_>, notes: &mut Vec<Note>) {
             notes.push(refused(
                 balanced,
                 "loadBalanced=true takes one host, and several are listed",
-                "leave the address of the load balancer, or remove loadBalanced",
+                "keep the address of the load balancer only, or remove loadBalanced",
             ));
         }
         if look.is_true("directConnection").is_some() {
@@ -118,11 +124,7 @@ fn topology(look: &Look<'_>, notes: &mut Vec<Note>) {
         if let Some(option) =
             look.option(name).filter(|_| !look.uri.srv && !has_hole(look.scheme()))
         {
-            notes.push(refused(
-                option,
-                format!("{name} belongs to mongodb+srv://"),
-                format!("remove {name}, or use mongodb+srv://"),
-            ));
+            notes.push(removed(option, format!("{name} works with mongodb+srv:// only")));
         }
     }
     if let Some((_, hosts)) = look.number("srvMaxHosts").filter(|(most, _)| *most > 0) {
@@ -131,11 +133,7 @@ fn topology(look: &Look<'_>, notes: &mut Vec<Note>) {
             ("loadBalanced=true", look.is_true("loadBalanced").is_some()),
         ] {
             if present {
-                notes.push(refused(
-                    hosts,
-                    format!("srvMaxHosts and {other} exclude each other"),
-                    "remove srvMaxHosts",
-                ));
+                notes.push(removed(hosts, format!("srvMaxHosts and {other} exclude each other")));
             }
         }
     }
@@ -149,6 +147,7 @@ fn topology(look: &Look<'_>, notes: &mut Vec<Note>) {
             option: String::new(),
             what: "mongodb+srv:// needs a name that DNS knows, and this is an address".to_owned(),
             todo: "use mongodb:// with the addresses of all hosts".to_owned(),
+            fix: Vec::new(),
             span: host.span,
         });
     }
@@ -172,7 +171,7 @@ fn tls(look: &Look<'_>, notes: &mut Vec<Note>) {
         notes.push(refused(
             other,
             "`tls` and `ssl` mean the same and say different things",
-            "leave one of them",
+            "keep one of them",
         ));
     }
     let pairs = [
@@ -188,11 +187,12 @@ fn tls(look: &Look<'_>, notes: &mut Vec<Note>) {
         if look.option(one).is_some()
             && let Some(option) = look.option(other)
         {
-            notes.push(refused(
+            let note = refused(
                 option,
                 format!("{one} and {other} exclude each other, whatever their values"),
                 "remove both, so that the certificate is checked",
-            ));
+            );
+            notes.push(note.fixed_by([UriFix::remove(one), UriFix::remove(other)]));
         }
     }
 }
@@ -212,18 +212,15 @@ fn reads(look: &Look<'_>, notes: &mut Vec<Note>) {
     };
     if let Some((seconds, option)) = look.number("maxStalenessSeconds") {
         if (0..90).contains(&seconds) {
-            notes.push(refused(
+            let note = refused(
                 option,
                 "maxStalenessSeconds is below 90, the least that drivers take",
-                "write 90 or more, or -1 for no limit",
-            ));
+                "write maxStalenessSeconds=90 or more; -1 means no limit",
+            );
+            notes.push(note.fixed_by([UriFix::set("maxStalenessSeconds", "90")]));
         } else if is_primary && seconds > 0 {
-            notes.push(note(
-                kind,
-                option,
-                "maxStalenessSeconds is about secondaries, and reads go to the primary",
-                "remove it, or choose a readPreference that reads from secondaries",
-            ));
+            let what = "maxStalenessSeconds is about secondaries, and reads go to the primary";
+            notes.push(for_secondaries(kind, option, what));
         }
     }
     let has_tags = |option: &&UriOption| {
@@ -231,29 +228,37 @@ fn reads(look: &Look<'_>, notes: &mut Vec<Note>) {
             && matches!(&option.value.value, Typed::Pairs(pairs) if !pairs.is_empty())
     };
     if is_primary && let Some(option) = look.uri.options.iter().find(has_tags) {
-        notes.push(note(
-            kind,
-            option,
-            "readPreferenceTags choose among members, and reads go to the primary",
-            "remove them, or choose a readPreference that reads from secondaries",
-        ));
+        let what = "readPreferenceTags choose among members, and reads go to the primary";
+        notes.push(for_secondaries(kind, option, what));
     }
+}
+
+/// A note about an option that works with reads from secondaries only. Where the string names the primary
+/// the option has to go; where it names nothing, code may.
+fn for_secondaries(kind: NoteKind, option: &UriOption, what: &str) -> Note {
+    let name = option.name();
+    if kind == NoteKind::Refused {
+        return removed(option, what);
+    }
+    let todo = format!("remove {name}, or set a readPreference that reads from secondaries");
+    note(kind, option, what, todo)
 }
 
 fn writes(look: &Look<'_>, notes: &mut Vec<Note>) {
     if let (Some((0, _)), Some(journal)) = (look.number("w"), look.is_true("journal")) {
-        notes.push(refused(
+        let note = refused(
             journal,
-            "w=0 waits for nobody, and journal=true for the disk: no driver takes both",
-            "remove w=0",
-        ));
+            "w=0 waits for no server and journal=true for the disk: no driver accepts both",
+            "write w=majority",
+        );
+        notes.push(note.fixed_by([UriFix::set("w", "majority")]));
     }
 }
 
 fn login(look: &Look<'_>, notes: &mut Vec<Note>) {
     if let Some((source, option)) = look.text("authSource") {
         if source.is_empty() {
-            notes.push(refused(option, "authSource is empty", "write authSource=admin"));
+            notes.push(empty_auth_source(look, option));
         }
         let mechanism = look.text("authMechanism").map(|(mechanism, _)| mechanism);
         if let Some(mechanism @ ("MONGODB-X509" | "MONGODB-AWS" | "MONGODB-OIDC" | "GSSAPI")) =
@@ -261,54 +266,97 @@ fn login(look: &Look<'_>, notes: &mut Vec<Note>) {
             && !source.is_empty()
             && source != "$external"
         {
-            notes.push(refused(
+            let note = refused(
                 option,
                 format!("logins with {mechanism} are kept in $external, not in `{source}`"),
-                "write authSource=$external, or remove it",
-            ));
+                "write authSource=$external",
+            );
+            notes.push(note.fixed_by([UriFix::set("authSource", "$external")]));
         }
     }
     let Some((mechanism, option)) = look.text("authMechanism") else { return };
     let has_password =
         look.uri.password.as_ref().is_some_and(|password| !password.value.reveal().is_empty());
     if matches!(mechanism, "MONGODB-X509" | "MONGODB-OIDC") && has_password {
-        notes.push(refused(
+        let note = refused(
             option,
             format!("{mechanism} takes no password, and one is given"),
             "remove the password",
-        ));
+        );
+        notes.push(note.fixed_by([UriFix::RemovePassword]));
     }
     if mechanism == "MONGODB-CR" {
-        notes.push(note(
+        let note = note(
             NoteKind::Deprecated,
             option,
-            "MONGODB-CR is gone from servers since 4.0",
+            "servers from 4.0 on no longer have MONGODB-CR",
             "remove authMechanism: drivers and servers agree on SCRAM",
-        ));
+        );
+        notes.push(note.fixed_by([UriFix::remove("authMechanism")]));
     }
     if mechanism == "MONGODB-AWS" && look.uri.user.is_some() && look.uri.password.is_none() {
         notes.push(refused(
             option,
             "MONGODB-AWS takes a key with its secret, and the secret is missing",
-            "leave both out, so that the driver finds them in its environment",
+            "add the secret, or remove the key so that the driver finds both in its environment",
         ));
     }
     if mechanism == "PLAIN" && look.is_true("tls").is_none() && !look.uri.srv {
-        notes.push(note(
+        let note = note(
             NoteKind::Contradiction,
             option,
-            "authMechanism=PLAIN sends the password as it is, and TLS is not switched on",
-            "add tls=true",
-        ));
+            "authMechanism=PLAIN sends the password unencrypted, and TLS is not switched on",
+            "write tls=true",
+        );
+        notes.push(note.fixed_by([UriFix::set("tls", "true")]));
     }
     let tls_is_off = look.option("tls").is_some_and(|o| o.value.value == Typed::Bool(false));
     if mechanism == "MONGODB-X509" && tls_is_off {
-        notes.push(note(
+        let note = note(
             NoteKind::Contradiction,
             option,
             "MONGODB-X509 logs in with the certificate of a TLS connection, and TLS is switched off",
             "write tls=true",
-        ));
+        );
+        notes.push(note.fixed_by([UriFix::set("tls", "true")]));
+    }
+}
+
+/// An empty `authSource`. Which database holds the account is known only where the path names none or `admin`.
+fn empty_auth_source(look: &Look<'_>, option: &UriOption) -> Note {
+    let what = "authSource is empty";
+    match look.uri.database.as_ref().map(|database| database.value.as_str()) {
+        None | Some("admin") => refused(option, what, "write authSource=admin")
+            .fixed_by([UriFix::set("authSource", "admin")]),
+        Some(database) => refused(
+            option,
+            what,
+            format!("write authSource={database} or authSource=admin, whichever holds the account"),
+        ),
+    }
+}
+
+/// A SOCKS5 proxy: everything else about it needs `proxyHost`, and user and password go together. Behind
+/// `mongodb+srv://` the drivers' tests let single options pass, which then have no effect.
+fn proxy(look: &Look<'_>, notes: &mut Vec<Note>) {
+    const OTHERS: [&str; 3] = ["proxyPort", "proxyUsername", "proxyPassword"];
+    let kind = if look.uri.srv { NoteKind::NoEffect } else { NoteKind::Refused };
+    if look.uri.is_partial && !look.uri.options_are_known {
+        return;
+    }
+    if look.option("proxyHost").is_none() {
+        for option in OTHERS.iter().filter_map(|name| look.option(name)) {
+            let name = option.name();
+            let todo = format!("add proxyHost, or remove {name}");
+            notes.push(note(kind, option, format!("{name} needs proxyHost"), todo));
+        }
+        return;
+    }
+    for (one, other) in [("proxyUsername", "proxyPassword"), ("proxyPassword", "proxyUsername")] {
+        if let Some(option) = look.option(one).filter(|_| look.option(other).is_none()) {
+            let todo = format!("add {other}, or remove {one}");
+            notes.push(note(kind, option, format!("{one} needs {other}"), todo));
+        }
     }
 }
 
@@ -323,22 +371,23 @@ fn without_effect(look: &Look<'_>, notes: &mut Vec<Note>) {
             notes.push(note(
                 NoteKind::NoEffect,
                 level,
-                "zlibCompressionLevel says nothing without compressors=zlib",
-                "add compressors=zlib, or remove it",
+                "zlibCompressionLevel has no effect without compressors=zlib",
+                "add compressors=zlib, or remove zlibCompressionLevel",
             ));
         }
     }
     if look.option("timeoutMS").is_some() {
         for name in ["wTimeoutMS", "socketTimeoutMS", "waitQueueTimeoutMS"] {
             if let Some(option) = look.option(name) {
-                notes.push(note(
+                let note = note(
                     NoteKind::NoEffect,
                     option,
                     format!(
                         "timeoutMS limits the whole operation, and {name} is ignored beside it"
                     ),
                     format!("remove {name}"),
-                ));
+                );
+                notes.push(note.fixed_by([UriFix::remove(name)]));
             }
         }
     }

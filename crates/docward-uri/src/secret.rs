@@ -113,36 +113,116 @@ pub fn is_unescaped(uri: &str) -> bool {
     })
 }
 
-/// A text with the passwords of all connection strings in it masked, also of those that are cut or
-/// written wrongly. When in doubt more is masked than had to be.
+/// A text with everything masked that may be the password of a login: in connection strings, also those that
+/// are cut or written wrongly, in URLs with another scheme, and in `user:password@host`. When in doubt more is
+/// masked than had to be.
 pub fn redact(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some(start) = scheme(rest) {
+    while let Some((start, scheme_end)) = scheme(rest) {
         let (before, uri) = rest.split_at(start);
-        out.push_str(before);
-        let scheme_end = uri.find("://").map_or(uri.len(), |at| at + 3);
-        let next = scheme(&uri[scheme_end..]).map_or(uri.len(), |at| at + scheme_end);
+        out.push_str(&without_logins(before));
+        let scheme_end = scheme_end - start;
+        let next = scheme(&uri[scheme_end..]).map_or(uri.len(), |(at, _)| at + scheme_end);
         let (uri, after) = uri.split_at(next);
         // A string of its own is masked to its end; in a sentence it ends at a blank or a quote.
-        let end = if out.trim().is_empty() && after.is_empty() { uri.len() } else { end_of(uri) };
-        out.push_str(&masked(&uri[..end]));
+        let is_alone = out.trim().is_empty() && after.is_empty();
+        let end = match is_ours(uri) {
+            true if is_alone => uri.len(),
+            true => end_of(uri),
+            false => uri.find(ends_token).unwrap_or(uri.len()),
+        };
+        let uri = &uri[..end];
+        out.push_str(&if is_ours(uri) { masked(uri) } else { masked_url(uri) });
         rest = &rest[start + end..];
     }
-    out.push_str(rest);
+    out.push_str(&without_logins(rest));
     out
 }
 
-/// Where the next connection string begins.
-fn scheme(text: &str) -> Option<usize> {
-    let lower = text.to_ascii_lowercase();
-    let found = ["mongodb://", "mongodb+srv://"].into_iter().filter_map(|word| lower.find(word));
-    found.min()
+/// A whole argument with what may be a password masked. Unlike in a sentence nothing ends it: blanks, quotes and
+/// slashes may belong to the password.
+pub fn redact_argument(argument: &str) -> String {
+    if argument.contains("://") {
+        return masked(argument);
+    }
+    match argument.rfind('@').and_then(|at| Some((colon(&argument[..at])?, at))) {
+        Some((colon, at)) => format!("{}:{MASK}{}", &argument[..colon], &argument[at..]),
+        None => argument.to_owned(),
+    }
+}
+
+/// Where the next URL begins and where its scheme ends.
+fn scheme(text: &str) -> Option<(usize, usize)> {
+    let mark = text.find("://")?;
+    let is_letter = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '.' | '-');
+    let start = text[..mark]
+        .rfind(|c: char| !is_letter(c))
+        .map_or(0, |at| at + text[at..].chars().next().map_or(1, char::len_utf8));
+    Some((start, mark + 3))
+}
+
+/// Whether a URL has a scheme of MongoDB, misspelled perhaps.
+fn is_ours(uri: &str) -> bool {
+    uri.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("mongo"))
+}
+
+/// A URL of something else with its password masked. What follows the host is left alone: paths and queries
+/// hold `:` and `@` of their own.
+fn masked_url(url: &str) -> String {
+    let start = url.find("://").map_or(0, |at| at + 3);
+    let (scheme, rest) = url.split_at(start);
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let authority = &rest[..end];
+    // `localhost:${PORT}` is filled in later.
+    let port = authority.rsplit_once(':').map_or("", |(_, port)| port);
+    let is_filled_in = port.starts_with(['$', '{', '<', '%']);
+    if authority.contains('@') || !(are_hosts(authority) || is_filled_in) {
+        return masked(url);
+    }
+    format!("{scheme}{rest}")
+}
+
+/// A text outside of URLs with the passwords of `user:password@host` masked.
+fn without_logins(text: &str) -> String {
+    if !text.contains('@') {
+        return text.to_owned();
+    }
+    let parts = text.split_inclusive(ends_token).map(|part| {
+        let word = part.trim_end_matches(ends_token);
+        let end = &part[word.len()..];
+        match word.rfind('@').filter(|_| is_userinfo(word)) {
+            Some(at) => {
+                let colon = colon(word).unwrap_or(0);
+                format!("{}:{MASK}{}{end}", &word[..colon], &word[at..])
+            }
+            None => part.to_owned(),
+        }
+    });
+    parts.collect()
+}
+
+/// What ends a word that may be a login.
+fn ends_token(c: char) -> bool {
+    c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '<' | '>')
+}
+
+/// Whether a word is `user:password@host`: both before the `@`, and something behind it.
+pub(crate) fn is_userinfo(word: &str) -> bool {
+    word.rsplit_once('@').is_some_and(|(login, host)| {
+        !host.is_empty() && colon(login).is_some_and(|at| at > 0 || login.len() > 1)
+    })
+}
+
+/// Whether a text is `:27017`.
+pub(crate) fn port_follows(text: &str) -> bool {
+    text.strip_prefix(':')
+        .is_some_and(|port| !port.is_empty() && port.bytes().all(|b| b.is_ascii_digit()))
 }
 
 /// Where a connection string within other text ends. One whose login is cut goes on to the next `@`.
 fn end_of(uri: &str) -> usize {
-    let end = uri.find(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '<' | '>'));
+    let end = uri.find(ends_token);
     let Some(end) = end else { return uri.len() };
     let token = &uri[..end];
     let authority = token.split_once("://").map_or(token, |(_, rest)| rest);
@@ -297,6 +377,18 @@ mod tests {
             "mongodb://ann:12/S3cret?appName=S3cret@host/db",
             "mongodb://ann:x@y?appName=S3cret@host/db",
             "mongodb://ann:x;w=1;appName=S3cret;@host/db?w=1",
+            "mongo://ann:S3cret@host",
+            "mongo://ann:S3cret/host",
+            "mongodb:/ann:S3cret@host",
+            "mongodb:ann:S3cret@host",
+            "mongodb:// ann:S3cret@host",
+            "'mongodb://ann:S3cret@host'",
+            "ann:S3cret@host:27017",
+            "https://ann:S3cret@host/",
+            "https://ann:S3cret/host",
+            "cannot read ann:S3cret@host: no such file",
+            "cannot read \"mongo://ann:S3cret@host\": no such file",
+            "/home/me/ann:S3cret@host",
         ] {
             let redacted = redact(text);
             assert!(!redacted.contains("S3cret"), "{text} -> {redacted}");
@@ -307,10 +399,36 @@ mod tests {
             "mongodb://ann@host",
             "no connection string at all: a@b",
             "see mongodb://host:27017 and ask a@b",
+            "see https://example.com/a:b@c?mail=x:y@z and https://h:8080/p",
+            "http://localhost:${PORT}/x and @Component",
+            "a.js:3:1: @decorator",
+            "src/@scope/a.js:3:1",
+            "",
         ] {
             assert_eq!(redact(text), text);
         }
         assert_eq!(redact("mongodb://ann:pw@host/db?w=1"), "mongodb://ann:*****@host/db?w=1");
+    }
+
+    #[test]
+    fn sc_7_whole_arguments_are_masked_whatever_is_in_them() {
+        for argument in [
+            "ann:S3cret S3cret@host",
+            "mongo://ann:S3cret S3cret@host",
+            "mongo://ann:\"S3cret'/S3cret@host",
+            "'mongodb://ann:S3cret@host'",
+            "mongodb:/ann:S3cret@host",
+            "x=ann:S3cret/S3cret@host",
+        ] {
+            let redacted = redact_argument(argument);
+            assert!(!redacted.contains("S3cret") && redacted.contains(MASK), "{redacted}");
+            assert_eq!(redact_argument(&redacted), redacted);
+        }
+        for argument in
+            ["dump/orders.json", "a@b", "--key={\"a\": 1}", "C:\\dump", "localhost:27017"]
+        {
+            assert_eq!(redact_argument(argument), argument);
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use docward_model::NoteKind;
+use docward_model::{NoteKind, UriFix};
 
 use crate::{Secret, Typed, options::OptionInfo};
 
@@ -109,8 +109,17 @@ pub struct Note {
     pub what: String,
     /// What to write instead.
     pub todo: String,
+    /// The changes that `todo` names, in their order. Empty where people have to decide.
+    pub fix: Vec<UriFix>,
     /// Where.
     pub span: Span,
+}
+
+impl Note {
+    /// The note with the changes that its `todo` names.
+    pub(crate) fn fixed_by(self, fix: impl IntoIterator<Item = UriFix>) -> Self {
+        Self { fix: fix.into_iter().collect(), ..self }
+    }
 }
 
 /// A connection string in parts.

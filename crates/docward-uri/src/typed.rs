@@ -1,6 +1,6 @@
 //! Values of options as drivers read them.
 
-use docward_model::{NoteKind, OptionValue};
+use docward_model::{NoteKind, OptionValue, UriFix};
 
 use crate::{
     options::{OptionInfo, ValueKind},
@@ -62,6 +62,7 @@ pub(crate) struct Mistake {
     pub(crate) kind: NoteKind,
     pub(crate) what: String,
     pub(crate) todo: String,
+    pub(crate) fix: Vec<UriFix>,
 }
 
 /// The value of an option from its text, percent codes resolved, and what is wrong with it.
@@ -70,14 +71,15 @@ pub(crate) fn read(info: &OptionInfo, text: &str) -> (Typed, Option<Mistake>) {
         return (Typed::Unknown, None);
     }
     let name = info.name;
-    let wrong = |expected: String, todo: String| {
+    let wrong_with = |expected: String, todo: String, fix: Vec<UriFix>| {
         let what = if text.is_empty() {
             format!("`{name}` has no value")
         } else {
             format!("`{name}` takes {expected}, not {}", shown(text))
         };
-        (Typed::Ignored, Some(Mistake { kind: NoteKind::WrongValue, what, todo }))
+        (Typed::Ignored, Some(Mistake { kind: NoteKind::WrongValue, what, todo, fix }))
     };
+    let wrong = |expected, todo| wrong_with(expected, todo, Vec::new());
     match info.kind {
         ValueKind::Secret => (Typed::Unknown, None),
         ValueKind::Text => (Typed::Text(text.to_owned()), None),
@@ -102,11 +104,14 @@ pub(crate) fn read(info: &OptionInfo, text: &str) -> (Typed, Option<Mistake>) {
         ValueKind::Word(words) => match words.iter().find(|word| word.eq_ignore_ascii_case(text)) {
             Some(word) => (Typed::Text((*word).to_owned()), None),
             None => {
-                let near = nearest(text, words).map_or_else(
-                    || format!("write one of {}", words.join(", ")),
-                    |near| format!("write {name}={near}"),
-                );
-                wrong(format!("one of {}", words.join(", ")), near)
+                let expected = format!("one of {}", words.join(", "));
+                match nearest(text, words) {
+                    Some(near) => {
+                        let fix = vec![UriFix::set(name, near)];
+                        wrong_with(expected, format!("write {name}={near}"), fix)
+                    }
+                    None => wrong(expected, format!("write one of {}", words.join(", "))),
+                }
             }
         },
         ValueKind::Words(words) => list(name, text, words),
@@ -145,6 +150,7 @@ fn list(name: &str, text: &str, known: &[&str]) -> (Typed, Option<Mistake>) {
             format!("no driver knows {} of `{name}`", shown(&bad.join(",")))
         },
         todo: format!("name some of {}", known.join(", ")),
+        fix: Vec::new(),
     });
     (Typed::Words(good.into_iter().map(str::to_owned).collect()), mistake)
 }
@@ -165,6 +171,7 @@ fn pairs(info: &OptionInfo, text: &str) -> (Typed, Option<Mistake>) {
                 // The part may belong to a token.
                 what: format!("a part of `{name}` is no key:value pair"),
                 todo: format!("write pairs with commas between them, as in {name}={example}"),
+                fix: Vec::new(),
             };
             (Typed::Ignored, Some(mistake))
         }
@@ -173,12 +180,13 @@ fn pairs(info: &OptionInfo, text: &str) -> (Typed, Option<Mistake>) {
 
 fn members(text: &str) -> (Typed, Option<Mistake>) {
     let mistake = |kind, what: &str| {
-        let (what, todo) = (what.to_owned(), "write w=majority, or a number of members".to_owned());
-        (Typed::Ignored, Some(Mistake { kind, what, todo }))
+        let todo = "write w=majority, or a number of members".to_owned();
+        let fix = vec![UriFix::set("w", "majority")];
+        (Typed::Ignored, Some(Mistake { kind, what: what.to_owned(), todo, fix }))
     };
     match text.parse::<i64>() {
         Ok(number) if number < 0 => {
-            mistake(NoteKind::Refused, "`w` is negative: no driver takes it")
+            mistake(NoteKind::Refused, "`w` is negative: no driver accepts it")
         }
         Ok(number) => (Typed::Int(number), None),
         Err(_) if text.is_empty() => mistake(NoteKind::WrongValue, "`w` has no value"),

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "tests: a panic is the message")]
 
 use docward_model::{ClientUri, NoteKind, OptionValue, Password, Purpose};
-use docward_uri::{Change, FaultKind, Secret, parse};
+use docward_uri::{Change, FaultKind, Note, Secret, parse};
 use proptest::prelude::*;
 
 fn uri(text: &str) -> ClientUri {
@@ -299,4 +299,81 @@ fn secret_salt() -> impl Strategy<Value = String> {
     let words = ["appName=", "w=1", "authSource=admin", "é", "x"];
     let all: Vec<&str> = pieces.into_iter().chain(words).collect();
     prop::collection::vec(prop::sample::select(all), 0..6).prop_map(|pieces| pieces.concat())
+}
+
+#[test]
+fn proxies_need_a_host_and_user_and_password_together() {
+    let kinds = |rest: &str| -> Vec<(NoteKind, String)> {
+        let parsed = parse(&format!("mongodb://h/?{rest}")).unwrap();
+        parsed.notes.into_iter().map(|note| (note.kind, note.option)).collect()
+    };
+    let refused = |name: &str| (NoteKind::Refused, name.to_owned());
+    for (rest, expected) in [
+        ("proxyPort=1080", vec![refused("proxyPort")]),
+        ("proxyUsername=a", vec![refused("proxyUsername")]),
+        ("proxyPassword=b", vec![refused("proxyPassword")]),
+        (
+            "proxyPort=1080&proxyUsername=a&proxyPassword=b",
+            vec![refused("proxyPort"), refused("proxyUsername"), refused("proxyPassword")],
+        ),
+        ("proxyHost=p&proxyUsername=a", vec![refused("proxyUsername")]),
+        ("proxyHost=p&proxyPassword=b", vec![refused("proxyPassword")]),
+        ("proxyHost=p&proxyHost=q", vec![refused("proxyHost")]),
+        ("proxyHost=p&proxyPort=1&proxyPort=2", vec![refused("proxyPort")]),
+        ("proxyHost=p", vec![]),
+        ("proxyHost=p&proxyPort=1080", vec![]),
+        ("proxyHost=p&proxyPort=1080&proxyUsername=a&proxyPassword=b", vec![]),
+    ] {
+        assert_eq!(kinds(rest), expected, "{rest}");
+    }
+    // The drivers' cases accept single options behind a name in DNS.
+    let srv = parse("mongodb+srv://h.example.net/?proxyPort=1080").unwrap();
+    assert!(srv.is_accepted() && !srv.has_warnings(), "{:?}", srv.notes);
+    assert_eq!(srv.notes[0].kind, NoteKind::NoEffect);
+    let wrong = parse("mongodb+srv://h.example.net/?proxyPort=-1").unwrap();
+    assert!(wrong.is_accepted() && wrong.has_warnings(), "{:?}", wrong.notes);
+}
+
+#[test]
+fn cn_01_fixes_remove_the_notes_that_propose_them() {
+    for rest in [
+        "a,b/?readPreference=secondry",
+        "a/?maxPolSize=5",
+        "a/?maxPolSize=5&maxPoolSize=6",
+        "a/?maxPolSize=5&maxPoolSiz=6",
+        "a/?safe=true",
+        "a/?safe=true&w=1",
+        "a/?fsync=true",
+        "a/?useNewUrlParser=true&w=1",
+        "a/?w=-1",
+        "a/?w=0&journal=true",
+        "a/?appName=100%",
+        "a/?ssl_ca_certs=ca.pem",
+        "a,b/?directConnection=true",
+        "a/?srvMaxHosts=2",
+        "a/?tlsInsecure=true&tlsAllowInvalidCertificates=true&tlsAllowInvalidHostnames=true",
+        "a/?readPreference=secondary&maxStalenessSeconds=10",
+        "a/?readPreference=primary&maxStalenessSeconds=120",
+        "a/?readPreference=primary&readPreferenceTags=dc:ny",
+        "u@a/?authSource=",
+        "u@a/?authMechanism=MONGODB-X509&authSource=admin",
+        "u:p@a/?authMechanism=MONGODB-X509",
+        "u:p@a/?authMechanism=MONGODB-CR",
+        "u:p@a/?authMechanism=PLAIN",
+        "u@a/?authMechanism=MONGODB-X509&tls=false",
+        "a/?timeoutMS=1&socketTimeoutMS=2&wTimeoutMS=3",
+    ] {
+        let parsed = parse(&format!("mongodb://{rest}")).unwrap();
+        let fixable: Vec<&Note> = parsed.notes.iter().filter(|n| !n.fix.is_empty()).collect();
+        assert!(!fixable.is_empty(), "{rest}: {:?}", parsed.notes);
+        let changes: Vec<Change> =
+            fixable.iter().flat_map(|note| note.fix.iter().cloned().map(Change::from)).collect();
+        let fixed = parsed.rewrite(&changes);
+        let again = parse(fixed.reveal().reveal()).unwrap();
+        for note in fixable {
+            let is_same = |other: &&Note| (other.kind, &other.option) == (note.kind, &note.option);
+            let left = again.notes.iter().find(is_same);
+            assert_eq!(left, None, "{rest} -> {}", fixed.masked());
+        }
+    }
 }

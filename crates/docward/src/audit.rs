@@ -37,6 +37,7 @@ use crate::{
     interrupt::Interrupt,
     lint, output,
     progress::Bar,
+    secrets,
 };
 
 /// Threads that profile unless told otherwise: disks are no faster, and each thread takes memory.
@@ -65,9 +66,8 @@ pub(crate) fn audit(mut args: AuditArgs, shown: Shown) -> anyhow::Result<u8> {
     let config = config::load(args.reading.config.as_deref(), &args.sources, args.judging.quiet)?;
     let mut config = config::with_arguments(config, &args.judging)?;
     output::check(&args.shown, args.reading.output.as_deref())?;
-    if let Some(bad) = args.uri.iter().find(|uri| !uri.starts_with("mongodb")) {
-        let scheme = bad.split(':').next().unwrap_or_default();
-        bail!("--client-uri expects mongodb:// or mongodb+srv://, not `{scheme}`");
+    for uri in &args.uri {
+        secrets::expect_connection_string(uri, "--client-uri")?;
     }
     let model = match args.model.as_deref().map(crate::design::read_model).transpose()? {
         // Its mistakes have been told.
@@ -509,8 +509,7 @@ fn nothing_was_read(evidence: &Evidence) -> bool {
 /// replace the last good one.
 pub(crate) fn refuse(problems: &[Problem]) -> u8 {
     for problem in problems {
-        let source = docward_uri::redact(&problem.source);
-        complain(&format!("error: {source}: {}", problem.message));
+        complain(&format!("error: {}: {}", problem.source, problem.message));
     }
     PROBLEMS
 }
@@ -589,13 +588,8 @@ pub(crate) fn reading(sources: &[String], args: &ReadingArgs) -> anyhow::Result<
             .transpose()
     };
     let namespace = args.namespace.as_deref().map(namespace).transpose()?;
-    if sources.iter().any(|s| {
-        !is_uri(s) && s.starts_with("mongodb") && s.contains('@') && !Path::new(s).exists()
-    }) {
-        // It may hold a password, and is not repeated.
-        bail!(
-            "a source looks like a connection string but does not begin with mongodb:// or mongodb+srv://"
-        );
+    for (number, source) in sources.iter().enumerate() {
+        secrets::refuse_lookalike(source, &format!("source {}", number + 1))?;
     }
     Ok(Request {
         sources: sources.to_vec(),

@@ -105,6 +105,9 @@ pub(crate) fn lint(args: &LintArgs) -> anyhow::Result<u8> {
     if args.paths.iter().any(is_uri) {
         bail!("lint reads files and folders; `docward connect check` judges connection strings");
     }
+    for path in &args.paths {
+        crate::secrets::refuse_lookalike(path, "lint reads files and folders")?;
+    }
     let config = config::load(args.config.as_deref(), &args.paths, args.judging.quiet)?;
     let mut config = config::with_arguments(config, &args.judging)?;
     for code in args.expand.iter().filter(|code| *code != "all") {
@@ -149,7 +152,7 @@ pub(crate) fn lint(args: &LintArgs) -> anyhow::Result<u8> {
         let (text, more) = fix::diff(&outcome.findings);
         problems.extend(more);
         let told = problems.iter().map(|p| format!("docward: {}: {}", p.source, p.message));
-        told.for_each(|line| complain(&docward_uri::redact(&line)));
+        told.for_each(|line| complain(&line));
         put(&text, args.output.as_deref())?;
         return Ok(if problems.is_empty() { CLEAN } else { PROBLEMS });
     }

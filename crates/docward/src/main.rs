@@ -19,6 +19,7 @@ mod progress;
 mod renamed;
 mod rules;
 mod schema;
+mod secrets;
 mod shardkey;
 
 use std::{io::Write, process::ExitCode};
@@ -34,14 +35,18 @@ const FINDINGS: u8 = 1;
 const PROBLEMS: u8 = 2;
 
 fn main() -> ExitCode {
+    secrets::remember(std::env::args_os().skip(1));
     let cli = match args::Cli::try_parse() {
         Ok(cli) => cli,
-        // A connection string in the wrong place is repeated by nobody.
-        Err(error) if error.use_stderr() && error.to_string().contains("mongodb") => {
-            complain(docward_uri::redact(&error.to_string()).trim_end());
-            return ExitCode::from(PROBLEMS);
+        Err(error) => {
+            let text = error.to_string();
+            // Usage errors repeat arguments, and an argument may hold a password.
+            if error.use_stderr() && secrets::in_message(&text) != text {
+                complain(text.trim_end());
+                return ExitCode::from(PROBLEMS);
+            }
+            error.exit()
         }
-        Err(error) => error.exit(),
     };
     renamed::note_old_names(std::env::args_os().skip(1));
     let outcome = match cli.command {
@@ -66,7 +71,7 @@ fn main() -> ExitCode {
         Ok(code) => ExitCode::from(code),
         Err(error) if is_broken_pipe(&error) => ExitCode::from(CLEAN),
         Err(error) => {
-            complain(&docward_uri::redact(&format!("error: {error:#}")));
+            complain(&format!("error: {error:#}"));
             ExitCode::from(PROBLEMS)
         }
     }
@@ -80,14 +85,15 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
         .any(|cause| cause.kind() == std::io::ErrorKind::BrokenPipe)
 }
 
-/// Writes a line to standard error; if that is closed, nobody is listening.
+/// Writes a line to standard error, without passwords; if that is closed, nobody is listening.
 fn complain(text: &str) {
-    let _ = writeln!(std::io::stderr(), "{text}");
+    let _ = writeln!(std::io::stderr(), "{}", secrets::in_message(text));
 }
 
-/// Writes to a file, or to standard output.
+/// Writes to a file, or to standard output, without passwords that were given as arguments.
 fn put(text: &str, file: Option<&std::path::Path>) -> anyhow::Result<()> {
     use anyhow::Context;
+    let text = &secrets::in_report(text);
     match file {
         Some(path) => write_whole(path, text)
             .with_context(|| format!("cannot write the report to {}", path.display())),

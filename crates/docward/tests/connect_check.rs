@@ -3,7 +3,7 @@
 
 use std::{fs, path::Path};
 
-use crate::common::{code, docward, stderr, stdout};
+use crate::common::{code, docward, shared_data, stderr, stdout};
 use assert_cmd::Command;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -382,4 +382,143 @@ fn cm_1_1_a_name_that_leads_nowhere_is_a_problem() {
 fn help_has_examples() {
     let help = stdout(&docward(&["connect", "check", "--help"]));
     assert!(help.contains("Examples:") && help.contains("--resolve"), "{help}");
+}
+
+/// What tells one fault of a string from another.
+fn faults(report: &Value, wanted: impl Fn(&Value) -> bool) -> Vec<(u64, String, String)> {
+    let findings = report["findings"].as_array().unwrap().iter().filter(|f| wanted(f));
+    findings
+        .map(|f| {
+            let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+            (f["location"]["line"].as_u64().unwrap(), text(&f["rule"]), text(&f["data"]["option"]))
+        })
+        .collect()
+}
+
+/// Checks the corrected strings again: what a finding proposes must be in them. Gives the number of such findings.
+fn corrected_strings_hold(strings: &[String]) -> usize {
+    let folder = TempDir::new().unwrap();
+    let config = plain(&folder);
+    let path = folder.path().join("strings.txt");
+    let run = |strings: &[String]| {
+        let file = written(&path, &(strings.join("\n") + "\n"));
+        check(&["--file", &file, "--config", &config]).0
+    };
+    let first = run(strings);
+    // One line for each string that could be read; the others keep their place.
+    let mut lines = strings.to_vec();
+    for entry in first["corrected"].as_array().unwrap() {
+        let line: usize =
+            entry["source"].as_str().unwrap().rsplit(':').next().unwrap().parse().unwrap();
+        lines[line - 1] = entry["corrected"].as_str().unwrap().to_owned();
+    }
+    let second = run(&lines);
+    let proposed = faults(&first, |f| !f["data"]["change"].is_null());
+    let left = faults(&second, |_| true);
+    for fault in &proposed {
+        let line = fault.0 as usize - 1;
+        assert!(!left.contains(fault), "{fault:?}\n{}\n{}", strings[line], lines[line]);
+    }
+    // The strings say so themselves.
+    for entry in first["corrected"].as_array().unwrap() {
+        let source = entry["source"].as_str().unwrap();
+        let line: u64 = source.rsplit(':').next().unwrap().parse().unwrap();
+        let mut told: Vec<&str> = entry["remaining"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|r| r["rule"].as_str().unwrap())
+            .collect();
+        let mut found: Vec<&str> =
+            left.iter().filter(|f| f.0 == line).map(|f| f.1.as_str()).collect();
+        told.sort_unstable();
+        found.sort_unstable();
+        // A masked password is not judged again.
+        told.retain(|rule| !["S008", "S012"].contains(rule));
+        found.retain(|rule| !["S008", "S012"].contains(rule));
+        assert_eq!(told, found, "{}", entry["corrected"]);
+    }
+    proposed.len()
+}
+
+#[test]
+fn cn_01_corrected_strings_have_what_findings_propose() {
+    let strings = [
+        "mongodb://app@h1,h2/?authSource=admin&maxPoolSize=100&minPoolSize=10&readPreference=secondry",
+        "mongodb://app:${P}@db1/shop",
+        "mongodb+srv://app:${P}@c.example.net/shop",
+        "mongodb://app@h1,h2/?maxPolSize=500&retryWrites=false&retryReads=false",
+        "mongodb://app@h1,h2,h1/config?maxPoolSize=5&minPoolSize=50&maxIdleTimeMS=0&connectTimeoutMS=1",
+        "mongodb://app@8.8.8.8/?tls=true&tlsAllowInvalidCertificates=true&tlsAllowInvalidHostnames=true",
+        "mongodb://app:${P}@10.0.0.1/?authMechanism=MONGODB-X509&authSource=admin&tls=true",
+        "mongodb://10.0.0.1/?directConnection=true&safe=true&slaveOk=true&foo=1",
+        "mongodb://app@h1,h2/?ssl_ca_certs=ca.pem&wtimeout=5&timeoutMS=9&socketTimeoutMS=3",
+        "mongodb://app@h1,h2/?w=0&journal=true&replicaSet=a&replicaSet=b",
+        "mongodb://app@h1,h2/db?authSource=",
+    ];
+    let strings: Vec<String> = strings.iter().map(|text| (*text).to_owned()).collect();
+    assert!(corrected_strings_hold(&strings) >= 25);
+}
+
+#[test]
+fn cn_01_the_corrected_strings_of_the_drivers_cases_hold() {
+    let mut strings = Vec::new();
+    for name in ["connection-string", "uri-options"] {
+        let Some(folder) = shared_data(&format!("specs/source/{name}/tests")) else { return };
+        let mut files: Vec<_> = fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();
+        files.sort();
+        for file in files.iter().filter(|file| file.extension().is_some_and(|end| end == "json")) {
+            let cases: Value = serde_json::from_slice(&fs::read(file).unwrap()).unwrap();
+            let uris = cases["tests"].as_array().unwrap().iter().map(|case| &case["uri"]);
+            strings.extend(uris.map(|uri| uri.as_str().unwrap().to_owned()));
+        }
+    }
+    strings.retain(|text| !text.is_empty() && !text.contains('\n'));
+    assert!(corrected_strings_hold(&strings) >= 100);
+}
+
+#[test]
+fn cn_01_2_what_only_people_know_is_left_to_them() {
+    let folder = TempDir::new().unwrap();
+    let config = plain(&folder);
+    let last = |uri: &str| {
+        let (report, _) = check(&[uri, "--config", &config]);
+        let remaining = report["corrected"][0]["remaining"].as_array().unwrap().clone();
+        let todo = finding(&report, "C012")["todo"].as_str().unwrap().to_owned();
+        assert!(remaining.iter().any(|left| left["rule"] == "C012"), "{report:#}");
+        assert!(
+            !report["corrected"][0]["corrected"].as_str().unwrap().contains("authSource"),
+            "{report:#}"
+        );
+        todo
+    };
+    let todo = last("mongodb://app:${P}@db1/shop");
+    assert!(todo.contains("authSource=admin") && todo.contains("authSource=shop"), "{todo}");
+    let todo = last("mongodb+srv://app:${P}@c.example.net/");
+    assert!(todo.contains("TXT record") && !todo.contains("authSource=admin"), "{todo}");
+    // Without a database in the path drivers look in `admin`, and writing it changes nothing.
+    let (report, _) = check(&["mongodb://app:${P}@db1,db2/", "--config", &config]);
+    assert!(report["corrected"][0]["corrected"].as_str().unwrap().contains("authSource=admin"));
+    let shown =
+        stdout(&docward(&["connect", "check", "mongodb://app:${P}@db1/shop", "--config", &config]));
+    assert!(shown.contains("left for you to decide\n  C0"), "{shown}");
+    assert!(!shown.contains("nothing to correct"), "{shown}");
+}
+
+#[test]
+fn se_1_strings_without_a_login_are_reported_unless_code_gives_it() {
+    let folder = TempDir::new().unwrap();
+    let config = plain(&folder);
+    let uri = "mongodb://10.0.0.1,10.0.0.2/db?replicaSet=rs0&maxPoolSize=100&minPoolSize=10";
+    let (report, exit) = check(&[uri, "--config", &config]);
+    assert_eq!((exit, rules(&report)), (0, vec!["S013".to_owned()]));
+    assert_eq!(finding(&report, "S013")["severity"], "warn");
+    for options in ["username=app", "auth=app", "user=app,password=Zebra"] {
+        let (report, _) = check(&[uri, "--options", options, "--config", &config]);
+        assert_eq!(rules(&report), Vec::<String>::new(), "{options}");
+        assert!(!report.to_string().contains("Zebra"));
+    }
+    // The name of the option for a client's string is the same as in `audit`.
+    let (report, _) = check(&["--client-uri", uri, "--config", &config]);
+    assert_eq!(rules(&report), ["S013"]);
 }

@@ -245,14 +245,106 @@ fn cm_0_3_cm_2_4_st_30_ap_s1_4_choices_of_the_rule_book() {
         "choose --topology sharded --mongos 16 --client-ips 4 --apps 20 --pool 100 --limit 3000",
     );
     assert!(lb["warnings"].to_string().contains("CM-2.4"), "a warning about skew");
-    let shown = text("choose --topology sharded --mongos 8 --client-ips 3");
-    for part in ["ALARM", "3 client addresses on 8 mongos", "█", "5 stay idle", "CM-CMP.5"] {
+    let few = "choose --topology sharded --mongos 8 --client-ips 3";
+    let shown = text(&format!("{few} --server-version 3.6 --routers-change-often"));
+    for part in ["lb: ", "ALARM", "3 client addresses on 8 mongos", "█", "5 stay idle", "CM-CMP.5"]
+    {
         assert!(shown.contains(part), "{part}\n{shown}");
     }
+    // What a balancer would do matters where one is chosen.
+    let shown = text(few);
+    assert!(shown.contains("srv: ") && !shown.contains("ALARM") && !shown.contains('█'), "{shown}");
     let markdown = text(
         "choose --topology sharded --mongos 16 --client-ips 4 --driver java@3.4 --format markdown",
     );
     assert!(markdown.contains("must be switched on at the provider first (CM-3.2)"), "{markdown}");
+}
+
+#[test]
+fn cm_0_2_replica_sets_and_standalones_are_told_as_what_they_are() {
+    for format in ["terminal", "markdown"] {
+        let shown = text(&format!("choose --topology replica-set --format {format}"));
+        assert!(shown.contains("list of members") && !shown.contains("mongos"), "{shown}");
+        assert!(!shown.contains("CM-CMP"), "{shown}");
+    }
+    let (choice, _) = json("choose --topology replica-set");
+    let row = &choice["comparison"][0];
+    assert!(
+        row["replica-set"].is_string() && row["srv"].is_string() && row["lb"].is_null(),
+        "{row}"
+    );
+    let shown = text("choose --topology standalone");
+    assert!(shown.contains("connect by the address of the one server"), "{shown}");
+    assert!(shown.contains("HOST:27017/?authSource") && !shown.contains("replicaSet"), "{shown}");
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("docward.toml");
+    fs::write(&file, "[deployment]\ntopology = 'standalone'\n").unwrap();
+    let shown =
+        text(&format!("plan --apps 20 --pool 100 --limit 3000 --config {}", file.display()));
+    assert!(
+        shown.contains("20 clients of a standalone server, limit 3,000 connections"),
+        "{shown}"
+    );
+    for absent in ["mongos", "members", "replica set", "all servers"] {
+        assert!(!shown.contains(absent), "{absent}\n{shown}");
+    }
+}
+
+#[test]
+fn gc_43_figures_of_one_server_stand_apart_from_those_of_all() {
+    let arguments =
+        "plan --apps 50 --method replica-set --members 3 --limit 3000 --pool 100 --add-apps 5";
+    let (plan, exit) = json(arguments);
+    assert_eq!((plan["sharePercent"].as_f64(), exit), (Some(166.7), 1));
+    for (key, expect) in
+        [("total", 15_000), ("perNode", 5_000), ("counted", 5_000), ("budget", 2_400)]
+    {
+        assert_eq!(plan[key], expect, "{key}");
+    }
+    assert_eq!(
+        (&plan["scenarios"][0]["perNode"], &plan["scenarios"][0]["members"]),
+        (&5_000.into(), &3.into())
+    );
+    for format in ["terminal", "markdown"] {
+        let shown = text(&format!("{arguments} --format {format}"));
+        for part in [
+            "5,000 connections to each server; budget 2,400 (80 % of 3,000), per server",
+            "15,000 connections to all servers",
+            "per server",
+            "members",
+        ] {
+            assert!(shown.contains(part), "{part}\n{shown}");
+        }
+        assert!(!shown.contains("mongos"), "{shown}");
+    }
+}
+
+#[test]
+fn cn_03_1_a_pool_without_a_limit_is_never_proposed() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("docward.toml");
+    let service = |name: &str| format!("[[service]]\nname = '{name}'\ninstances = 900\npool = 5\n");
+    fs::write(
+        &file,
+        format!("[deployment]\nconnection-limit = 1000\n{}{}", service("a"), service("b")),
+    )
+    .unwrap();
+    for arguments in [
+        "plan --platform serverless --apps 2 --processes 500 --method lb --limit 3000 --add-apps 50".to_owned(),
+        "plan --apps 3000 --pool 50 --method lb --limit 3000 --add-apps 5".to_owned(),
+        "plan --apps 20 --pool 50 --method srv --mongos 2 --limit 3000 --scale-mongos 1000".to_owned(),
+        "plan --apps 2000 --pool 1 --method lb --limit 3000 --add-apps 5000".to_owned(),
+        format!("plan --method srv --mongos 2 --config {}", file.display()),
+    ] {
+        for format in ["terminal", "markdown", "html", "json"] {
+            let shown = text(&format!("{arguments} --format {format}"));
+            for bad in ["maxPoolSize to 0", "at most 0 ", "at most 0\n", "at most 0 (", "maxPoolSize 0"] {
+                assert!(!shown.contains(bad), "{arguments}: {bad}\n{shown}");
+            }
+        }
+        let shown = text(&arguments);
+        assert!(shown.contains("none fits") || shown.contains("breaks the budget"), "{shown}");
+    }
 }
 
 /// A plan by a settings file in a directory of its own.

@@ -268,6 +268,25 @@ fn sdk_py_1_sdk_py_2_sdk_py_3_sdk_py_4_sdk_py_5_sdk_all_3_sdk_all_4_python() {
 }
 
 #[test]
+fn pf_2_pf_5_mongos_share_the_pool() {
+    let client = |more: &[&str]| {
+        let mut all = vec!["connect", "sdk", "--lang", "python", "--class", "general"];
+        all.extend(more);
+        let output = docward(&all);
+        (stdout(&output), stderr(&output))
+    };
+    let (text, notes) = client(&["--method", "srv", "--mongos", "16"]);
+    assert!(text.contains("\"maxPoolSize\": 10,"), "{text}");
+    assert!(text.contains("# For each of 16 mongos: up to 160 connections"), "{text}");
+    assert!(notes.is_empty(), "{notes}");
+    let (text, notes) = client(&["--method", "all-mongos"]);
+    assert!(text.contains("\"maxPoolSize\": 150,") && text.contains("# For each mongos"), "{text}");
+    assert!(notes.contains("a pool of 150 for each mongos"), "{notes}");
+    let (text, notes) = client(&["--method", "replica-set", "--mongos", "16"]);
+    assert!(text.contains("\"maxPoolSize\": 150,") && notes.is_empty(), "{text}{notes}");
+}
+
+#[test]
 fn sdk_py_1_the_samples_own_idiom_is_refused_and_ours_is_not() {
     let Some(driver) = driver("python") else { return };
     let directory = tempfile::tempdir().unwrap();

@@ -25,6 +25,7 @@ mod ranges;
 mod recipes;
 mod schema;
 mod schema_live;
+mod secrets;
 mod security;
 mod shardkey;
 mod stories;

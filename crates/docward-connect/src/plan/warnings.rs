@@ -13,10 +13,7 @@ pub(super) fn warnings(plan: &Plan, sized: &[Sized<'_>]) -> Vec<Warning> {
     let mut out = Vec::new();
     let share = share_text(plan.share);
     let limit = text::count(deployment.limit);
-    let counted = match deployment.scope {
-        LimitScope::Total => format!("{} connections", text::count(plan.total)),
-        LimitScope::PerNode => format!("{} connections to a server", text::count(plan.per_node)),
-    };
+    let counted = plan.counted_text();
     match plan.verdict {
         Verdict::OverLimit => out.push(Warning::new(
             Gravity::Critical,

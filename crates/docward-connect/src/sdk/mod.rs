@@ -90,6 +90,8 @@ pub struct SdkRequest {
     pub max_pool: u32,
     /// `minPoolSize`.
     pub min_pool: u32,
+    /// Routers that clients reach, when known: each gets a pool of its own.
+    pub routers: Option<u64>,
     /// `serverSelectionTimeoutMS`.
     pub selection_ms: u32,
     /// Docward's version.
@@ -108,6 +110,7 @@ impl SdkRequest {
             app_name: "app".to_owned(),
             max_pool: SAMPLE_POOL,
             min_pool: u32::try_from(MIN_POOL).unwrap_or(10),
+            routers: None,
             selection_ms: SELECTION_MS,
             version,
         }
@@ -148,7 +151,30 @@ pub fn client(request: &SdkRequest) -> String {
 }
 
 fn wants(request: &SdkRequest, method: &str) -> bool {
-    request.methods.is_empty() || request.methods.iter().any(|m| m.name() == method)
+    let mut methods = request.methods.iter();
+    request.methods.is_empty()
+        || match method {
+            "per-mongos" => methods.any(|m| m.has_pool_per_router()),
+            name => methods.any(|m| m.name() == name),
+        }
+}
+
+/// Why the pool is as large as it is, where a client keeps one for each router.
+fn pool_why(request: &SdkRequest) -> String {
+    let clause = request.methods.first().map_or("PF-2", |method| method.formula_clause());
+    match (request.methods.as_slice(), request.routers) {
+        ([], _) => {
+            "With SRV and with all mongos listed, a pool of this size is kept for each mongos (PF-2)."
+                .to_owned()
+        }
+        (_, Some(routers)) => format!(
+            "For each of {routers} mongos: up to {} connections of this client ({clause}).",
+            u64::from(request.max_pool).saturating_mul(routers)
+        ),
+        (_, None) => format!(
+            "For each mongos: multiply by their number for all connections of this client ({clause})."
+        ),
+    }
 }
 
 /// A line with its words filled in; a word of several lines repeats what stands before it.
@@ -242,6 +268,7 @@ fn words(request: &SdkRequest) -> Vec<(&'static str, String)> {
         (marker, capabilities.join("\n")),
         ("__VERSION__", request.version.to_owned()),
         ("__APP_NAME__", app_name),
+        ("__POOL_WHY__", pool_why(request)),
         ("__MAX_POOL__", request.max_pool.to_string()),
         ("__MIN_POOL__", request.min_pool.min(request.max_pool).to_string()),
         ("__MAX_IDLE_MS__", MAX_IDLE_MS.to_string()),
@@ -307,6 +334,13 @@ mod tests {
         let one = client(&request);
         assert!(one.contains("def connect_srv(") && !one.contains("def connect_replica_set("));
         assert!(one.contains("_shared = connect_srv()"), "the shared client uses it");
+        assert!(one.contains("# For each mongos: multiply by their number"), "{one}");
+        request.routers = Some(16);
+        request.max_pool = 10;
+        let many = client(&request);
+        assert!(many.contains("# For each of 16 mongos: up to 160 connections"), "{many}");
+        request.methods = vec![Method::ReplicaSet];
+        assert!(!client(&request).contains("mongos: "), "{}", client(&request));
     }
 
     #[test]

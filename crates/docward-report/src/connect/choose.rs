@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use docward_connect::{ALARM, Choice, LockedDriver, Reason, Skew};
+use docward_connect::{ALARM, Choice, LockedDriver, Method, Reason, Skew};
 use docward_model::text;
 use serde_json::{Value, json};
 
@@ -35,24 +35,39 @@ fn found(file: &str, driver: &LockedDriver) -> String {
 }
 
 fn comparison(choice: &Choice) -> Vec<Vec<String>> {
-    let mut rows = vec![["", "SRV", "load balancer", "all mongos", ""].map(str::to_owned).to_vec()];
+    let Some(first) = choice.comparison.first() else { return Vec::new() };
+    let mut heading = vec![String::new()];
+    heading.extend(first.cells.iter().map(|(method, _)| heading_of(*method).to_owned()));
+    heading.push(String::new());
+    let mut rows = vec![heading];
     rows.extend(choice.comparison.iter().map(|row| {
-        vec![
-            row.aspect.to_owned(),
-            row.srv.clone(),
-            row.lb.clone(),
-            row.all_routers.clone(),
-            row.clause.to_owned(),
-        ]
+        let mut cells = vec![row.aspect.to_owned()];
+        cells.extend(row.cells.iter().map(|(_, text)| text.clone()));
+        cells.push(row.clause.to_owned());
+        cells
     }));
     rows
+}
+
+fn heading_of(method: Method) -> &'static str {
+    match method {
+        Method::Srv => "SRV",
+        Method::LoadBalancer => "load balancer",
+        Method::AllRouters => "all mongos",
+        Method::ReplicaSet => "list of members",
+    }
+}
+
+/// What a balancer would do to the clients, when the answer is one: of the others it says nothing.
+fn skew_of_answer(choice: &Choice) -> Option<&Skew> {
+    choice.skew.as_ref().filter(|_| choice.method == Method::LoadBalancer)
 }
 
 fn terminal(choice: &Choice, locked: &[(String, LockedDriver)], look: Look) -> String {
     let paint = Paint { color: look.color };
     let mut out = String::new();
     let name = paint.bold(choice.method.name());
-    let _ = writeln!(out, "{name}: connect by {}", choice.method.text());
+    let _ = writeln!(out, "{name}: connect by {}", choice.how);
     for (file, driver) in locked {
         let _ = writeln!(out, "  {}", paint.dim(&found(file, driver)));
     }
@@ -78,7 +93,7 @@ fn terminal(choice: &Choice, locked: &[(String, LockedDriver)], look: Look) -> S
     let _ = writeln!(out, "\n  {}", paint.bold("the connection string"));
     let _ = writeln!(out, "  {}\n", choice.uri);
     out.push_str(&table(&comparison(choice), &[0, 1, 2, 3, 4], 2));
-    if let Some(skew) = &choice.skew {
+    if let Some(skew) = skew_of_answer(choice) {
         out.push('\n');
         out.push_str(&histogram(skew, paint, look.width));
     }
@@ -122,7 +137,7 @@ fn histogram(skew: &Skew, paint: Paint, width: usize) -> String {
 
 fn markdown(choice: &Choice) -> String {
     let mut out = String::new();
-    let _ = writeln!(out, "### Connect by {} (`{}`)\n", choice.method.text(), choice.method.name());
+    let _ = writeln!(out, "### Connect by {} (`{}`)\n", choice.how, choice.method.name());
     let list = |out: &mut String, title: &str, reasons: &[Reason]| {
         if !reasons.is_empty() {
             let _ = writeln!(out, "{title}\n");
@@ -150,7 +165,7 @@ fn markdown(choice: &Choice) -> String {
             let _ = writeln!(out, "|{}", "---|".repeat(row.len()));
         }
     }
-    if let Some(skew) = &choice.skew {
+    if let Some(skew) = skew_of_answer(choice) {
         let _ = writeln!(out, "\n{} (CM-2.4).", in_words(skew));
     }
     out
@@ -164,10 +179,11 @@ fn as_json(choice: &Choice, locked: &[(String, LockedDriver)]) -> String {
         .comparison
         .iter()
         .map(|row| {
-            json!({
-                "clause": row.clause, "aspect": row.aspect, "srv": row.srv, "lb": row.lb,
-                "all-mongos": row.all_routers,
-            })
+            let mut value = json!({ "clause": row.clause, "aspect": row.aspect });
+            for (method, text) in &row.cells {
+                value[method.name()] = text.as_str().into();
+            }
+            value
         })
         .collect();
     let skew = choice.skew.as_ref().map(|skew| {
@@ -194,6 +210,7 @@ fn as_json(choice: &Choice, locked: &[(String, LockedDriver)]) -> String {
     let value = json!({
         "version": 1,
         "method": choice.method.name(),
+        "how": choice.how,
         "reasons": list(&choice.reasons),
         "warnings": list(&choice.warnings),
         "preconditions": list(&choice.preconditions),

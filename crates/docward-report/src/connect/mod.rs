@@ -5,7 +5,7 @@ mod plan;
 mod plot;
 
 pub use choose::choice;
-pub(crate) use plan::{HEADINGS, SERVICE_HEADINGS, cells, service_cells, subject};
+pub(crate) use plan::{Column, pool_text, scenario_columns, service_columns, subject};
 pub use plan::{PlanReport, plan_fails, plan_report};
 
 use docward_connect::{Gravity, Verdict};

@@ -24,6 +24,8 @@ pub struct PlanReport {
     pub given: Vec<Given>,
     /// Where figures come from that were not on the command line.
     pub origins: Vec<String>,
+    /// Whether the deployment is one server on its own.
+    pub is_standalone: bool,
     /// Connections open now, of a running deployment.
     pub open_now: Option<u64>,
     /// Docward's version.
@@ -49,6 +51,13 @@ pub fn plan_report(report: &PlanReport, shape: Shape, look: Look) -> String {
 pub(crate) fn subject(report: &PlanReport) -> String {
     let deployment = &report.plan.deployment;
     let clients = report.plan.services.iter().fold(0_u64, |all, s| all.saturating_add(s.clients));
+    let limit = text::count(deployment.limit);
+    if report.is_standalone {
+        return format!(
+            "{} of a standalone server, limit {limit} connections",
+            text::plural(clients, "client")
+        );
+    }
     let servers = match deployment.method {
         Method::ReplicaSet => {
             deployment.members.map_or(String::new(), |n| format!(", {}", text::plural(n, "member")))
@@ -57,13 +66,12 @@ pub(crate) fn subject(report: &PlanReport) -> String {
     };
     let scope = match deployment.scope {
         LimitScope::Total => "in all",
-        LimitScope::PerNode => "for each server",
+        LimitScope::PerNode => "per server",
     };
     format!(
-        "{} by {}{servers}, {} accepted {scope}",
+        "{} by {}{servers}, limit {limit} connections {scope}",
         text::plural(clients, "client"),
         deployment.method.text(),
-        text::plural(deployment.limit, "connection")
     )
 }
 
@@ -77,22 +85,100 @@ fn options(part: &ServicePlan) -> String {
     )
 }
 
-/// The headings of the table of scenarios.
-pub(crate) const HEADINGS: [&str; 8] =
-    ["scenario", "apps", "mongos", "pool", "connections", "share", "largest pool", "verdict"];
+/// A column of a table: its heading, and a cell of it for each row.
+pub(crate) struct Column<R> {
+    pub(crate) heading: &'static str,
+    cell: fn(&R) -> String,
+    /// Whether its cells are words; numbers are aligned to the right.
+    pub(crate) is_text: bool,
+}
 
-/// A scenario as cells.
-pub(crate) fn cells(row: &Scenario) -> [String; 8] {
-    [
-        row.label.clone(),
-        text::count(row.apps),
-        text::count(row.routers),
-        text::count(row.pool),
-        text::count(row.total),
-        share_text(row.share),
-        text::count(row.cap),
-        row.verdict.name().to_owned(),
+impl<R> Column<R> {
+    const fn words(heading: &'static str, cell: fn(&R) -> String) -> Self {
+        Self { heading, cell, is_text: true }
+    }
+
+    const fn number(heading: &'static str, cell: fn(&R) -> String) -> Self {
+        Self { heading, cell, is_text: false }
+    }
+
+    /// The cell of a row.
+    pub(crate) fn of(&self, row: &R) -> String {
+        (self.cell)(row)
+    }
+}
+
+/// The largest pool that fits, in words: 0 would mean one without a limit.
+pub(crate) fn pool_text(pool: u64) -> String {
+    if pool == 0 { "none fits".to_owned() } else { text::count(pool) }
+}
+
+/// The columns of the table of scenarios. Servers are members or mongos; what one of them gets and what all
+/// get are columns of their own.
+pub(crate) fn scenario_columns(report: &PlanReport) -> Vec<Column<Scenario>> {
+    let deployment = &report.plan.deployment;
+    let is_set = deployment.method == Method::ReplicaSet;
+    let mut columns = vec![
+        Column::words("scenario", |row: &Scenario| row.label.clone()),
+        Column::number("apps", |row| text::count(row.apps)),
+    ];
+    if !is_set {
+        columns.push(Column::number("mongos", |row| text::count(row.routers)));
+    } else if deployment.members.is_some() && !report.is_standalone {
+        columns
+            .push(Column::number("members", |row| row.members.map_or(String::new(), text::count)));
+    }
+    columns.extend([
+        Column::number("pool", |row| text::count(row.pool)),
+        Column::number("per server", |row| text::count(row.per_node)),
+    ]);
+    if !report.is_standalone {
+        columns.push(Column::number("all servers", |row| text::count(row.total)));
+    }
+    columns.extend([
+        Column::number("of the limit", |row| share_text(row.share)),
+        Column::number("largest pool", |row| pool_text(row.cap)),
+        Column::words("verdict", |row| row.verdict.name().to_owned()),
+    ]);
+    columns
+}
+
+/// The columns of the table of services.
+pub(crate) fn service_columns() -> Vec<Column<ServicePlan>> {
+    vec![
+        Column::words("service", |part: &ServicePlan| part.name.clone()),
+        Column::number("clients", |part| text::count(part.clients)),
+        Column::number("pool", |part| text::count(part.pool)),
+        Column::words("from", |part| part.source.name().to_owned()),
+        Column::number("per server", |part| text::count(part.per_node)),
+        Column::number("all servers", |part| text::count(part.total)),
+        Column::number("of the limit", |part| share_text(part.share)),
+        Column::number("largest pool", |part| pool_text(part.cap)),
+        Column::number("fair pool", |part| pool_text(part.fair)),
+        Column::words("should read", |part| {
+            let asks = if part.reads.asks { "?" } else { "" };
+            format!("{}{asks} ({})", part.reads.mode, part.reads.clause)
+        }),
     ]
+}
+
+/// A table for the terminal.
+fn columns_table<R>(columns: &[Column<R>], rows: &[R]) -> String {
+    let mut lines = vec![columns.iter().map(|column| column.heading.to_owned()).collect()];
+    lines.extend(rows.iter().map(|row| columns.iter().map(|column| column.of(row)).collect()));
+    let left: Vec<usize> = (0..columns.len()).filter(|at| columns[*at].is_text).collect();
+    table(&lines, &left, 2)
+}
+
+/// A table for Markdown.
+fn columns_markdown<R>(columns: &[Column<R>], rows: &[R], out: &mut String) {
+    let line = |cells: Vec<String>| format!("| {} |", cells.join(" | "));
+    let _ = writeln!(out, "{}", line(columns.iter().map(|c| c.heading.to_owned()).collect()));
+    let rule: String = columns.iter().map(|c| if c.is_text { "---|" } else { "---:|" }).collect();
+    let _ = writeln!(out, "|{rule}");
+    for row in rows {
+        let _ = writeln!(out, "{}", line(columns.iter().map(|c| cell(&c.of(row))).collect()));
+    }
 }
 
 /// By Little's law, when the rate is known.
@@ -127,7 +213,7 @@ fn terminal(report: &PlanReport, look: Look) -> String {
             let _ = writeln!(out, "  {demand}");
         }
     } else {
-        out.push_str(&services_table(plan));
+        out.push_str(&columns_table(&service_columns(), &plan.services));
     }
     if let [part] = plan.services.as_slice()
         && !part.reads.asks
@@ -141,19 +227,11 @@ fn terminal(report: &PlanReport, look: Look) -> String {
     for line in plan.services.iter().filter_map(little) {
         let _ = writeln!(out, "  {}", wrap(&line, look.width, 2, 4));
     }
-    let _ = writeln!(
-        out,
-        "  {} of {} budgeted (80 %); {} warm; about {} more to watch servers{}",
-        counted(plan),
-        text::count(plan.budget),
-        text::count(plan.warm),
-        text::count(plan.monitoring),
-        report.open_now.map_or(String::new(), |n| format!("; {} open now", text::count(n)))
-    );
+    for line in sums(report) {
+        let _ = writeln!(out, "  {}", wrap(&line, look.width, 2, 4));
+    }
     out.push('\n');
-    let mut rows = vec![HEADINGS.map(str::to_owned).to_vec()];
-    rows.extend(report.scenarios.rows.iter().map(|row| cells(row).to_vec()));
-    out.push_str(&table(&rows, &[0, 7], 2));
+    out.push_str(&columns_table(&scenario_columns(report), &report.scenarios.rows));
     let mark = report.given.first().map_or(0, |given| given.instances);
     let _ = writeln!(out, "\n  share of the limit by applications (◆ today)");
     out.push_str(&plot(&report.scenarios.curve, mark, 2));
@@ -179,51 +257,33 @@ fn terminal(report: &PlanReport, look: Look) -> String {
     out
 }
 
-/// What the limit counts.
-fn counted(plan: &Plan) -> String {
-    match plan.deployment.scope {
-        LimitScope::Total => text::plural(plan.total, "connection"),
-        LimitScope::PerNode => format!("{} to a server", text::plural(plan.per_node, "connection")),
-    }
-}
-
-/// The headings of the table of services.
-pub(crate) const SERVICE_HEADINGS: [&str; 9] = [
-    "service",
-    "clients",
-    "pool",
-    "from",
-    "connections",
-    "share",
-    "largest pool",
-    "fair pool",
-    "should read",
-];
-
-/// A service as cells.
-pub(crate) fn service_cells(part: &ServicePlan) -> [String; 9] {
-    [
-        part.name.clone(),
-        text::count(part.clients),
-        text::count(part.pool),
-        part.source.name().to_owned(),
-        text::count(part.total),
-        share_text(part.share),
-        text::count(part.cap),
-        text::count(part.fair),
-        format!(
-            "{}{} ({})",
-            part.reads.mode,
-            if part.reads.asks { "?" } else { "" },
-            part.reads.clause
-        ),
-    ]
-}
-
-fn services_table(plan: &Plan) -> String {
-    let mut rows = vec![SERVICE_HEADINGS.map(str::to_owned).to_vec()];
-    rows.extend(plan.services.iter().map(|part| service_cells(part).to_vec()));
-    table(&rows, &[0, 8], 2)
+/// The sums: first what the limit is compared with, then the rest.
+fn sums(report: &PlanReport) -> Vec<String> {
+    let plan = &report.plan;
+    let deployment = &plan.deployment;
+    let budget =
+        format!("budget {} (80 % of {})", text::count(plan.budget), text::count(deployment.limit));
+    let all = text::plural(plan.total, "connection");
+    let one = text::plural(plan.per_node, "connection");
+    let mut lines = match deployment.scope {
+        _ if report.is_standalone => vec![format!("{one}; {budget}")],
+        LimitScope::PerNode => {
+            vec![
+                format!("{one} to each server; {budget}, per server"),
+                format!("{all} to all servers"),
+            ]
+        }
+        LimitScope::Total => {
+            vec![format!("{all} to all servers; {budget}, in all"), format!("{one} to each server")]
+        }
+    };
+    lines.push(format!(
+        "{} kept open by minPoolSize; about {} more to watch servers, not counted{}",
+        text::count(plan.warm),
+        text::count(plan.monitoring),
+        report.open_now.map_or(String::new(), |n| format!("; {} open now", text::count(n)))
+    ));
+    lines
 }
 
 fn markdown(report: &PlanReport) -> String {
@@ -244,18 +304,14 @@ fn markdown(report: &PlanReport) -> String {
         };
         let _ = writeln!(out, "{name}`{}`\n", options(part));
     }
-    let line = |cells: &[String]| {
-        format!("| {} |", cells.iter().map(|c| cell(c)).collect::<Vec<_>>().join(" | "))
-    };
-    let _ = writeln!(out, "| {} |\n|---|{}", HEADINGS.join(" | "), "---:|".repeat(6) + "---|");
-    for row in &report.scenarios.rows {
-        let _ = writeln!(out, "{}", line(&cells(row)));
+    for line in sums(report) {
+        let _ = writeln!(out, "- {line}");
     }
+    out.push('\n');
+    columns_markdown(&scenario_columns(report), &report.scenarios.rows, &mut out);
     if plan.services.len() > 1 {
-        let _ = writeln!(out, "\n| {} |\n|{}", SERVICE_HEADINGS.join(" | "), "---|".repeat(9));
-        for part in &plan.services {
-            let _ = writeln!(out, "{}", line(&service_cells(part)));
-        }
+        out.push('\n');
+        columns_markdown(&service_columns(), &plan.services, &mut out);
     }
     out.push('\n');
     for warning in &plan.warnings {
@@ -294,6 +350,7 @@ fn as_json(report: &PlanReport) -> String {
                 "minPoolSize": part.min_pool,
                 "base": part.base,
                 "total": part.total,
+                "perNode": part.per_node,
                 "share": part.share,
                 "cap": part.cap,
                 "fairPoolSize": part.fair,
@@ -313,8 +370,8 @@ fn as_json(report: &PlanReport) -> String {
         .iter()
         .map(|row| {
             json!({
-                "label": row.label, "apps": row.apps, "mongos": row.routers, "maxPoolSize": row.pool,
-                "total": row.total, "share": row.share, "sharePercent": tenths(row.share),
+                "label": row.label, "apps": row.apps, "mongos": row.routers, "members": row.members,
+                "maxPoolSize": row.pool, "total": row.total, "perNode": row.per_node, "share": row.share, "sharePercent": tenths(row.share),
                 "cap": row.cap, "verdict": row.verdict.name(),
             })
         })
@@ -345,6 +402,8 @@ fn as_json(report: &PlanReport) -> String {
         "base": first.and_then(|part| part.base),
         "total": plan.total,
         "perNode": plan.per_node,
+        "counted": plan.counted(),
+        "standalone": report.is_standalone,
         "limit": plan.deployment.limit,
         "limitScope": plan.deployment.scope.name(),
         "budget": plan.budget,

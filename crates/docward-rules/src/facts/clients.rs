@@ -6,7 +6,7 @@ use docward_connect::{Amount, pool_for};
 use docward_model::{
     ClientUri, DataValue, DeclaredTopology, Draft, Evidence, Level, Location, NoteKind,
     OptionValue, ProfileName, Purpose, Seen, Service, ServiceClass, Settings, Subject, Topology,
-    Unit, UriNote, client_uri::HOLE,
+    Unit, UriFix, UriNote, client_uri::HOLE,
 };
 use docward_uri::nearest_option;
 
@@ -285,16 +285,22 @@ impl<'a> Client<'a> {
             }
         };
         self.draft(self.place(option), what, why, todo)
+            .data("option", option)
             .data("change", Correction::set(option, better))
     }
 
-    /// A finding about what drivers warn about or refuse.
+    /// A finding about what drivers warn about or refuse, with the changes that the note proposes.
     pub fn note_draft(&self, note: &UriNote, level: Level, why: &'static str) -> Draft {
         let what = format!("{}, in {}", note.what, self.uri.owner());
         let place = note.location.clone().or_else(|| self.start());
-        self.draft(place, what, why, note.todo.clone())
+        let draft = self
+            .draft(place, what, why, note.todo.clone())
             .level(level)
-            .data("option", note.option.as_str())
+            .data("option", note.option.as_str());
+        match note.fix.as_slice() {
+            [] => draft,
+            fix => draft.data("change", Correction::of(fix)),
+        }
     }
 
     /// A finding about the string.
@@ -328,7 +334,8 @@ fn language_of(file: &str) -> &str {
     }
 }
 
-/// How a string is to change, for [`Draft::data`]: what `connect check` writes into the corrected one.
+/// How a string is to change, for [`Draft::data`]. `connect check` writes it into the corrected string, so a
+/// rule attaches it only where its advice leaves nothing to decide.
 #[derive(Clone, Debug, Default)]
 pub struct Correction(Vec<(String, DataValue)>);
 
@@ -351,7 +358,37 @@ impl Correction {
 
     /// An option goes.
     pub fn remove(name: &str) -> Self {
-        Self(vec![("remove".to_owned(), DataValue::List(vec![name.into()]))])
+        Self::default().and_remove(name)
+    }
+
+    /// Another option goes.
+    #[must_use]
+    pub fn and_remove(mut self, name: &str) -> Self {
+        match self.0.iter_mut().find(|(key, _)| key == "remove") {
+            Some((_, DataValue::List(names))) => names.push(name.into()),
+            _ => self.0.push(("remove".to_owned(), DataValue::List(vec![name.into()]))),
+        }
+        self
+    }
+
+    /// The changes that a note proposes.
+    fn of(fix: &[UriFix]) -> Self {
+        let mut all = Self::default();
+        for change in fix {
+            all = match change {
+                UriFix::Set { name, value } => all.and_set(name, value),
+                UriFix::Remove { name } => all.and_remove(name),
+                UriFix::Rename { written, name } => {
+                    all.0.extend(Self::rename(written, name).0);
+                    all
+                }
+                UriFix::RemovePassword => {
+                    all.0.push(("password".to_owned(), "remove".into()));
+                    all
+                }
+            };
+        }
+        all
     }
 
     /// A misspelled option gets its name.

@@ -22,7 +22,7 @@ declare_rule! {
     /// `loadBalanced=true` and the one address of a sharded cluster's load balancer pass; a running router
     /// behind one address is told as information.
     ///
-    /// What the deployment is, a running server says (`audit SOURCE --uri`), or `topology` under
+    /// What the deployment is, a running server says (`audit SOURCE --client-uri`), or `topology` under
     /// `[deployment]` in `docward.toml`, or `replicaSet` in the string. When nobody says, one host is a
     /// question, told as information. Strings for the own machine (`localhost`, `mongo`) are not asked, and
     /// neither are hosts that source code computes.

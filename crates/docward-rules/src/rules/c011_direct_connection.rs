@@ -78,7 +78,7 @@ fn draft(client: &Client<'_>, option: &str) -> Draft {
         client.place(option),
         format!("{} goes to one server and follows no failover", client.uri.owner()),
         "after a failover this server is no longer the primary, and every write fails with \"not primary\"",
-        format!("remove {option}, list all members and add replicaSet"),
+        format!("remove {option}; if the host belongs to a replica set, list all members and add replicaSet"),
     );
     draft.data("change", Correction::remove(option))
 }

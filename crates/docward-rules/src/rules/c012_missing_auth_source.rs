@@ -13,7 +13,7 @@ declare_rule! {
     /// ## What it checks
     /// Reports connection strings with a user and without `authSource`. With a database in the path it is an
     /// error, because drivers then look the account up in that database; without one it is a warning, since
-    /// they take `admin`. With `mongodb+srv://` a text record in DNS may say it, and the finding is
+    /// they take `admin`. With `mongodb+srv://` the TXT record in DNS may set it, and the finding is
     /// information. Logins that are kept elsewhere (X.509, Kerberos, clouds) need none.
     ///
     /// Strings of which source code computes a part that may hold options are not judged.
@@ -32,8 +32,9 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Add `authSource=admin` for accounts that the console made, and the account's own database for one
-    /// that `createUser` made.
+    /// Add `authSource=admin` for accounts that the console created, and the account's own database for one
+    /// that `createUser` created elsewhere. `connect check` writes the value into the corrected string only
+    /// where it is certain.
     ///
     /// ## When to ignore it
     /// The program adds it where it connects, and Docward was not shown that program.
@@ -67,33 +68,46 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                     )
                 }
                 None if uri.srv => {
-                    "unless DNS says otherwise it is looked for in `admin`".to_owned()
+                    "the driver looks for the account in `admin`, unless a DNS TXT record names another database".to_owned()
                 }
                 None => "the driver looks for the account in `admin`".to_owned(),
             };
-            let todo = match (&home, &uri.database) {
-                (Some(home), _) => format!("add authSource={home}, where the account is kept"),
-                (None, Some(database)) => format!(
-                    "add authSource=admin for an account of the console, authSource={database} for one that was created there"
-                ),
-                (None, None) => "add authSource=admin".to_owned(),
-            };
-            let source = home.unwrap_or("admin").to_owned();
+            let (todo, source) = advice(&client, home);
             let level =
                 if severity == Severity::Info { Level::Information } else { Level::Mandatory };
-            cx.report(
-                client
-                    .draft(
-                        uri.places.user.clone().or_else(|| client.start()),
-                        format!("{} logs in without authSource: {now}", uri.owner()),
-                        "the login fails as soon as the path names another database than the one the account is kept in",
-                        todo,
-                    )
-                    .level(level)
-                    .severity(severity)
-                    .data("change", Correction::set("authSource", source)),
-            );
+            let draft = client
+                .draft(
+                    uri.places.user.clone().or_else(|| client.start()),
+                    format!("{} logs in without authSource: {now}", uri.owner()),
+                    "the login fails as soon as the path names another database than the one the account is kept in",
+                    todo,
+                )
+                .level(level)
+                .severity(severity);
+            cx.report(match source {
+                Some(source) => draft.data("change", Correction::set("authSource", source)),
+                None => draft,
+            });
         }
+    }
+}
+
+/// What to do, and the value to write where it is certain. An account may have been created in `admin` or in
+/// the database of the path, and only its owner knows.
+fn advice<'a>(client: &Client<'_>, home: Option<&'a str>) -> (String, Option<&'a str>) {
+    match (home, client.uri.database.as_deref()) {
+        (Some(home), _) => (format!("add authSource={home}, where the account is kept"), Some(home)),
+        (None, _) if client.uri.srv => (
+            "check the DNS TXT record, which may set authSource and replicaSet (--resolve shows it); if it does not, add authSource with the database that holds the account".to_owned(),
+            None,
+        ),
+        (None, Some(database)) if database != "admin" => (
+            format!(
+                "add authSource=admin if the account was created in `admin` (consoles do that), or authSource={database} if it was created in `{database}`"
+            ),
+            None,
+        ),
+        (None, _) => ("add authSource=admin".to_owned(), Some("admin")),
     }
 }
 

@@ -66,6 +66,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                         format!("write {option}=true, or leave it out"),
                     )
                     .clauses(clauses)
+                    .data("option", option)
                     .data("change", Correction::set(option, true))
                     .key(format!("{} {option}", client.uri.key()));
             // In code: the string, or the option as each language writes it.

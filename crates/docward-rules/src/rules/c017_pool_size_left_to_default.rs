@@ -77,19 +77,20 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         let whose = driver.map_or("most drivers", Driver::name);
         let needed = client.needed_pool(settings);
         let size = needed.unwrap_or_else(|| default.clamp(50, 200));
-        let todo = match needed {
-            Some(needed) => format!(
-                "write maxPoolSize={needed}, which the declared requests and their time ask for"
-            ),
-            None => format!(
-                "write maxPoolSize={size} for now, then requests per second × seconds per request × 1.5"
-            ),
-        };
         let has_min = !client.lacks("minPoolSize");
         let mut change = Correction::set("maxPoolSize", size);
+        let mut sizes = format!("maxPoolSize={size}");
         if !has_min {
-            change = change.and_set("minPoolSize", 10.min(size));
+            let min = 10.min(size);
+            change = change.and_set("minPoolSize", min);
+            sizes.push_str(&format!(" and minPoolSize={min}"));
         }
+        let todo = match needed {
+            Some(_) => format!("write {sizes}, which the declared requests and their time ask for"),
+            None => format!(
+                "write {sizes} for now; the right maxPoolSize is requests per second × seconds per request × 1.5"
+            ),
+        };
         let draft = client
             .draft(
                 client.start(),

@@ -48,8 +48,8 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     for client in clients(evidence, cx.settings()) {
         let uri = client.uri;
         let Some(name @ ("admin" | "local" | "config")) = uri.database.as_deref() else { continue };
-        let change = Correction::database("");
-        // Without the path drivers look the account up in `admin`; what they did before stays.
+        let change = Correction::database("DATABASE_NAME");
+        // Without `authSource` drivers look the account up in the database of the path, as before.
         let change = if uri.user.is_some() && uri.option("authSource").is_none() {
             change.and_set("authSource", name)
         } else {
@@ -59,10 +59,13 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             uri.places.database.clone().or_else(|| client.start()),
             format!("{} has `{name}` as its default database", uri.owner()),
             "a program that asks the driver for its default database writes business data into the server's own",
-            "write the business database in the path and keep authSource",
+            "write the business database in the path, with authSource for the login",
         );
-        let level = if name == "admin" { Level::Information } else { Level::Recommended };
-        cx.report(draft.level(level).data("change", change));
+        cx.report(match name {
+            // The program may name its database in every call: people have to decide.
+            "admin" => draft.level(Level::Information),
+            _ => draft.level(Level::Recommended).data("change", change),
+        });
     }
 }
 

@@ -1,24 +1,26 @@
 //! SDK-ALL.1: options that drivers ignore: unknown, misspelled, given twice, given up, of the wrong type.
 
 use docward_model::{Edit, EditedText, Evidence, Level, NoteKind, UriNote};
-use docward_uri::nearest_option;
 
 use crate::{
     Cx, declare_rule,
-    facts::clients::{Client, Correction, clients},
+    facts::clients::{Client, clients},
 };
 
 declare_rule! {
     /// # Mistaken option
     ///
     /// ## What it checks
-    /// Reads options as drivers do, and tells what they ignore: names that no driver knows, with the one
-    /// that was probably meant; values of the wrong type or outside of what the option takes; options that
-    /// are given several times. Deprecated options, old names, and options that say nothing beside another
-    /// are information.
+    /// Reads options as drivers do, and reports:
+    ///
+    /// - names that no driver knows, with the name that was probably meant;
+    /// - values of the wrong type, or outside the range of the option;
+    /// - options that are given several times;
+    /// - as information: deprecated options, old names, and options that have no effect beside another.
     ///
     /// ## Why it matters
-    /// Most drivers write a line to their log and go on. Whoever wrote `maxPolSize=20` has a pool of 100.
+    /// Drivers differ. Node.js refuses such a string. PyMongo and Java log a warning and ignore the option, so
+    /// `maxPolSize=20` leaves a pool of 100 connections.
     ///
     /// ## Example
     /// ```jsonl,fires
@@ -48,41 +50,39 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     for client in clients(evidence, cx.settings()) {
         for note in &client.uri.notes {
             let (level, why) = match note.kind {
-                // What drivers of the time took does no harm on the own machine.
-                NoteKind::Unknown
-                    if docward_uri::gone(&note.option).is_some() && client.is_local() =>
-                {
-                    (Level::Information, "newer drivers take it no more, or warn about it")
+                // Drivers of the time accepted it, and on the own machine it does no harm.
+                NoteKind::Unknown if docward_uri::is_gone(&note.option) && client.is_local() => {
+                    (Level::Information, OLD)
                 }
-                NoteKind::Unknown => {
-                    (Level::Recommended, "drivers write a line to their log and go on without it")
-                }
-                NoteKind::WrongValue => {
-                    (Level::Recommended, "drivers leave the option out and take their default")
-                }
-                NoteKind::Repeated => (
+                NoteKind::Unknown => (
                     Level::Recommended,
-                    "what counts depends on the driver and may change with its version",
+                    "drivers differ: Node.js refuses the string, PyMongo and Java log a warning and ignore the option, others ignore it silently",
                 ),
-                NoteKind::Deprecated => {
-                    (Level::Information, "newer drivers take it no more, or warn about it")
+                NoteKind::WrongValue => (
+                    Level::Recommended,
+                    "drivers differ: PyMongo warns and uses its default, others refuse to connect",
+                ),
+                NoteKind::Repeated => {
+                    (Level::Recommended, "which value counts depends on the driver and its version")
                 }
-                NoteKind::NoEffect => (Level::Information, "it looks as if it did something"),
+                NoteKind::Deprecated => (Level::Information, OLD),
+                NoteKind::NoEffect => (
+                    Level::Information,
+                    "readers of the string believe in a setting that does nothing",
+                ),
                 NoteKind::Refused | NoteKind::Contradiction => continue,
             };
             let key = format!("{} {:?} {}", client.uri.key(), note.kind, note.option);
             let draft = client.note_draft(note, level, why).key(key);
-            let draft = match renamed(&client, note) {
+            cx.report(match renamed(&client, note) {
                 Some(edit) => draft.edit(edit),
-                None => draft,
-            };
-            cx.report(match correction(&client, note.kind, &note.option) {
-                Some(change) => draft.data("change", change),
                 None => draft,
             });
         }
     }
 }
+
+const OLD: &str = "newer drivers refuse it, or warn about it";
 
 /// An old name of an option in code, where the new one means the same.
 fn renamed(client: &Client<'_>, note: &UriNote) -> Option<Edit> {
@@ -98,22 +98,6 @@ fn renamed(client: &Client<'_>, note: &UriNote) -> Option<Edit> {
         new: format!("{}=", option.name),
         needs: None,
     })
-}
-
-fn correction(client: &Client<'_>, kind: NoteKind, option: &str) -> Option<Correction> {
-    match kind {
-        NoteKind::Unknown => Some(match nearest_option(option) {
-            Some(name) if client.uri.option(name).is_none() => Correction::rename(option, name),
-            _ => Correction::remove(option),
-        }),
-        NoteKind::NoEffect if option != "readPreferenceTags" => Some(Correction::remove(option)),
-        NoteKind::Deprecated => {
-            let given = client.uri.option(option)?;
-            let is_old_name = !given.written.eq_ignore_ascii_case(option);
-            is_old_name.then(|| Correction::rename(&given.written, option))
-        }
-        _ => None,
-    }
 }
 
 #[cfg(test)]
@@ -148,7 +132,7 @@ mod tests {
         let found = check("C028", "uri mongodb://a,b/?auto_reconnect=true");
         assert_eq!(
             found[0].what.split(", in").next(),
-            Some("`auto_reconnect` is an option that drivers gave up")
+            Some("`auto_reconnect` is an option that drivers no longer have")
         );
         let code = "source a.js\nconst monk = require('monk');\nconst uri = 'mongodb://10.0.0.1/shop?auto_reconnect=true';\nconst a = monk(uri).get('a');\nconst b = monk(uri).get('b');";
         let found = crate::testing::judged("C028", code);

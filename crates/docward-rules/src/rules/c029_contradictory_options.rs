@@ -2,10 +2,7 @@
 
 use docward_model::{Evidence, Level, NoteKind};
 
-use crate::{
-    Cx, declare_rule,
-    facts::clients::{Correction, clients},
-};
+use crate::{Cx, declare_rule, facts::clients::clients};
 
 declare_rule! {
     /// # Contradictory options
@@ -15,7 +12,8 @@ declare_rule! {
     /// with several hosts, a set or a direct connection, `srvMaxHosts` and `srvServiceName` without
     /// `mongodb+srv://`, `tls` and `ssl` that differ, `tlsInsecure` beside the options it stands for,
     /// `maxStalenessSeconds` below 90 or with reads from the primary, tags with reads from the primary, `w=0`
-    /// with `journal=true`, a negative `w`, an empty `authSource`, passwords with mechanisms that take none.
+    /// with `journal=true`, a negative `w`, an empty `authSource`, passwords with mechanisms that take none,
+    /// `proxyPort`, `proxyUsername` and `proxyPassword` without `proxyHost`, and one of the latter two without the other.
     /// Options that merely say different things, such as a certificate with `tls=false`, are a warning, and
     /// information where the string leads to this machine or to a container beside.
     ///
@@ -55,37 +53,14 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 }
                 NoteKind::Contradiction => (
                     if client.is_local() { Level::Information } else { Level::Recommended },
-                    "drivers follow one of the two, and the other one looks as if it held",
+                    "drivers honour only one of the two options; the other silently has no effect",
                 ),
                 _ => continue,
             };
             let key = format!("{} {}", client.uri.key(), note.option);
             let draft = client.note_draft(note, level, why).key(key);
-            cx.report(match correction(&note.option, client.uri.hosts.len()) {
-                Some(change) => draft.data("change", change),
-                None => draft,
-            });
+            cx.report(draft);
         }
-    }
-}
-
-/// Only what cannot change the meaning of a string that works: those that are refused work nowhere.
-fn correction(option: &str, hosts: usize) -> Option<Correction> {
-    match option {
-        "loadBalanced" if hosts > 1 => Some(Correction::remove(option)),
-        "directConnection"
-        | "srvMaxHosts"
-        | "srvServiceName"
-        | "maxStalenessSeconds"
-        | "readPreferenceTags"
-        | "tlsInsecure"
-        | "tlsAllowInvalidCertificates"
-        | "tlsAllowInvalidHostnames"
-        | "tlsDisableOCSPEndpointCheck"
-        | "tlsDisableCertificateRevocationCheck" => Some(Correction::remove(option)),
-        "w" | "journal" => Some(Correction::set("w", "majority")),
-        "authSource" => Some(Correction::set("authSource", "admin")),
-        _ => None,
     }
 }
 

@@ -118,6 +118,7 @@ mod s009_unprotected_connection;
 mod s010_shared_account;
 mod s011_srv_without_tls;
 mod s012_password_in_file;
+mod s013_missing_credentials;
 mod s020_hard_coded_credential;
 mod t001_date_as_string;
 mod t002_money_as_double;
@@ -285,6 +286,7 @@ pub static RULES: &[&Rule] = &[
     &s010_shared_account::S010,
     &s011_srv_without_tls::S011,
     &s012_password_in_file::S012,
+    &s013_missing_credentials::S013,
     &s020_hard_coded_credential::S020,
     &t001_date_as_string::T001,
     &t002_money_as_double::T002,

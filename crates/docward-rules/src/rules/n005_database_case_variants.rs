@@ -13,7 +13,7 @@ declare_rule! {
     /// # Database case variants
     ///
     /// ## What it checks
-    /// Compares the databases that exist with those named in connection strings (`--uri`) and reports
+    /// Compares the databases that exist with those named in connection strings (`--client-uri`) and reports
     /// names that differ only in upper and lower case.
     ///
     /// ## Why it matters

@@ -9,7 +9,7 @@ declare_rule! {
     /// # Weak password
     ///
     /// ## What it checks
-    /// Looks at the passwords in connection strings: those of the sources and those given with `--uri`. A
+    /// Looks at the passwords in connection strings: those of the sources and those given with `--client-uri`. A
     /// password has at least 12 characters, with an upper-case and a lower-case letter, a digit and a special
     /// character, and is more than a word that is guessed first (`admin`, `root`, `password`, …) with digits
     /// and signs around it. An empty password is no login at all. Placeholders such as `<password>`,

@@ -15,7 +15,7 @@ declare_rule! {
     /// # Unprotected connection
     ///
     /// ## What it checks
-    /// Looks at connection strings: those of the sources and those given with `--uri`. A public address
+    /// Looks at connection strings: those of the sources and those given with `--client-uri`. A public address
     /// without `tls=true` (or `ssl=true`; `mongodb+srv://` has it by itself) is an error. So are
     /// `tlsInsecure`, `tlsAllowInvalidCertificates` and `tlsAllowInvalidHostnames`, on private addresses a
     /// warning, also where code computes the address, and on the loopback address nothing. Code that switches checks
@@ -65,10 +65,11 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         if told.contains(&key) {
             continue;
         }
-        let change = match uri.unchecked.first() {
-            Some(option) if uri.tls || uri.is_partial => {
-                Correction::remove(docward_uri::canonical_name(option).unwrap_or(option))
-            }
+        let canonical = |option| docward_uri::canonical_name(option).unwrap_or(option);
+        let change = match uri.unchecked.as_slice() {
+            off @ [_, ..] if uri.tls || uri.is_partial => off
+                .iter()
+                .fold(Correction::default(), |all, option| all.and_remove(canonical(option))),
             _ => Correction::set("tls", true),
         };
         let draft = Draft::new(

@@ -16,7 +16,7 @@ declare_rule! {
     /// # Shared account
     ///
     /// ## What it checks
-    /// Compares the connection strings of clients (`--uri`) with the accounts of the server and with each
+    /// Compares the connection strings of clients (`--client-uri`) with the accounts of the server and with each
     /// other. A client that logs in with an account that has administrative roles is an error. Without a
     /// server to ask, the names of built-in administrators (`root`, `admin`, `mongouser`) are a warning. Two
     /// clients that call themselves differently (`appName`) and use one account of one deployment (the

@@ -34,8 +34,7 @@ Examples:
   docward connect check \"$MONGODB_URI\" --resolve
                                        asks DNS where a mongodb+srv:// name leads
 
-Passwords are masked in everything that is printed. In corrected strings, words in capitals are to be
-filled in.
+Passwords are masked in everything that is printed. Fill in the words in capitals of a corrected string.
 
 Exit codes: 0 nothing at or above --fail-on, 1 findings, 2 a string could not be read.";
 
@@ -43,15 +42,20 @@ Exit codes: 0 nothing at or above --fail-on, 1 findings, 2 a string could not be
 #[derive(Args, Debug)]
 pub(crate) struct CheckArgs {
     /// Connection strings: mongodb:// or mongodb+srv://
-    #[arg(value_name = "URI", required_unless_present = "file")]
+    #[arg(value_name = "URI", required_unless_present_any = ["file", "client_uri"])]
     uris: Vec<String>,
 
-    /// A file with one connection string per line; - for standard input. Blank lines and those that
-    /// begin with # are passed over; may be given several times
+    /// The connection string of a client, like URI; may be given several times
+    #[arg(long, value_name = "URI")]
+    client_uri: Vec<String>,
+
+    /// A file with one connection string per line; - for standard input. Blank lines and lines that begin
+    /// with # are skipped; may be given several times
     #[arg(long, value_name = "FILE")]
     file: Vec<PathBuf>,
 
-    /// Options that the program gives where it connects; they go before those of the strings
+    /// Options that the program sets where it connects; they override those of the strings. username=NAME says
+    /// that the program gives the credentials
     #[arg(long, value_name = "NAME=VALUE", value_delimiter = ',')]
     options: Vec<String>,
 
@@ -67,19 +71,19 @@ pub(crate) struct CheckArgs {
     #[arg(long)]
     resolve: bool,
 
-    /// Shape of the report
-    #[arg(long, value_parser = report_formats(), default_value = "terminal")]
+    /// Output format
+    #[arg(short, long, value_parser = report_formats(), default_value = "terminal")]
     format: Format,
 
     /// Write the report to a file
-    #[arg(long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
     /// Settings (default: the nearest docward.toml)
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 
-    /// Colours
+    /// When to use colour
     #[arg(long, value_enum, default_value_t = Color::Auto)]
     color: Color,
 
@@ -110,7 +114,8 @@ pub(super) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
     }
     let mut problems = Vec::new();
     let overlay = strings::overlay(&args.options)?;
-    let mut given = strings::read(&args.uris, &args.file, &overlay, &mut problems)?;
+    let arguments: Vec<String> = args.uris.iter().chain(&args.client_uri).cloned().collect();
+    let mut given = strings::read(&arguments, &args.file, &overlay, &mut problems)?;
     for string in &mut given {
         string.client.driver = args.driver;
         string.client.service = service.map(str::to_owned);
@@ -139,7 +144,15 @@ pub(super) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
         quiet: args.judging.quiet,
     };
     let mut text = audit::render(&report, &look, View::Findings, fail_on);
-    let corrected = show::corrected(&given, &report.findings);
+    let again: Vec<Given> = given
+        .iter()
+        .zip(show::changes_of(&given, &report.findings))
+        .map(|(string, changes)| {
+            string.changed(&changes, &overlay).unwrap_or_else(|| string.clone())
+        })
+        .collect();
+    let found_again = judge(&self::evidence(&again, &mut config.settings), &config.settings);
+    let corrected = show::corrected(&given, &report.findings, &again, &found_again.findings);
     match args.format {
         Format::Json => text = show::with_corrected(&text, &corrected),
         Format::Terminal if !args.judging.quiet => {
@@ -198,7 +211,8 @@ fn sources(given: &[Given], args: &CheckArgs) -> Vec<Source> {
     }
     if sources.is_empty() {
         // Nothing of what was given could be read.
-        let arguments = (1..=args.uris.len()).map(|i| format!("argument {i}"));
+        let arguments =
+            (1..=args.uris.len() + args.client_uri.len()).map(|i| format!("argument {i}"));
         let files = args.file.iter().map(|file| file.display().to_string());
         sources.extend(arguments.chain(files).map(empty));
     }

@@ -37,8 +37,8 @@ enum Format {
 }
 
 fn topologies() -> impl clap::builder::TypedValueParser<Value = DeclaredTopology> {
-    const OFFERED: [DeclaredTopology; 2] =
-        [DeclaredTopology::ReplicaSet, DeclaredTopology::Sharded];
+    const OFFERED: [DeclaredTopology; 3] =
+        [DeclaredTopology::ReplicaSet, DeclaredTopology::Sharded, DeclaredTopology::Standalone];
     words(&OFFERED, |topology| PossibleValue::new(topology.name()))
 }
 
@@ -110,8 +110,8 @@ pub(crate) struct ChooseArgs {
     #[arg(long, value_parser = scopes())]
     limit_scope: Option<LimitScope>,
 
-    /// Shape of the answer
-    #[arg(long, value_enum, default_value_t = Format::Terminal)]
+    /// Output format
+    #[arg(short, long, value_enum, default_value_t = Format::Terminal)]
     format: Format,
 
     #[command(flatten)]
@@ -161,7 +161,8 @@ fn input(
     let live_topology =
         live.and_then(|live| live.topology.as_ref()).map(|topology| match topology {
             Topology::Sharded => DeclaredTopology::Sharded,
-            Topology::ReplicaSet(_) | Topology::Standalone => DeclaredTopology::ReplicaSet,
+            Topology::ReplicaSet(_) => DeclaredTopology::ReplicaSet,
+            Topology::Standalone => DeclaredTopology::Standalone,
         });
     let by_flags = match (args.mongos, args.members) {
         (Some(_), None) => Some(DeclaredTopology::Sharded),

@@ -5,14 +5,14 @@ use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use clap::Args;
-use docward_collect::{Request, collect, is_uri};
+use docward_collect::{Request, collect};
 use docward_connect::{Amount, Method};
 use docward_model::{
     ClientUri, Filter, LimitScope, NamespacePattern, Purpose, Server, Settings, Topology,
 };
 use docward_report::Look;
 
-use crate::{args::Color, complain, config, interrupt::Interrupt, progress::Bar, put};
+use crate::{args::Color, complain, config, interrupt::Interrupt, progress::Bar, put, secrets};
 
 /// The largest count that is taken: more is a slip of the keyboard.
 const MOST: u64 = 1_000_000_000;
@@ -25,7 +25,7 @@ pub(super) fn counts() -> clap::builder::RangedU64ValueParser {
 /// Where facts come from and where the answer goes.
 #[derive(Args, Debug)]
 pub(super) struct AroundArgs {
-    /// A running deployment: its topology, servers, version and the connections it accepts
+    /// A running deployment: Docward reads its topology, servers, version and connection limit
     #[arg(long, value_name = "URI")]
     uri: Option<String>,
 
@@ -34,10 +34,10 @@ pub(super) struct AroundArgs {
     config: Option<PathBuf>,
 
     /// Write the answer to a file
-    #[arg(long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// Colours
+    /// When to use colour
     #[arg(long, value_enum, default_value_t = Color::Auto)]
     color: Color,
 }
@@ -93,9 +93,7 @@ pub(super) struct Live {
 
 /// Asks a deployment; reading only, and no document is looked at.
 pub(super) fn live(uri: &str) -> anyhow::Result<Live> {
-    if !is_uri(uri) {
-        bail!("--uri expects a connection string that begins with mongodb:// or mongodb+srv://");
-    }
+    secrets::expect_connection_string(uri, "--uri")?;
     let client = docward_uri::parse(uri)
         .map_err(|fault| anyhow::anyhow!("--uri: {fault}"))?
         .client(Purpose::Source);

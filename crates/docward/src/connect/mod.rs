@@ -18,16 +18,16 @@ pub(crate) struct ConnectArgs {
 /// The commands.
 #[derive(Debug, Subcommand)]
 enum ConnectCommand {
-    /// Judge connection strings and print the corrected ones
+    /// Check connection strings and print the corrected ones
     #[command(after_help = check::EXAMPLES)]
     Check(Box<check::CheckArgs>),
-    /// Size pools and hold them against the connection limit
+    /// Size connection pools and compare them with the connection limit
     #[command(after_help = plan::EXAMPLES)]
     Plan(plan::PlanArgs),
-    /// Choose between SRV, load balancer and all routers
+    /// Choose between SRV, a load balancer and a list of all mongos
     #[command(after_help = choose::EXAMPLES)]
     Choose(choose::ChooseArgs),
-    /// Write a client that follows the rule book
+    /// Generate client code that follows the rules
     #[command(after_help = sdk::EXAMPLES)]
     Sdk(sdk::SdkArgs),
 }

@@ -3,7 +3,7 @@
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum, builder::PossibleValue};
 use docward_connect::{Amount, Deployment, Given, Load, Method, Platform, plan as size, scenarios};
-use docward_model::{DeclaredTopology, LimitScope, ServiceClass, Settings, text};
+use docward_model::{DeclaredTopology, LimitScope, ServiceClass, Settings, Topology, text};
 use docward_report::{PlanReport, Shape, plan_fails, plan_report};
 
 use super::inputs::{self, AroundArgs, Live, counts};
@@ -143,8 +143,8 @@ pub(crate) struct PlanArgs {
     #[arg(long, value_name = "M", value_parser = counts(), allow_negative_numbers = true)]
     scale_mongos: Option<u64>,
 
-    /// Shape of the plan
-    #[arg(long, value_enum, default_value_t = Format::Terminal)]
+    /// Output format
+    #[arg(short, long, value_enum, default_value_t = Format::Terminal)]
     format: Format,
 
     #[command(flatten)]
@@ -170,6 +170,7 @@ pub(super) fn plan(args: &PlanArgs) -> anyhow::Result<u8> {
         scenarios,
         given,
         origins,
+        is_standalone: is_standalone(args, &settings, live.as_ref()),
         open_now: live.as_ref().and_then(|live| live.open),
         version: env!("CARGO_PKG_VERSION"),
     };
@@ -181,6 +182,16 @@ pub(super) fn plan(args: &PlanArgs) -> anyhow::Result<u8> {
     };
     args.around.put(&plan_report(&report, shape, args.around.look()))?;
     Ok(if plan_fails(&report) { FINDINGS } else { CLEAN })
+}
+
+/// Whether the deployment is one server on its own: it says so itself, or is declared as such.
+fn is_standalone(args: &PlanArgs, settings: &Settings, live: Option<&Live>) -> bool {
+    let is_declared = settings.deployment.topology == Some(DeclaredTopology::Standalone);
+    match live.and_then(|live| live.topology.as_ref()) {
+        _ if args.method.is_some_and(|method| method != Method::ReplicaSet) => false,
+        Some(topology) => *topology == Topology::Standalone,
+        None => is_declared && args.members.is_none_or(|members| members == 1),
+    }
 }
 
 fn deployment(
@@ -225,7 +236,9 @@ fn deployment(
         let toml = declared.routers.map(u64::from);
         from(args.mongos, live.and_then(|live| live.routers), toml, "mongos")
     };
-    let members = if is_set {
+    let members = if is_standalone(args, settings, live) {
+        Some(1)
+    } else if is_set {
         let toml = declared.members.map(u64::from);
         from(args.members, live.and_then(|live| live.members), toml, "members")
     } else {

@@ -14,7 +14,7 @@ use docward_connect::{
 use docward_model::{LimitScope, Service, ServiceClass, Settings};
 
 use super::{
-    inputs,
+    inputs::{self, counts},
     plan::{MODES, classes},
 };
 use crate::{CLEAN, args::words, complain, config, put};
@@ -76,7 +76,12 @@ pub(crate) struct SdkArgs {
     #[arg(long, value_name = "NAME")]
     app_name: Option<String>,
 
-    /// maxPoolSize, as `docward connect plan` found it (default: 150)
+    /// mongos (routers) that clients reach: with SRV and with all mongos listed each gets a pool of its own
+    #[arg(long, value_name = "M", value_parser = counts(), allow_negative_numbers = true)]
+    mongos: Option<u64>,
+
+    /// maxPoolSize, as `docward connect plan` found it (default: 150, divided by the number of mongos where each
+    /// has a pool of its own)
     #[arg(long, value_name = "P", value_parser = clap::value_parser!(u32).range(1..=1_000_000), allow_negative_numbers = true)]
     pool: Option<u32>,
 
@@ -97,7 +102,7 @@ pub(crate) struct SdkArgs {
     config: Option<PathBuf>,
 
     /// Write to a file, or into a directory
-    #[arg(long, value_name = "FILE|DIR")]
+    #[arg(short, long, value_name = "FILE|DIR")]
     output: Option<PathBuf>,
 }
 
@@ -128,6 +133,14 @@ pub(super) fn sdk(args: &SdkArgs) -> anyhow::Result<u8> {
              --selection-timeout-ms 15000 (GC-29)",
         );
     }
+    let has_pools = request.methods.iter().any(|method| method.has_pool_per_router());
+    if has_pools && request.routers.is_none() {
+        complain(&format!(
+            "note: the client keeps a pool of {} for each mongos, and their number is not known; --mongos M \
+             divides the pool by it (PF-2)",
+            request.max_pool
+        ));
+    }
     put(&client(&request), output.as_deref())?;
     Ok(CLEAN)
 }
@@ -151,8 +164,9 @@ fn request(args: &SdkArgs, settings: &Settings) -> anyhow::Result<SdkRequest> {
     if let Some(name) = app_name.as_deref().filter(|name| !is_app_name(name)) {
         bail!("--app-name {name:?}: letters, digits, `.`, `_` and `-` only, at most 64");
     }
-    let declared = service.and_then(|service| pool(service, &methods, settings));
-    let max_pool = args.pool.or(declared).unwrap_or(SAMPLE_POOL);
+    let declared = service.and_then(|service| pool(service, &methods, args.mongos, settings));
+    let routers = args.mongos.or(settings.deployment.routers.map(u64::from));
+    let max_pool = args.pool.or(declared).unwrap_or_else(|| sample_pool(&methods, routers));
     if let Some(min) = args.min_pool.filter(|min| *min > max_pool) {
         bail!("--min-pool {min} is more than the pool of {max_pool}");
     }
@@ -166,14 +180,27 @@ fn request(args: &SdkArgs, settings: &Settings) -> anyhow::Result<SdkRequest> {
             .find(|mode| args.read_preference.as_deref() == Some(mode)),
         app_name: app_name.unwrap_or(base.app_name),
         max_pool,
+        routers,
         min_pool: args.min_pool.unwrap_or(base.min_pool),
         selection_ms: args.selection_timeout_ms,
         ..base
     })
 }
 
+/// The rule book's pool, shared out among the routers where each has one of its own.
+fn sample_pool(methods: &[Method], routers: Option<u64>) -> u32 {
+    let has_pools = methods.iter().any(|method| method.has_pool_per_router());
+    let parts = routers.filter(|_| has_pools).unwrap_or(1).max(1);
+    u32::try_from(u64::from(SAMPLE_POOL).div_ceil(parts)).unwrap_or(SAMPLE_POOL)
+}
+
 /// The pool of a declared service: what is set, else what its demand comes to.
-fn pool(service: &Service, methods: &[Method], settings: &Settings) -> Option<u32> {
+fn pool(
+    service: &Service,
+    methods: &[Method],
+    mongos: Option<u64>,
+    settings: &Settings,
+) -> Option<u32> {
     if service.pool.is_some() {
         return service.pool;
     }
@@ -184,7 +211,7 @@ fn pool(service: &Service, methods: &[Method], settings: &Settings) -> Option<u3
     load.qps.and(load.latency_ms)?;
     let deployment = Deployment {
         method: methods.first().copied().unwrap_or(Method::ReplicaSet),
-        routers: u64::from(settings.deployment.routers.unwrap_or(1)),
+        routers: mongos.or(settings.deployment.routers.map(u64::from)).unwrap_or(1),
         members: None,
         limit: u64::MAX,
         scope: LimitScope::Total,

@@ -11,7 +11,7 @@ use docward_refactor::{Operator, Scale, SimulationPlan, Trouble};
 use docward_report::{Shape, simulation_report};
 
 use super::{HouseArgs, designed};
-use crate::{CLEAN, PROBLEMS, complain, interrupt::Interrupt, progress::Bar, put};
+use crate::{CLEAN, PROBLEMS, complain, interrupt::Interrupt, progress::Bar, put, secrets};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -133,6 +133,7 @@ pub(super) fn simulate(args: &SimulateArgs) -> anyhow::Result<u8> {
         bail!("the model has no relationship and no series that can be simulated");
     }
     refuse_huge(&plan)?;
+    secrets::expect_connection_string(&args.uri, "--uri")?;
     let interrupt = Interrupt::listen();
     let operator = Operator::connect(&args.uri)?;
     let database = Operator::scratch_name();
@@ -171,9 +172,9 @@ pub(super) fn simulate(args: &SimulateArgs) -> anyhow::Result<u8> {
         operator.simulate(&plan, &database, args.keep, interrupt.stop(), &progress);
     bar.finish();
     if let Some(why) = &left {
-        complain(&docward_uri::redact(&format!(
+        complain(&format!(
             "docward: the scratch database {database} is still there, drop it by hand: {why}"
-        )));
+        ));
     }
     let simulation = match outcome {
         Ok(simulation) => simulation,

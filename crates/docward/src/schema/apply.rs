@@ -20,7 +20,7 @@ use super::{
     load::{self, Loaded},
     print,
 };
-use crate::{CLEAN, FINDINGS, args::Format, audit, complain, interrupt::Interrupt, put};
+use crate::{CLEAN, FINDINGS, args::Format, audit, complain, interrupt::Interrupt, put, secrets};
 
 /// Validation costs writes less than this as a rule (DM-11.4).
 const USUAL_COST: f64 = 0.05;
@@ -74,6 +74,7 @@ pub(crate) fn apply(args: &ApplyArgs) -> anyhow::Result<u8> {
         let opened = std::fs::OpenOptions::new().create(true).append(true).open(path);
         opened.with_context(|| format!("cannot write the report to {}", path.display()))?;
     }
+    secrets::expect_connection_string(&args.uri, "schema apply")?;
     let interrupt = Interrupt::listen();
     let operator = Operator::connect(&args.uri)?;
     let mut actions = vec!["listCollections", "find"];
@@ -193,6 +194,7 @@ fn lowers(present: &Validation, wanted: &Validation) -> bool {
 pub(crate) fn rollback(args: &RollbackArgs) -> anyhow::Result<u8> {
     load::refuse_uri(&args.file.to_string_lossy(), "a file of `schema apply`")?;
     let undo = Undo::read(&args.file).with_context(|| args.file.display().to_string())?;
+    secrets::expect_connection_string(&args.uri, "schema rollback")?;
     let operator = Operator::connect(&args.uri)?;
     let namespace = &undo.namespace;
     let mut actions = vec!["listCollections"];

@@ -9,6 +9,7 @@ use docward_bson::{
 };
 use docward_model::Namespace;
 use docward_schema::{SchemaFault, Validator, ValidatorFault};
+use docward_uri::lookalike;
 
 /// A validator out of a file.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -110,7 +111,9 @@ pub(crate) fn one(path: &Path) -> anyhow::Result<Loaded> {
 
 /// A connection string in the wrong place is not repeated: it may hold a password.
 pub(crate) fn refuse_uri(given: &str, wanted: &str) -> anyhow::Result<()> {
-    if given.starts_with("mongodb") && (given.contains("//") || given.contains('@')) {
+    let is_meant = docward_collect::is_uri(given)
+        || (lookalike(given).is_some() && !Path::new(given).exists());
+    if is_meant {
         bail!("a connection string is given where {wanted} is expected; see --help for the order");
     }
     Ok(())

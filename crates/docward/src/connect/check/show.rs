@@ -7,7 +7,7 @@ use docward_report::Paint;
 use docward_uri::Change;
 use serde_json::{Value, json};
 
-use super::strings::Given;
+use super::strings::{self, Given};
 
 /// A string as it was and as it should be, both without their passwords.
 pub(super) struct Corrected {
@@ -15,23 +15,52 @@ pub(super) struct Corrected {
     original: String,
     corrected: String,
     hosts: Vec<String>,
+    /// Rules whose findings the corrected string no longer has.
+    fixed: Vec<String>,
+    /// Findings that the corrected string still has.
+    remaining: Vec<Finding>,
 }
 
-/// Every string with the corrections that findings propose. Notes leave the string as it is: what they
-/// propose depends on what only people know.
-pub(super) fn corrected(given: &[Given], findings: &[Finding]) -> Vec<Corrected> {
-    given
-        .iter()
-        .map(|string| {
-            let changes = changes(string, findings);
+/// The changes that the findings about each string propose.
+pub(super) fn changes_of(given: &[Given], findings: &[Finding]) -> Vec<Vec<Change>> {
+    given.iter().map(|string| changes(string, findings)).collect()
+}
+
+/// Every string beside its correction. `again` holds the corrected strings, `found_again` the findings about
+/// them: what is said to be corrected is what a second check does not find.
+pub(super) fn corrected(
+    given: &[Given],
+    findings: &[Finding],
+    again: &[Given],
+    found_again: &[Finding],
+) -> Vec<Corrected> {
+    let pairs = given.iter().zip(again);
+    pairs
+        .map(|(string, new)| {
+            let remaining: Vec<Finding> =
+                found_again.iter().filter(|f| concerns(f, new)).cloned().collect();
+            let is_gone = |finding: &&Finding| {
+                is_about(finding, string) && !remaining.iter().any(|left| same_fault(left, finding))
+            };
+            let mut fixed: Vec<String> =
+                findings.iter().filter(is_gone).map(|finding| finding.rule.to_string()).collect();
+            fixed.sort();
+            fixed.dedup();
             Corrected {
                 source: string.label(),
                 original: string.parsed.redacted(),
-                corrected: string.parsed.rewrite(&changes).masked(),
+                corrected: new.parsed.redacted(),
                 hosts: string.resolved.iter().flat_map(|r| r.hosts.clone()).collect(),
+                fixed,
+                remaining,
             }
         })
         .collect()
+}
+
+/// Whether two findings are about the same fault of a string and of its correction.
+fn same_fault(left: &Finding, right: &Finding) -> bool {
+    left.rule == right.rule && left.data.get("option") == right.data.get("option")
 }
 
 /// Whether a finding is about a string.
@@ -42,11 +71,15 @@ fn is_about(finding: &Finding, string: &Given) -> bool {
         .is_some_and(|place| place.file == string.file && place.line == string.line)
 }
 
+/// Whether a finding is about a string, or about the options that the program adds to every string.
+fn concerns(finding: &Finding, string: &Given) -> bool {
+    is_about(finding, string)
+        || finding.location.as_ref().is_some_and(|place| place.file == strings::OPTIONS)
+}
+
 fn changes(string: &Given, findings: &[Finding]) -> Vec<Change> {
-    let mut about: Vec<&Finding> = findings
-        .iter()
-        .filter(|finding| is_about(finding, string) && finding.severity != Severity::Info)
-        .collect();
+    let mut about: Vec<&Finding> =
+        findings.iter().filter(|finding| is_about(finding, string)).collect();
     // What fits the whole deployment (C032) goes over what fits one pool (C017, C018).
     about.sort_by(|a, b| a.rule.cmp(&b.rule));
     let mut changes = Vec::new();
@@ -89,6 +122,7 @@ fn translate(kind: &str, value: &DataValue, string: &Given, changes: &mut Vec<Ch
         ("database", name) => {
             changes.push(Change::Database(Some(text(name)).filter(|name| !name.is_empty())));
         }
+        ("password", _) => changes.push(Change::RemovePassword),
         _ => {}
     }
 }
@@ -123,6 +157,13 @@ pub(super) fn with_corrected(report: &str, corrected: &[Corrected]) -> String {
                 "source": entry.source,
                 "original": entry.original,
                 "corrected": entry.corrected,
+                "fixed": entry.fixed,
+                "remaining": entry.remaining.iter().map(|finding| json!({
+                    "rule": finding.rule,
+                    "name": finding.name,
+                    "severity": finding.severity.name(),
+                    "todo": finding.todo,
+                })).collect::<Vec<_>>(),
             });
             if !entry.hosts.is_empty() {
                 value["resolved"] = entry.hosts.clone().into();
@@ -163,10 +204,16 @@ pub(super) fn marked(
         if !entry.hosts.is_empty() {
             let _ = writeln!(out, "  leads to {}", entry.hosts.join(", "));
         }
-        if entry.corrected == entry.original {
-            let _ = writeln!(out, "  {}", paint.dim("nothing to correct"));
-        } else {
+        if entry.corrected != entry.original {
             let _ = writeln!(out, "corrected\n  {}", entry.corrected);
+        } else if entry.remaining.is_empty() {
+            let _ = writeln!(out, "  {}", paint.dim("nothing to correct"));
+        }
+        if !entry.remaining.is_empty() {
+            let mut left: Vec<String> =
+                entry.remaining.iter().map(|f| format!("{} {}", f.rule, f.name)).collect();
+            left.dedup();
+            let _ = writeln!(out, "left for you to decide\n  {}", left.join(", "));
         }
     }
     out

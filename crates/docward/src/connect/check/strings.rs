@@ -12,12 +12,13 @@ use docward_model::{
     ClientOption, ClientUri, DeclaredTopology, Location, OptionValue, Problem, Purpose, Settings,
     text,
 };
-use docward_uri::{At, Change, ConnectionString, canonical_name, parse, redact};
+use docward_uri::{At, Change, ConnectionString, Fault, canonical_name, lookalike, parse, redact};
 
 /// What `--options` is called in findings.
-const OPTIONS: &str = "--options";
+pub(super) const OPTIONS: &str = "--options";
 
 /// A connection string that was given.
+#[derive(Clone)]
 pub(super) struct Given {
     /// `argument 1`, or the name of a file.
     pub(super) file: String,
@@ -38,6 +39,54 @@ pub(super) struct Given {
 }
 
 impl Given {
+    /// The string with these changes, as the same program uses it. A string that could not be read any more
+    /// stays as it is.
+    pub(super) fn changed(&self, changes: &[Change], overlay: &[Overlay]) -> Option<Self> {
+        let text = self.parsed.rewrite(changes);
+        let place = Place {
+            file: self.file.clone(),
+            line: self.line,
+            indent: self.indent,
+            is_from_file: self.is_from_file,
+        };
+        let mut new = Self::read(text.reveal().reveal(), place, overlay).ok()?;
+        new.client.driver = self.client.driver;
+        new.client.service.clone_from(&self.client.service);
+        if let Some(resolved) = &self.resolved {
+            adopt(&mut new.client, resolved);
+        }
+        Some(new)
+    }
+
+    /// Reads a string.
+    fn read(text: &str, place: Place, overlay: &[Overlay]) -> Result<Self, Fault> {
+        let parsed = parse(text)?;
+        let locate = |at: At| {
+            let column = if place.is_from_file {
+                place.indent + text.get(..at.offset).unwrap_or(text).chars().count()
+            } else {
+                // As it is printed: the true column would tell how long the password is.
+                parsed.masked_column(at.offset)
+            };
+            let column = u32::try_from(column + 1).unwrap_or(u32::MAX);
+            Location { file: place.file.clone(), line: place.line, column }
+        };
+        let client = parsed.client_at(Purpose::Client, &locate);
+        let mut client =
+            if overlay.is_empty() { client } else { overlaid(&parsed, client, overlay) };
+        client.is_from_file = place.is_from_file;
+        Ok(Self {
+            file: place.file,
+            line: place.line,
+            indent: place.indent,
+            is_from_file: place.is_from_file,
+            parsed,
+            client,
+            overlaid: overlay.iter().map(|option| option.name.clone()).collect(),
+            resolved: None,
+        })
+    }
+
     /// What problems and marks call it.
     pub(super) fn label(&self) -> String {
         if self.is_from_file { format!("{}:{}", self.file, self.line) } else { self.file.clone() }
@@ -155,48 +204,39 @@ fn one(
     overlay: &[Overlay],
     problems: &mut Vec<Problem>,
 ) -> Option<Given> {
-    let parsed = match parse(text) {
-        Ok(parsed) => parsed,
+    let (file, line, indent, is_from_file) =
+        (place.file.clone(), place.line, place.indent, place.is_from_file);
+    match Given::read(text, place, overlay) {
+        Ok(given) => Some(given),
         Err(fault) => {
             let column = text.get(..fault.span.start).unwrap_or_default().chars().count() + 1;
-            let source = if place.is_from_file {
-                format!("{}:{}:{}", place.file, place.line, place.indent + column)
+            let source = if is_from_file {
+                format!("{file}:{line}:{}", indent + column)
             } else {
-                format!("{}, column {column}", place.file)
+                format!("{file}, column {column}")
             };
-            problems.push(Problem { source, message: fault.to_string() });
-            return None;
+            let message = lookalike(text).map_or_else(|| fault.to_string(), |l| l.to_string());
+            problems.push(Problem { source, message });
+            None
         }
-    };
-    let locate = |at: At| {
-        let column = if place.is_from_file {
-            place.indent + text.get(..at.offset).unwrap_or(text).chars().count()
-        } else {
-            // As it is printed: the true column would tell how long the password is.
-            parsed.masked_column(at.offset)
-        };
-        let column = u32::try_from(column + 1).unwrap_or(u32::MAX);
-        Location { file: place.file.clone(), line: place.line, column }
-    };
-    let client = parsed.client_at(Purpose::Client, &locate);
-    let mut client = if overlay.is_empty() { client } else { overlaid(&parsed, client, overlay) };
-    client.is_from_file = place.is_from_file;
-    Some(Given {
-        file: place.file,
-        line: place.line,
-        indent: place.indent,
-        is_from_file: place.is_from_file,
-        parsed,
-        client,
-        overlaid: overlay.iter().map(|option| option.name.clone()).collect(),
-        resolved: None,
-    })
+    }
+}
+
+/// Names under which programs give credentials where they connect.
+const CREDENTIALS: [&str; 6] =
+    ["auth", "credential", "credentials", "password", "user", "username"];
+
+fn gives_credentials(option: &Overlay) -> bool {
+    CREDENTIALS.iter().any(|name| option.name.eq_ignore_ascii_case(name))
 }
 
 /// A string with the options that the program gives, which go before its own.
 fn overlaid(parsed: &ConnectionString, own: ClientUri, overlay: &[Overlay]) -> ClientUri {
-    let changes: Vec<Change> =
-        overlay.iter().map(|option| Change::set(&option.name, &option.value)).collect();
+    let changes: Vec<Change> = overlay
+        .iter()
+        .filter(|option| !gives_credentials(option))
+        .map(|option| Change::set(&option.name, &option.value))
+        .collect();
     let Ok(both) = parse(parsed.rewrite(&changes).reveal().reveal()) else { return own };
     let mut client = both.client(Purpose::Client);
     let place = |name: &str| {
@@ -215,6 +255,7 @@ fn overlaid(parsed: &ConnectionString, own: ClientUri, overlay: &[Overlay]) -> C
         });
     }
     client.places = own.places;
+    client.has_credentials_in_code = overlay.iter().any(gives_credentials);
     client
 }
 

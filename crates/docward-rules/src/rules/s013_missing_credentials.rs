@@ -1,0 +1,119 @@
+//! SE-1: connection strings of clients that do not log in.
+
+use docward_model::{Evidence, Severity};
+
+use crate::{Cx, declare_rule, facts::clients::clients};
+
+declare_rule! {
+    /// # Missing credentials
+    ///
+    /// ## What it checks
+    /// Reports connection strings without a user that lead to another machine. It is a warning: the program may
+    /// give the credentials where it connects.
+    ///
+    /// Docward does not report:
+    ///
+    /// - loopback addresses, sockets, and the usual names of containers (`localhost`, `mongo`);
+    /// - mechanisms that need no user in the string: X.509, AWS, OIDC, Kerberos;
+    /// - credentials that `connect check --options` names (`username`, `auth`, `credential`);
+    /// - strings in source code and settings, where the login may stand beside them;
+    /// - strings that are judged together with a running server, which [S001](S001.md) asks itself.
+    ///
+    /// ## Why it matters
+    /// A server that accepts this string lets everyone who reaches its address read, change and drop all data. A
+    /// server with access control refuses every operation of the client.
+    ///
+    /// ## Example
+    /// ```jsonl,fires
+    /// uri mongodb://10.0.0.1,10.0.0.2/db_order?replicaSet=cmgo-abc
+    /// ```
+    /// ```jsonl,clean
+    /// uri mongodb://order:${PASSWORD}@10.0.0.1,10.0.0.2/db_order?replicaSet=cmgo-abc
+    /// uri mongodb://10.0.0.1/?authMechanism=MONGODB-X509&tls=true
+    /// uri mongodb://localhost:27017
+    /// ```
+    ///
+    /// ## How to fix
+    /// Create an account with `readWrite` on the database of the service, and put it into the string:
+    /// `mongodb://USER:PASSWORD@HOST/…?authSource=admin`. Read the password from the environment.
+    ///
+    /// ## When to ignore it
+    /// The program gives the credentials where it connects: tell `connect check` with `--options username=NAME`.
+    S013, "missing-credentials",
+    level: Mandatory,
+    area: Security,
+    clauses: ["SE-1"],
+    maturity: Preview,
+    scope: Everywhere,
+    needs: [Uris],
+    thresholds: [],
+    check: Deployment(check),
+}
+
+/// Mechanisms that find the identity outside of the string.
+const OUTSIDE: [&str; 4] = ["MONGODB-X509", "MONGODB-AWS", "MONGODB-OIDC", "GSSAPI"];
+
+fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
+    if evidence.server.is_some() {
+        return;
+    }
+    for client in clients(evidence, cx.settings()) {
+        let uri = client.uri;
+        let logs_in = uri.user.is_some()
+            || uri.has_credentials_in_code
+            || uri.mechanism.as_deref().is_some_and(|mechanism| OUTSIDE.contains(&mechanism));
+        if logs_in || uri.is_partial || uri.site.is_some() || client.is_local() {
+            continue;
+        }
+        let draft = client.draft(
+            client.host_place(),
+            format!("{} has no user and no password", uri.owner()),
+            "a server that accepts it lets everyone who reaches its address read and change all data",
+            "add a user and its password; if the code gives them, check with --options username=NAME",
+        );
+        cx.report(draft.severity(Severity::Warn));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use docward_model::Severity::{self, Warn};
+
+    use crate::testing::{check, severities};
+
+    fn found(body: &str) -> Vec<Severity> {
+        severities("S013", "", body)
+    }
+
+    #[test]
+    fn se_1_clients_log_in() {
+        assert_eq!(found("uri mongodb://10.0.0.1/"), [Warn]);
+        assert_eq!(found("uri mongodb://db1.shop.io,db2.shop.io/shop"), [Warn]);
+        assert_eq!(found("uri mongodb+srv://c.example.net/"), [Warn]);
+        assert_eq!(found("uri mongodb://10.0.0.1/?authMechanism=SCRAM-SHA-256"), [Warn]);
+        assert!(check("S013", "uri mongodb://10.0.0.1/")[0].cites("SE-1"));
+    }
+
+    #[test]
+    fn se_1_logins_that_stand_elsewhere_are_not_missed() {
+        for body in [
+            "uri mongodb://app@10.0.0.1/",
+            "uri mongodb://app:pw@10.0.0.1/",
+            "uri mongodb://localhost:27017,127.0.0.1:27018,[::1]/",
+            "uri mongodb://mongo:27017/shop",
+            "uri mongodb://%2Ftmp%2Fmongodb-27017.sock",
+            "uri mongodb://10.0.0.1/?authMechanism=MONGODB-X509&tls=true",
+            "uri mongodb://10.0.0.1/?authMechanism=MONGODB-AWS",
+            "uri mongodb://10.0.0.1/?authMechanism=MONGODB-OIDC&authMechanismProperties=ENVIRONMENT:azure",
+            "uri mongodb://10.0.0.1/?authMechanism=GSSAPI",
+            "template mongodb://{}/shop",
+            "template mongodb://{}@10.0.0.1/shop",
+            "source mongodb://10.0.0.1/",
+            "server {\"authorization\": true}\nuri mongodb://10.0.0.1/",
+            "source app.py\nfrom pymongo import MongoClient\nMongoClient('mongodb://10.0.0.1/', username='app', password=word())\n",
+            "source .env\nMONGODB_URI=mongodb://10.0.0.1/shop\n",
+        ] {
+            assert!(found(body).is_empty(), "{body}");
+        }
+    }
+}

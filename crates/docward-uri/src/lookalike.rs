@@ -1,0 +1,163 @@
+//! Texts that were meant to be connection strings and are written wrongly. No message repeats more of the
+//! text than its scheme, or a host with its port: the rest may be a password.
+
+use crate::secret::{is_userinfo, port_follows};
+
+/// What is wrong with a text that was meant to be a connection string.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Lookalike {
+    /// Quotes around it.
+    #[error("the connection string has quotes around it; remove them")]
+    Quoted,
+    /// Blanks around it.
+    #[error("the connection string has blanks before or after it; remove them")]
+    Blank,
+    /// A scheme in upper case, or misspelled.
+    #[error("the scheme is `{written}`; write `{meant}`")]
+    Scheme {
+        /// The scheme as written.
+        written: String,
+        /// The scheme that was meant.
+        meant: &'static str,
+    },
+    /// A scheme of something else.
+    #[error("the scheme is `{0}`; connection strings begin with `mongodb://` or `mongodb+srv://`")]
+    Foreign(String),
+    /// A slash is missing.
+    #[error("the scheme has too few slashes; write `{0}`")]
+    Slashes(&'static str),
+    /// A login without a scheme.
+    #[error(
+        "this looks like a login without a scheme; write mongodb://USER:PASSWORD@HOST:PORT/DATABASE"
+    )]
+    NoScheme,
+    /// A host and its port.
+    #[error("no such file; to read a server write mongodb://{0}")]
+    Host(String),
+}
+
+const PLAIN: &str = "mongodb://";
+const SRV: &str = "mongodb+srv://";
+
+/// Whether a text begins as connection strings do.
+fn is_connection_string(text: &str) -> bool {
+    text.starts_with(PLAIN) || text.starts_with(SRV)
+}
+
+/// What is wrong with a text that looks like a connection string and is none; `None` for connection strings,
+/// and for texts that are rather names of files.
+pub fn lookalike(text: &str) -> Option<Lookalike> {
+    if is_connection_string(text) {
+        return None;
+    }
+    let bare = text.trim();
+    let quotes = ['"', '\'', '`', '<', '>', '“', '”', '‘', '’'];
+    let unquoted = bare.trim_matches(quotes).trim();
+    if is_connection_string(bare) {
+        return Some(Lookalike::Blank);
+    }
+    if unquoted != bare && (is_connection_string(unquoted) || lookalike(unquoted).is_some()) {
+        return Some(Lookalike::Quoted);
+    }
+    let meant = |scheme: &str| {
+        if scheme.to_ascii_lowercase().contains("srv") { SRV } else { PLAIN }
+    };
+    if let Some((scheme, _)) = bare.split_once("://") {
+        let is_scheme = (1..=20).contains(&scheme.len())
+            && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+.-_".contains(c));
+        return Some(match scheme {
+            _ if !is_scheme => Lookalike::NoScheme,
+            _ if is_near(scheme) => {
+                Lookalike::Scheme { written: format!("{scheme}://"), meant: meant(scheme) }
+            }
+            _ => Lookalike::Foreign(format!("{scheme}://")),
+        });
+    }
+    // `mongodb:/…`, `mongodb//…`: the scheme is there, and its end is not.
+    let end = bare.find([':', '/']).unwrap_or(bare.len());
+    let (scheme, rest) = bare.split_at(end);
+    let is_cut = rest.starts_with(":/") || rest.starts_with("//") || is_userinfo(rest);
+    if is_near(scheme) && is_cut && !port_follows(rest) {
+        return Some(Lookalike::Slashes(meant(scheme)));
+    }
+    if is_userinfo(bare) {
+        return Some(Lookalike::NoScheme);
+    }
+    are_hosts_with_ports(bare).then(|| Lookalike::Host(bare.to_owned()))
+}
+
+/// Whether a scheme is `mongodb` or `mongodb+srv`, misspelled at most.
+fn is_near(scheme: &str) -> bool {
+    let lower = scheme.to_ascii_lowercase();
+    ["mongodb", "mongodb+srv", "mongo", "mongosrv", "mongo+srv"]
+        .iter()
+        .any(|known| strsim::damerau_levenshtein(&lower, known) <= known.len() / 5)
+}
+
+/// Whether a text is `host:port`, or several of them with commas.
+fn are_hosts_with_ports(text: &str) -> bool {
+    text.split(',').all(|host| {
+        let Some((name, port)) = host.rsplit_once(':') else { return false };
+        let name = name.strip_prefix('[').and_then(|n| n.strip_suffix(']')).unwrap_or(name);
+        let is_ipv6 = name.parse::<std::net::Ipv6Addr>().is_ok();
+        let is_name = !name.is_empty()
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_'));
+        (is_ipv6 || is_name)
+            && !port.is_empty()
+            && port.bytes().all(|byte| byte.is_ascii_digit())
+            && port.parse::<u16>().is_ok_and(|port| port > 0)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_wrong_is_named_and_nothing_secret_repeated() {
+        for (text, expected) in [
+            ("mongo://u:S3cret@h", "the scheme is `mongo://`; write `mongodb://`"),
+            ("MONGODB://u:S3cret@h", "the scheme is `MONGODB://`; write `mongodb://`"),
+            ("mongdb+srv://u:S3cret@h", "the scheme is `mongdb+srv://`; write `mongodb+srv://`"),
+            ("https://u:S3cret@h", "the scheme is `https://`; connection strings begin"),
+            ("'mongodb://u:S3cret@h'", "has quotes around it"),
+            ("\"mongo://u:S3cret@h\"", "has quotes around it"),
+            (" mongodb://u:S3cret@h", "has blanks"),
+            ("mongodb:/u:S3cret@h", "too few slashes; write `mongodb://`"),
+            ("mongodb:u:S3cret@h", "too few slashes; write `mongodb://`"),
+            ("mongodb//u:S3cret@h", "too few slashes; write `mongodb://`"),
+            ("u:S3cret@h:27017", "a login without a scheme"),
+            ("S3cret@/://h", "a login without a scheme"),
+            ("localhost:27017", "write mongodb://localhost:27017"),
+            ("db1:27017,db2:27018", "write mongodb://db1:27017,db2:27018"),
+            ("mongodb:27017", "write mongodb://mongodb:27017"),
+            ("[::1]:27017", "write mongodb://[::1]:27017"),
+        ] {
+            let told = lookalike(text).map(|fault| fault.to_string()).unwrap_or_default();
+            assert!(told.contains(expected), "{text}: {told}");
+            assert!(!told.contains("S3cret"), "{text}: {told}");
+        }
+    }
+
+    #[test]
+    fn connection_strings_and_names_of_files_are_neither() {
+        for text in [
+            "mongodb://u:p@h",
+            "mongodb+srv://h",
+            "dump",
+            "dump/shop/orders.bson",
+            "./a.json",
+            "C:\\dump",
+            "mongodb",
+            "mongodb/dump",
+            "mongo.log",
+            "orders@2024.json",
+            "a:b",
+            "-",
+            "",
+            "localhost:99999",
+        ] {
+            assert_eq!(lookalike(text), None, "{text}");
+        }
+    }
+}
