@@ -120,25 +120,26 @@ pub(crate) fn scenario_columns(report: &PlanReport) -> Vec<Column<Scenario>> {
     let is_set = deployment.method == Method::ReplicaSet;
     let mut columns = vec![
         Column::words("scenario", |row: &Scenario| row.label.clone()),
-        Column::number("apps", |row| text::count(row.apps)),
+        Column::number("apps", |row: &Scenario| text::count(row.apps)),
     ];
     if !is_set {
-        columns.push(Column::number("mongos", |row| text::count(row.routers)));
+        columns.push(Column::number("mongos", |row: &Scenario| text::count(row.routers)));
     } else if deployment.members.is_some() && !report.is_standalone {
-        columns
-            .push(Column::number("members", |row| row.members.map_or(String::new(), text::count)));
+        columns.push(Column::number("members", |row: &Scenario| {
+            row.members.map_or(String::new(), text::count)
+        }));
     }
     columns.extend([
-        Column::number("pool", |row| text::count(row.pool)),
-        Column::number("per server", |row| text::count(row.per_node)),
+        Column::number("pool", |row: &Scenario| text::count(row.pool)),
+        Column::number("per server", |row: &Scenario| text::count(row.per_node)),
     ]);
     if !report.is_standalone {
-        columns.push(Column::number("all servers", |row| text::count(row.total)));
+        columns.push(Column::number("all servers", |row: &Scenario| text::count(row.total)));
     }
     columns.extend([
-        Column::number("of the limit", |row| share_text(row.share)),
-        Column::number("largest pool", |row| pool_text(row.cap)),
-        Column::words("verdict", |row| row.verdict.name().to_owned()),
+        Column::number("of the limit", |row: &Scenario| share_text(row.share)),
+        Column::number("largest pool", |row: &Scenario| pool_text(row.cap)),
+        Column::words("verdict", |row: &Scenario| row.verdict.name().to_owned()),
     ]);
     columns
 }
@@ -147,15 +148,15 @@ pub(crate) fn scenario_columns(report: &PlanReport) -> Vec<Column<Scenario>> {
 pub(crate) fn service_columns() -> Vec<Column<ServicePlan>> {
     vec![
         Column::words("service", |part: &ServicePlan| part.name.clone()),
-        Column::number("clients", |part| text::count(part.clients)),
-        Column::number("pool", |part| text::count(part.pool)),
-        Column::words("from", |part| part.source.name().to_owned()),
-        Column::number("per server", |part| text::count(part.per_node)),
-        Column::number("all servers", |part| text::count(part.total)),
-        Column::number("of the limit", |part| share_text(part.share)),
-        Column::number("largest pool", |part| pool_text(part.cap)),
-        Column::number("fair pool", |part| pool_text(part.fair)),
-        Column::words("should read", |part| {
+        Column::number("clients", |part: &ServicePlan| text::count(part.clients)),
+        Column::number("pool", |part: &ServicePlan| text::count(part.pool)),
+        Column::words("from", |part: &ServicePlan| part.source.name().to_owned()),
+        Column::number("per server", |part: &ServicePlan| text::count(part.per_node)),
+        Column::number("all servers", |part: &ServicePlan| text::count(part.total)),
+        Column::number("of the limit", |part: &ServicePlan| share_text(part.share)),
+        Column::number("largest pool", |part: &ServicePlan| pool_text(part.cap)),
+        Column::number("fair pool", |part: &ServicePlan| pool_text(part.fair)),
+        Column::words("should read", |part: &ServicePlan| {
             let asks = if part.reads.asks { "?" } else { "" };
             format!("{}{asks} ({})", part.reads.mode, part.reads.clause)
         }),
