@@ -14,6 +14,7 @@
 //! deployments), `network` (firewalls and security groups).
 
 mod catalogue;
+mod changed;
 mod detect;
 mod engine;
 mod examine;
@@ -32,6 +33,7 @@ mod stream;
 mod table;
 mod trouble;
 
+pub use changed::ChangedLines;
 pub use identity::{DeploymentId, Likeness};
 pub use log::{Logs, read_logs};
 pub use network::{NetworkFiles, parse_network_rules, read_network_rules};

@@ -50,8 +50,6 @@ pub struct SourceRequest {
     pub paths: Vec<PathBuf>,
     /// Tests too.
     pub tests: bool,
-    /// Only files that differ from this revision.
-    pub changed_since: Option<String>,
     /// Threads; 0 for as many as there are cores.
     pub threads: usize,
 }
@@ -149,8 +147,7 @@ pub fn read_source(request: &SourceRequest, stop: &(dyn Fn() -> bool + Sync)) ->
         }
     }
     // Of a part of a project nobody can say what is nowhere.
-    let is_whole = request.changed_since.is_none()
-        && seen.code.roots.iter().all(|(_, within)| within.is_empty());
+    let is_whole = seen.code.roots.iter().all(|(_, within)| within.is_empty());
     let sought = scan::Sought::of(&seen.code).filter(|_| is_whole);
     if let Some(sought) = sought {
         let mentions = mentions(&files, &sought, &seen.code, threads, stop);
@@ -337,21 +334,10 @@ fn shown(path: &Path) -> String {
 
 /// The files to look at, sorted by path.
 fn list(request: &SourceRequest, seen: &mut SourceSeen) -> Vec<File> {
-    let changed = match &request.changed_since {
-        Some(revision) => match changed_files(&request.paths, revision) {
-            Ok(changed) => Some(changed),
-            Err(message) => {
-                let source = docward_uri::redact(&format!("--changed-since {revision}"));
-                seen.problems.push(Problem { source, message: docward_uri::redact(&message) });
-                return Vec::new();
-            }
-        },
-        None => None,
-    };
     let mut files = Vec::new();
     for path in &request.paths {
         if !path.exists() {
-            let message = "no such file or directory; check the path".to_owned();
+            let message = "no such file or directory".to_owned();
             seen.problems.push(Problem { source: path.display().to_string(), message });
             continue;
         }
@@ -379,7 +365,7 @@ fn list(request: &SourceRequest, seen: &mut SourceSeen) -> Vec<File> {
                     if is_setting && !settings.insert(entry.path().to_owned()) {
                         continue;
                     }
-                    add(entry.into_path(), path, request, changed.as_deref(), &mut files, seen);
+                    add(entry.into_path(), path, request, &mut files, seen);
                 }
                 Ok(_) => {}
                 Err(error) => {
@@ -433,18 +419,11 @@ fn add(
     path: PathBuf,
     root: &Path,
     request: &SourceRequest,
-    changed: Option<&[PathBuf]>,
     files: &mut Vec<File>,
     seen: &mut SourceSeen,
 ) {
     let name = shown(&path);
     let Some(kind) = FileKind::of(&name) else { return };
-    if let Some(changed) = changed {
-        let whole = path.canonicalize().unwrap_or_else(|_| path.clone());
-        if changed.binary_search(&whole).is_err() {
-            return;
-        }
-    }
     // A file that is named itself is meant, whatever it is called; folders above the one that is named
     // say nothing.
     let below = path.strip_prefix(root).unwrap_or(&path).display().to_string().replace('\\', "/");
@@ -453,43 +432,4 @@ fn add(
         return;
     }
     files.push(File { path, name, kind });
-}
-
-/// Files that differ from a revision, and files git does not know yet; whole paths, sorted.
-fn changed_files(paths: &[PathBuf], revision: &str) -> Result<Vec<PathBuf>, String> {
-    let mut out = Vec::new();
-    for path in paths {
-        let folder = if path.is_dir() {
-            path.clone()
-        } else {
-            path.parent().map(Path::to_owned).unwrap_or_default()
-        };
-        let folder = if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder };
-        let git = |args: &[&str]| -> Result<String, String> {
-            let output = Command::new("git")
-                .arg("-C")
-                .arg(&folder)
-                .args(args)
-                .output()
-                .map_err(|error| format!("git cannot be run: {error}"))?;
-            if !output.status.success() {
-                let said = String::from_utf8_lossy(&output.stderr);
-                let said = said.trim().lines().next().unwrap_or("git failed").to_owned();
-                return Err(format!("{said}; name a revision that `git log` knows"));
-            }
-            Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-        };
-        let top = PathBuf::from(git(&["rev-parse", "--show-toplevel"])?.trim());
-        // A revision that looks like a flag is none.
-        if revision.starts_with('-') {
-            return Err("a revision does not start with `-`".to_owned());
-        }
-        let diff = git(&["diff", "--name-only", "-z", "--diff-filter=d", revision, "--"])?;
-        let new = git(&["ls-files", "--others", "--exclude-standard", "-z", "--full-name"])?;
-        let names = diff.split('\0').chain(new.split('\0')).filter(|name| !name.is_empty());
-        out.extend(names.filter_map(|name| top.join(name).canonicalize().ok()));
-    }
-    out.sort();
-    out.dedup();
-    Ok(out)
 }

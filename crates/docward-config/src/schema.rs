@@ -98,7 +98,7 @@ fn rule_table(rule: &RuleMeta) -> Json {
             words(
                 "A severity other than the default.",
                 &["error", "warning", "note", "warn", "info"],
-                rule.level.severity().word(),
+                rule.highest_severity().word(),
             ),
         ),
         (

@@ -44,8 +44,12 @@ pub struct Code {
     pub refused_calls: Vec<RefusedCall>,
     /// Functions of platforms that keep no memory between calls.
     pub serverless: Vec<Serverless>,
-    /// Where somebody asks a server whether it is there.
+    /// Where the server is asked whether it is there, or contacted when the program starts.
     pub health_checks: Vec<Location>,
+    /// Functions in which the server is contacted, by name, and where. They may be called at the start by another file.
+    pub contacts_in: BTreeMap<String, Location>,
+    /// Functions of other files that are called when the program starts.
+    pub called_at_start: BTreeSet<String>,
     /// Fields that are given whole amounts of the smallest unit.
     pub whole_units: Vec<WholeUnits>,
     /// Files that answer requests.
@@ -439,6 +443,10 @@ pub struct CodeCount {
     pub fields: Vec<String>,
     /// Whether it is in a handler of requests.
     pub in_handler: bool,
+    /// Whether the number only says if there is any document: it is compared with 0 or 1, or is a condition by itself.
+    pub is_existence: bool,
+    /// Whether a document is stored in the same collection afterwards.
+    pub before_insert: bool,
 }
 
 /// A pipeline that reads.
@@ -583,6 +591,8 @@ impl Code {
             refused_calls,
             serverless,
             health_checks,
+            contacts_in,
+            called_at_start,
             whole_units,
             serving,
             single_sets,
@@ -612,6 +622,8 @@ impl Code {
         self.refused_calls.extend(refused_calls);
         self.serverless.extend(serverless);
         self.health_checks.extend(health_checks);
+        self.contacts_in.extend(contacts_in);
+        self.called_at_start.extend(called_at_start);
         self.whole_units.extend(whole_units);
         self.serving.extend(serving);
         self.single_sets += single_sets;
@@ -623,6 +635,12 @@ impl Code {
             self.closed_models.entry(model).and_modify(|had| *had &= closed).or_insert(closed);
         }
         self.mentions = self.mentions.take().or(mentions);
+    }
+
+    /// Whether the program asks the server whether it is there, or contacts it when it starts.
+    pub fn has_health_check(&self) -> bool {
+        !self.health_checks.is_empty()
+            || self.contacts_in.keys().any(|name| self.called_at_start.contains(name))
     }
 
     /// Whether nothing in the project takes a file in.

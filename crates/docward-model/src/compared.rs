@@ -192,6 +192,8 @@ mod tests {
             data: Data::new(),
             examples: Vec::new(),
             fix: None,
+            locations: Vec::new(),
+            excerpt: None,
             edits: Vec::new(),
             fingerprint: fingerprint.to_owned(),
         }

@@ -123,6 +123,15 @@ impl Level {
         }
     }
 
+    /// The severity of a breach as the only one of a rule.
+    pub const fn severities(self) -> &'static [Severity] {
+        match self {
+            Self::Mandatory | Self::Prohibited => &[Severity::Error],
+            Self::Recommended => &[Severity::Warn],
+            Self::Information => &[Severity::Info],
+        }
+    }
+
     /// The severity of a breach, unless configured otherwise.
     pub fn severity(self) -> Severity {
         match self {
@@ -273,9 +282,44 @@ pub struct Location {
     pub column: u32,
 }
 
-/// A change of a text file that mends a finding and cannot break anything.
+/// A line of a text file as reports may show it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Excerpt {
+    /// The line, with passwords masked.
+    pub text: String,
+    /// The column of the place in it, counted from 1.
+    pub column: u32,
+}
+
+/// Whether a fix may be applied without a person looking at it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Applicability {
+    /// A program that works before it works the same way afterwards.
+    Safe,
+    /// The program may behave differently, or need a setting that it did not need before.
+    Unsafe,
+}
+
+impl Applicability {
+    /// The applicability a word stands for.
+    pub fn parse(word: &str) -> Option<Self> {
+        [Self::Safe, Self::Unsafe].into_iter().find(|value| value.name() == word)
+    }
+
+    /// The word used in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Safe => "safe",
+            Self::Unsafe => "unsafe",
+        }
+    }
+}
+
+/// A change of a text file that fixes a finding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edit {
+    /// Whether it may be applied without a person looking at it.
+    pub applicability: Applicability,
     /// Where it begins.
     pub location: Location,
     /// What stands there; nothing is changed when something else does.
@@ -435,7 +479,9 @@ pub struct Draft {
     pub key: String,
     /// The place in a text file, when it is about one.
     pub location: Option<Location>,
-    /// Changes of text files that mend it.
+    /// Further places that the finding stands for.
+    pub locations: Vec<Location>,
+    /// Changes of text files that fix it.
     pub edits: Vec<Edit>,
 }
 
@@ -464,6 +510,7 @@ impl Draft {
             deadline: None,
             key: String::new(),
             location: None,
+            locations: Vec::new(),
             edits: Vec::new(),
         }
     }
@@ -540,7 +587,18 @@ impl Draft {
         self
     }
 
-    /// Adds a change that mends it.
+    /// Adds further places that the finding stands for. The primary place is not repeated.
+    #[must_use]
+    pub fn locations(mut self, locations: impl IntoIterator<Item = Location>) -> Self {
+        for location in locations {
+            if self.location.as_ref() != Some(&location) && !self.locations.contains(&location) {
+                self.locations.push(location);
+            }
+        }
+        self
+    }
+
+    /// Adds a change that fixes it.
     #[must_use]
     pub fn edit(mut self, edit: Edit) -> Self {
         self.edits.push(edit);
@@ -576,6 +634,10 @@ pub struct Finding {
     pub at: Subject,
     /// A place in a text file, for findings in source code or configuration.
     pub location: Option<Location>,
+    /// Further places that the finding stands for; the primary one is not repeated.
+    pub locations: Vec<Location>,
+    /// The line at the primary place, where files were at hand.
+    pub excerpt: Option<Excerpt>,
     /// What is wrong.
     pub what: String,
     /// Why it matters.
@@ -590,7 +652,7 @@ pub struct Finding {
     pub examples: Vec<String>,
     /// A remedy that can be run.
     pub fix: Option<Fix>,
-    /// Changes of text files that mend it.
+    /// Changes of text files that fix it.
     pub edits: Vec<Edit>,
     /// Stable across runs and independent of counts.
     pub fingerprint: String,
@@ -600,6 +662,11 @@ impl Finding {
     /// Whether it breaks this clause.
     pub fn cites(&self, clause: &str) -> bool {
         self.clauses.iter().any(|cited| cited == clause)
+    }
+
+    /// Every place in text files, the primary one first.
+    pub fn all_locations(&self) -> impl Iterator<Item = &Location> {
+        self.location.iter().chain(&self.locations)
     }
 
     /// Where it is, in words: the place in a text file, or else what it is about.

@@ -56,8 +56,8 @@ pub use evidence::{
     ValidationAction, ValidationLevel,
 };
 pub use finding::{
-    Area, Data, DataValue, Draft, Edit, EditedText, Finding, Fix, Level, Location, Safety,
-    Severity, Subject, Unit, arrange,
+    Applicability, Area, Data, DataValue, Draft, Edit, EditedText, Excerpt, Finding, Fix, Level,
+    Location, Safety, Severity, Subject, Unit, arrange,
 };
 pub use growth::{Growth, Observed, TrackedDocument};
 pub use namespace::{FieldPath, Namespace};

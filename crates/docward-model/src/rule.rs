@@ -1,6 +1,6 @@
 //! What a rule declares about itself; the check itself lives in `docward-rules`.
 
-use crate::{Area, Level};
+use crate::{Area, Level, Severity};
 
 /// How settled a rule is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,6 +126,8 @@ pub struct RuleMeta {
     pub level: Level,
     /// What goes wrong in production when it is broken.
     pub area: Area,
+    /// The severities that its findings have unless configured, loudest first.
+    pub severities: &'static [Severity],
     /// The clauses it implements.
     pub clauses: &'static [&'static str],
     /// How settled it is.
@@ -146,6 +148,20 @@ impl RuleMeta {
     /// The family letter.
     pub fn family(&self) -> char {
         self.code.chars().next().unwrap_or('?')
+    }
+
+    /// The severities of its findings in words: `error, warn or info`.
+    pub fn severity_text(&self) -> String {
+        let names: Vec<&str> = self.severities.iter().map(|severity| severity.name()).collect();
+        match names.as_slice() {
+            [rest @ .., last] if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
+            _ => names.concat(),
+        }
+    }
+
+    /// The highest severity that its findings have.
+    pub fn highest_severity(&self) -> Severity {
+        self.severities.iter().copied().max().unwrap_or_else(|| self.level.severity())
     }
 
     /// The title: first heading of the page.

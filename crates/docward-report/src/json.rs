@@ -133,6 +133,9 @@ struct Entry<'a> {
     index: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     location: Option<Location<'a>>,
+    /// Every place, the primary one first, where there are several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    locations: Vec<Location<'a>>,
     what: &'a str,
     why: &'a str,
     todo: &'a str,
@@ -140,6 +143,9 @@ struct Entry<'a> {
     data: Map<String, Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     fix: Option<Fix<'a>>,
+    /// Changes of text files that `lint --fix` makes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    fixes: Vec<CodeFix<'a>>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     examples: &'a [String],
     fingerprint: &'a str,
@@ -194,6 +200,14 @@ struct Fix<'a> {
     refactoring: Option<&'a str>,
     safety: &'a str,
     command: &'a str,
+}
+
+#[derive(Serialize)]
+struct CodeFix<'a> {
+    applicability: &'a str,
+    location: Location<'a>,
+    /// What is written there instead. What stands there is not repeated: it may be a password.
+    replacement: &'a str,
 }
 
 #[derive(Serialize)]
@@ -343,11 +357,11 @@ fn entry<'a>(report: &'a Report, finding: &'a Finding) -> Entry<'a> {
         namespace: finding.at.namespace(),
         path: finding.at.path().map(docward_model::FieldPath::as_str),
         index: finding.at.index(),
-        location: finding.location.as_ref().map(|l| Location {
-            file: &l.file,
-            line: l.line,
-            column: l.column,
-        }),
+        location: finding.location.as_ref().map(location),
+        locations: match finding.locations.is_empty() {
+            true => Vec::new(),
+            false => finding.all_locations().map(location).collect(),
+        },
         what: &finding.what,
         why: &finding.why,
         todo: &finding.todo,
@@ -367,6 +381,15 @@ fn entry<'a>(report: &'a Report, finding: &'a Finding) -> Entry<'a> {
             safety: fix.safety.name(),
             command: &fix.command,
         }),
+        fixes: finding
+            .edits
+            .iter()
+            .map(|edit| CodeFix {
+                applicability: edit.applicability.name(),
+                location: location(&edit.location),
+                replacement: &edit.new,
+            })
+            .collect(),
         examples: if report.show_values { &finding.examples } else { &[] },
         fingerprint: &finding.fingerprint,
         change: change.map(Change::name),
@@ -376,6 +399,10 @@ fn entry<'a>(report: &'a Report, finding: &'a Finding) -> Entry<'a> {
             _ => None,
         },
     }
+}
+
+fn location(location: &docward_model::Location) -> Location<'_> {
+    Location { file: &location.file, line: location.line, column: location.column }
 }
 
 fn value(data: &DataValue) -> Value {
@@ -415,7 +442,8 @@ pub fn rules_json(rules: &[&RuleMeta]) -> String {
                 "title": rule.title(),
                 "level": rule.level.name(),
                 "area": rule.area.name(),
-                "severity": rule.level.severity().name(),
+                "severity": rule.highest_severity().name(),
+                "severities": rule.severities.iter().map(|s| s.name()).collect::<Vec<_>>(),
                 "maturity": rule.maturity.name(),
                 "clauses": rule.clauses,
                 "needs": rule.needs.iter().map(|n| n.name()).collect::<Vec<_>>(),

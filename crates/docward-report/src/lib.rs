@@ -10,6 +10,7 @@ mod gitlab;
 mod html;
 mod json;
 mod junit;
+mod lint;
 mod markdown;
 mod overview;
 mod read;
@@ -114,6 +115,9 @@ pub struct Rendering<'a> {
 /// The report as text.
 pub fn render(report: &Report, how: &Rendering<'_>) -> String {
     match (how.format, how.view) {
+        (Format::Terminal, View::Findings) if lint::is_about_code(report) => {
+            lint::lint(report, &how.terminal)
+        }
         (Format::Terminal, View::Findings) => terminal::terminal(report, &how.terminal),
         (Format::Terminal, View::Checklist) => checklist::checklist(report, &how.terminal),
         (Format::Json, _) => json(report),

@@ -107,6 +107,8 @@ struct Entry {
     path: Option<String>,
     index: Option<String>,
     location: Option<RawLocation>,
+    #[serde(default)]
+    locations: Vec<RawLocation>,
     what: String,
     why: String,
     todo: String,
@@ -286,7 +288,10 @@ fn finding(raw: Entry) -> Result<Finding, ReportFault> {
         name: raw.name.into(),
         clauses: raw.clauses.into_iter().map(Cow::Owned).collect(),
         at,
-        location: raw.location.map(|l| Location { file: l.file, line: l.line, column: l.column }),
+        location: raw.location.map(location),
+        // The primary one stands first.
+        locations: raw.locations.into_iter().skip(1).map(location).collect(),
+        excerpt: None,
         what: raw.what,
         why: raw.why,
         todo: raw.todo,
@@ -307,6 +312,10 @@ fn finding(raw: Entry) -> Result<Finding, ReportFault> {
         edits: Vec::new(),
         fingerprint: raw.fingerprint,
     })
+}
+
+fn location(raw: RawLocation) -> Location {
+    Location { file: raw.file, line: raw.line, column: raw.column }
 }
 
 fn figure(value: Value) -> Option<DataValue> {

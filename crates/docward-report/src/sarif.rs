@@ -107,7 +107,7 @@ fn descriptor(rule: &RuleMeta) -> Value {
         "shortDescription": { "text": rule.title() },
         "fullDescription": { "text": section("What it checks") },
         "help": { "text": help.join("\n\n"), "markdown": help.join("\n\n") },
-        "defaultConfiguration": { "level": level(rule.level.severity()) },
+        "defaultConfiguration": { "level": level(rule.highest_severity()) },
         "properties": { "tags": tags, "maturity": rule.maturity.name() },
     })
 }
@@ -159,6 +159,17 @@ fn result(report: &Report, finding: &Finding, rule: usize) -> Value {
         "partialFingerprints": { "docward/v1": finding.fingerprint },
         "properties": properties,
     });
+    if !finding.locations.is_empty() {
+        let others = finding.locations.iter().zip(1..);
+        result["relatedLocations"] = others
+            .map(|(place, id)| {
+                let mut related = location(report, Some(place), &finding.at);
+                related["id"] = json!(id);
+                related["message"] = json!({ "text": "the same here" });
+                related
+            })
+            .collect();
+    }
     if let Some(compared) = &report.compared {
         result["baselineState"] = state(compared, finding).into();
     }

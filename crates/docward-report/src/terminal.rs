@@ -53,6 +53,31 @@ pub struct TerminalOptions {
     pub quiet: bool,
 }
 
+impl TerminalOptions {
+    /// Whether `--show` asks for a finding, by its rule or by its place.
+    pub(crate) fn shows(&self, finding: &Finding) -> bool {
+        let named = |wanted: &String| {
+            let is = |word: &str| wanted.eq_ignore_ascii_case(word);
+            let database = finding.at.namespace();
+            let database = database.as_deref();
+            let in_namespace = database.is_some_and(|ns| {
+                let (db, collection) = ns.split_once('.').unwrap_or((ns, ""));
+                is(ns) || is(db) || is(collection)
+            });
+            let file = finding.location.as_ref().map(|at| at.file.as_str());
+            is(&finding.rule)
+                || is(&finding.name)
+                || is(&finding.rule[..1])
+                || is(finding.severity.name())
+                || is(finding.severity.word())
+                || is(finding.area.name())
+                || in_namespace
+                || file.is_some_and(|file| file == wanted)
+        };
+        self.show.is_empty() || self.show.iter().any(named)
+    }
+}
+
 /// Columns before the text of a finding or problem.
 const INDENT: usize = 7;
 
@@ -76,7 +101,7 @@ pub(crate) fn terminal(report: &Report, options: &TerminalOptions) -> String {
         for severity in [Severity::Error, Severity::Warn, Severity::Info] {
             page.section(severity, &mut out);
         }
-        if !options.show.is_empty() && !report.findings.iter().any(|f| page.is_shown(f)) {
+        if !options.show.is_empty() && !report.findings.iter().any(|f| options.shows(f)) {
             let wanted = line(&options.show.join(", "));
             let _ = writeln!(out, "\nno finding matches --show {wanted}");
         }
@@ -168,7 +193,7 @@ impl Page<'_> {
             let _ = writeln!(out, "{}", self.paint.dim(server));
         }
         if self.report.interrupted {
-            let note = "stopped before the end: this is what was read so far";
+            let note = "interrupted: this is what was read so far";
             let _ = writeln!(out, "{}", self.paint.yellow(note));
         }
         if self.report.sources.iter().any(|s| s.sampled) {
@@ -181,7 +206,7 @@ impl Page<'_> {
             .report
             .findings
             .iter()
-            .filter(|f| f.severity == severity && self.is_shown(f))
+            .filter(|f| f.severity == severity && self.options.shows(f))
             .collect();
         if findings.is_empty() {
             return;
@@ -217,29 +242,6 @@ impl Page<'_> {
         for same in folded {
             self.folded(&same, out);
         }
-    }
-
-    /// Whether `--show` asks for a finding, by its rule or by its place.
-    fn is_shown(&self, finding: &Finding) -> bool {
-        let named = |wanted: &String| {
-            let is = |word: &str| wanted.eq_ignore_ascii_case(word);
-            let database = finding.at.namespace();
-            let database = database.as_deref();
-            let in_namespace = database.is_some_and(|ns| {
-                let (db, collection) = ns.split_once('.').unwrap_or((ns, ""));
-                is(ns) || is(db) || is(collection)
-            });
-            let file = finding.location.as_ref().map(|at| at.file.as_str());
-            is(&finding.rule)
-                || is(&finding.name)
-                || is(&finding.rule[..1])
-                || is(finding.severity.name())
-                || is(finding.severity.word())
-                || is(finding.area.name())
-                || in_namespace
-                || file.is_some_and(|file| file == wanted)
-        };
-        self.options.show.is_empty() || self.options.show.iter().any(named)
     }
 
     fn is_folded(&self, finding: &Finding, of_rule: usize) -> bool {

@@ -27,6 +27,8 @@ fn finding(rule: &'static str, severity: Severity, at: Subject, what: &str) -> F
         seen: Seen::all(12_000, Unit::Documents),
         data: Data::new().with("p99", 2300_u64).with("max", 5100_u64).with("share", 0.25),
         examples: vec!["a value out of a document".to_owned()],
+        locations: Vec::new(),
+        excerpt: None,
         edits: Vec::new(),
         fix: (rule != "N006").then(|| Fix {
             refactoring: Some("RF-01".into()),

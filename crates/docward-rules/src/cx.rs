@@ -147,7 +147,13 @@ impl<'a> Cx<'a> {
         }
         let level = draft.level.unwrap_or(self.rule.level);
         let configured = self.settings.severity_at(self.rule, namespace.as_deref());
-        let severity = configured.or(draft.severity).unwrap_or_else(|| level.severity());
+        let own = draft.severity.unwrap_or_else(|| level.severity());
+        debug_assert!(
+            self.rule.severities.contains(&own),
+            "{} reports {own}, which its declaration does not have: severities: [...]",
+            self.rule.code
+        );
+        let severity = configured.unwrap_or(own);
         let clauses = if draft.clauses.is_empty() { self.rule.clauses } else { draft.clauses };
         debug_assert!(
             clauses.iter().all(|c| self.rule.clauses.contains(c)),
@@ -177,6 +183,8 @@ impl<'a> Cx<'a> {
             clauses: clauses.iter().map(|&clause| clause.into()).collect(),
             at: draft.at,
             location: draft.location,
+            locations: draft.locations,
+            excerpt: None,
             what: draft.what,
             why: draft.why.into_owned(),
             todo: draft.todo,

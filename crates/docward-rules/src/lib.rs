@@ -57,6 +57,7 @@ macro_rules! declare_rule {
         $code:ident, $name:literal,
         level: $level:ident,
         area: $area:ident,
+        $(severities: [$($severity:ident),+ $(,)?],)?
         clauses: [$($clause:literal),* $(,)?],
         maturity: $maturity:ident,
         scope: $scope:ident,
@@ -71,6 +72,7 @@ macro_rules! declare_rule {
                 name: $name,
                 level: docward_model::Level::$level,
                 area: docward_model::Area::$area,
+                severities: $crate::severities!($level $($(, $severity)+)?),
                 clauses: &[$($clause),*],
                 maturity: docward_model::Maturity::$maturity,
                 scope: docward_model::Scope::$scope,
@@ -81,6 +83,18 @@ macro_rules! declare_rule {
             },
             check: $crate::Check::$subject($check),
         };
+    };
+}
+
+/// The severities that findings of a rule have: those declared, or the one of its level.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! severities {
+    ($level:ident) => {
+        docward_model::Level::$level.severities()
+    };
+    ($level:ident $(, $severity:ident)+) => {
+        &[$(docward_model::Severity::$severity),+]
     };
 }
 

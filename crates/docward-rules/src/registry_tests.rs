@@ -110,6 +110,24 @@ fn source_file(info: &str) -> Option<(&'static str, &str)> {
     Some((file, rest))
 }
 
+/// A page, `explain` and `rules` show the declared severities; what a rule reports is held against them in debug builds
+/// as well (`Cx::report`), so every test of a rule checks its declaration.
+#[test]
+fn findings_have_severities_that_their_rule_declares() {
+    for rule in RULES {
+        let meta = &rule.meta;
+        let declared = meta.severities;
+        assert!(!declared.is_empty(), "{} declares no severity", meta.code);
+        let is_sorted = declared.windows(2).all(|pair| pair[0] > pair[1]);
+        assert!(is_sorted, "{}: loudest first, each once: {declared:?}", meta.code);
+        for (_, settings, body) in fences(meta.doc).into_iter().filter(|f| f.0 == "fires") {
+            for finding in testing::check_with(meta.code, &settings, &body) {
+                assert!(declared.contains(&finding.severity), "{}: {finding:?}", meta.code);
+            }
+        }
+    }
+}
+
 #[test]
 fn examples_behave() {
     let mut faults = Vec::new();

@@ -33,7 +33,7 @@ use crate::{
     CLEAN, FINDINGS, PROBLEMS,
     args::{AuditArgs, Color, ReadingArgs, ShownArgs},
     baseline::Baseline,
-    complain, config,
+    complain, config, excerpt, fix,
     interrupt::Interrupt,
     lint, output,
     progress::Bar,
@@ -263,7 +263,9 @@ pub(crate) fn audit(mut args: AuditArgs, shown: Shown) -> anyhow::Result<u8> {
 }
 
 /// What rules said of evidence, as a report about nothing else yet.
-pub(crate) fn report(settings: &Settings, outcome: Outcome, mut evidence: Evidence) -> Report {
+pub(crate) fn report(settings: &Settings, mut outcome: Outcome, mut evidence: Evidence) -> Report {
+    fix::resolve(&mut outcome.findings);
+    excerpt::add(&mut outcome.findings, &excerpt::Masks::of(evidence.code.as_ref()));
     // Pictures show what the rules take for a copy, and nothing that only bears the same name.
     evidence.copies.retain(|copy| copies::is_real(settings, copy));
     Report {

@@ -34,7 +34,7 @@ pub(crate) fn explain(args: &ExplainArgs) -> anyhow::Result<u8> {
                 "{} {}   {} · {} · {}\n\n",
                 rule.code,
                 rule.name,
-                rule.level.severity().name(),
+                rule.severity_text(),
                 rule.maturity.name(),
                 rule.clauses.join(" "),
             );

@@ -1,4 +1,4 @@
-//! Mending source code: changes that findings carry, applied to files or shown.
+//! Fixes of source code: changes that findings carry, applied to files or written as a patch.
 //!
 //! A change is made only where the file still says what the finding saw; everything else in the file stays
 //! byte for byte as it is.
@@ -9,11 +9,14 @@ use std::{
     path::Path,
 };
 
-use docward_model::{Edit, EditedText, Finding, Location, Problem};
+use docward_model::{Applicability, Edit, EditedText, Finding, Location, Problem, text};
 
-use crate::write_whole;
+use crate::{excerpt::Masks, write_whole};
 
-/// What was mended.
+/// Lines of context around a change in a patch.
+const CONTEXT: usize = 3;
+
+/// What was fixed.
 #[derive(Debug, Default)]
 pub(crate) struct Fixed {
     pub(crate) edits: u64,
@@ -21,148 +24,356 @@ pub(crate) struct Fixed {
     pub(crate) problems: Vec<Problem>,
 }
 
-/// A file and what becomes of it.
-struct Mended {
-    file: String,
-    after: String,
-    /// What is changed, by place.
-    edits: BTreeMap<Location, Edit>,
+/// A patch that `git apply` takes.
+#[derive(Debug, Default)]
+pub(crate) struct Patch {
+    pub(crate) text: String,
+    pub(crate) edits: u64,
+    pub(crate) files: u64,
+    /// Changes that are left out because the patch would show a password.
+    pub(crate) left_out: Vec<Location>,
+    pub(crate) problems: Vec<Problem>,
 }
 
-/// Changes files, and takes the findings that are mended out of the list.
-pub(crate) fn apply(findings: &mut Vec<Finding>) -> Fixed {
-    let (mended, mut problems) = mend(findings);
+/// How many fixes there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Available {
+    pub(crate) safe: u64,
+    pub(crate) not_safe: u64,
+}
+
+/// Keeps the edits that can be made as the files are now, one per place: reports announce only fixes that work.
+pub(crate) fn resolve(findings: &mut [Finding]) {
+    let mut texts: BTreeMap<String, Option<String>> = BTreeMap::new();
+    let mut literals = BTreeSet::new();
+    for finding in findings.iter_mut() {
+        let mut places = BTreeSet::new();
+        finding.edits.retain(|edit| {
+            let file = &edit.location.file;
+            let text = texts.entry(file.clone()).or_insert_with(|| fs::read_to_string(file).ok());
+            let fits = text.as_ref().is_some_and(|text| span(text, edit).is_some());
+            // Of several spellings of an option the one that is there counts.
+            let is_kept = fits && places.insert(edit.location.clone());
+            if is_kept && edit.old == EditedText::Literal {
+                literals.insert(edit.location.clone());
+            }
+            is_kept
+        });
+    }
+    // Two connection strings are two deployments: one variable cannot stand for both.
+    if literals.len() > 1 {
+        for finding in findings {
+            finding.edits.retain(|edit| edit.old != EditedText::Literal);
+        }
+    }
+}
+
+/// Counts the places that fixes change.
+pub(crate) fn available<'a>(findings: impl Iterator<Item = &'a Finding>) -> Available {
+    let places: BTreeSet<(&Location, Applicability)> = findings
+        .flat_map(|finding| &finding.edits)
+        .map(|edit| (&edit.location, edit.applicability))
+        .collect();
+    let safe = places.iter().filter(|(_, how)| *how == Applicability::Safe).count() as u64;
+    Available { safe, not_safe: places.len() as u64 - safe }
+}
+
+/// Changes files.
+pub(crate) fn apply<'a>(findings: impl Iterator<Item = &'a Finding>, unsafe_too: bool) -> Fixed {
+    let (rewrites, mut problems) = rewrites(findings, unsafe_too);
     let mut fixed = Fixed::default();
-    let mut done = BTreeSet::new();
-    for file in mended {
+    for rewrite in rewrites {
         // Whoever forbids writing means it, also where the operating system would let us.
-        if fs::metadata(&file.file).is_ok_and(|metadata| metadata.permissions().readonly()) {
+        if fs::metadata(&rewrite.file).is_ok_and(|metadata| metadata.permissions().readonly()) {
             problems.push(Problem {
-                source: file.file,
-                message: "is read-only, and was left as it is; make it writable and run again"
+                source: rewrite.file,
+                message: "is read-only and was not changed; make it writable and run again"
                     .to_owned(),
             });
             continue;
         }
-        match write_whole(Path::new(&file.file), &file.after) {
+        match write_whole(Path::new(&rewrite.file), &rewrite.after()) {
             Ok(()) => {
                 fixed.files += 1;
-                fixed.edits += file.edits.len() as u64;
-                done.extend(file.edits.into_keys());
+                fixed.edits += rewrite.edits.len() as u64;
             }
             Err(error) => problems.push(Problem {
-                source: file.file,
-                message: format!("cannot be written, and was left as it is: {error}"),
+                source: rewrite.file,
+                message: format!("cannot be written and was not changed: {error}"),
             }),
         }
     }
-    findings.retain(|finding| !finding.edits.iter().any(|edit| done.contains(&edit.location)));
     fixed.problems = problems;
     fixed
 }
 
-/// The changes, place by place. No line of a file is printed: passwords may stand anywhere in it.
-pub(crate) fn diff(findings: &[Finding]) -> (String, Vec<Problem>) {
-    let (mended, problems) = mend(findings);
-    let mut out = String::new();
-    for file in &mended {
-        let name = file.file.trim_start_matches('/');
-        out.push_str(&format!("--- a/{name}\n+++ b/{name}\n"));
-        for (at, edit) in &file.edits {
-            let old = match &edit.old {
-                EditedText::Exactly(old) => old.as_str(),
-                EditedText::Literal => "\"mongodb…\"",
-            };
-            out.push_str(&format!(
-                "@@ line {}, column {} @@\n-{old}\n+{}\n",
-                at.line, at.column, edit.new
-            ));
-            if let Some(line) = edit.needs {
-                out.push_str(&format!("@@ imports, unless it is there @@\n+{line}\n"));
-            }
-        }
-    }
-    (out, problems)
-}
-
-fn mend(findings: &[Finding]) -> (Vec<Mended>, Vec<Problem>) {
-    let mut by_file: BTreeMap<&str, Vec<&Edit>> = BTreeMap::new();
-    // Two connection strings are two deployments: one variable cannot stand for both.
-    let all = || findings.iter().flat_map(|finding| &finding.edits);
-    let literals: BTreeSet<&Location> =
-        all().filter(|e| e.old == EditedText::Literal).map(|e| &e.location).collect();
-    for edit in all() {
-        if edit.old == EditedText::Literal && literals.len() > 1 {
+/// The changes as a patch. A line with a password is never printed, so changes on or beside such a line are left out.
+pub(crate) fn patch<'a>(
+    findings: impl Iterator<Item = &'a Finding>,
+    unsafe_too: bool,
+    masks: &Masks<'_>,
+) -> Patch {
+    let (rewrites, problems) = rewrites(findings, unsafe_too);
+    let mut patch = Patch { problems, ..Patch::default() };
+    for mut rewrite in rewrites {
+        let shown = rewrite.without_secrets(masks, &mut patch.left_out);
+        let (hunks, edits) = rewrite.hunks(&shown, &mut patch.left_out);
+        if hunks.is_empty() {
             continue;
         }
+        let name = patch_path(&rewrite.file);
+        let (old, new) = (quoted(&format!("a/{name}")), quoted(&format!("b/{name}")));
+        patch.text.push_str(&format!("diff --git {old} {new}\n--- {old}\n+++ {new}\n{hunks}"));
+        patch.files += 1;
+        patch.edits += edits;
+    }
+    patch
+}
+
+/// A file and what becomes of it.
+struct Rewrite {
+    file: String,
+    /// Its lines, each with its line break.
+    lines: Vec<String>,
+    /// New lines in place of old ones, by index, and the edits that make them.
+    replaced: BTreeMap<usize, String>,
+    /// Lines put in before a line, by index.
+    inserted: BTreeMap<usize, BTreeSet<String>>,
+    edits: Vec<Edit>,
+}
+
+impl Rewrite {
+    fn new(file: &str, before: &str, edits: &[&Edit]) -> Self {
+        let lines: Vec<String> = before.split_inclusive('\n').map(str::to_owned).collect();
+        let mut out = Self {
+            file: file.to_owned(),
+            lines,
+            replaced: BTreeMap::new(),
+            inserted: BTreeMap::new(),
+            edits: Vec::new(),
+        };
+        out.make(before, edits);
+        out
+    }
+
+    fn make(&mut self, before: &str, edits: &[&Edit]) {
+        self.replaced.clear();
+        self.inserted.clear();
+        self.edits.clear();
+        let mut spans: BTreeMap<usize, (usize, &Edit)> = BTreeMap::new();
+        for edit in edits {
+            if let Some((at, length)) = span(before, edit) {
+                spans.entry(at).or_insert((length, edit));
+            }
+        }
+        let mut free_from = 0;
+        spans.retain(|at, (length, _)| {
+            let is_free = *at >= free_from;
+            if is_free {
+                free_from = *at + *length;
+            }
+            is_free
+        });
+        let ending = if before.contains("\r\n") { "\r\n" } else { "\n" };
+        // From the end, so that places earlier in a line hold.
+        for (at, (length, edit)) in spans.into_iter().rev() {
+            let (line, start) = line_at(before, at);
+            let text = self.replaced.entry(line).or_insert_with(|| self.lines[line].clone());
+            text.replace_range(at - start..at - start + length, &edit.new);
+            if let Some(needed) = edit.needs
+                && let Some(Some(place)) = import_at(before, at, needed)
+            {
+                let (line, _) = line_at(before, place);
+                self.inserted.entry(line).or_default().insert(format!("{needed}{ending}"));
+            }
+            self.edits.insert(0, edit.clone());
+        }
+    }
+
+    /// The file afterwards.
+    fn after(&self) -> String {
+        let mut out = String::new();
+        for (at, line) in self.lines.iter().enumerate() {
+            self.inserted.get(&at).into_iter().flatten().for_each(|line| out.push_str(line));
+            out.push_str(self.replaced.get(&at).unwrap_or(line));
+        }
+        out
+    }
+
+    /// Drops edits on lines that show a password; says which lines may be printed.
+    fn without_secrets(&mut self, masks: &Masks<'_>, left_out: &mut Vec<Location>) -> Vec<bool> {
+        let shown: Vec<bool> = (1..)
+            .zip(&self.lines)
+            .map(|(number, line)| !masks.hides(&self.file, number, line))
+            .collect();
+        let is_shown = |edit: &Edit| {
+            let line = usize::try_from(edit.location.line).unwrap_or(usize::MAX);
+            line.checked_sub(1).and_then(|line| shown.get(line)).copied().unwrap_or(false)
+        };
+        let (kept, dropped): (Vec<Edit>, Vec<Edit>) =
+            std::mem::take(&mut self.edits).into_iter().partition(is_shown);
+        left_out.extend(dropped.iter().map(|edit| edit.location.clone()));
+        let before = self.lines.concat();
+        self.make(&before, &kept.iter().collect::<Vec<_>>());
+        shown
+    }
+
+    /// The changes as hunks of a unified diff, and how many edits are in them.
+    fn hunks(&self, shown: &[bool], left_out: &mut Vec<Location>) -> (String, u64) {
+        let mut changed: BTreeSet<usize> = self.replaced.keys().copied().collect();
+        changed.extend(self.inserted.keys());
+        let mut ranges: Vec<(usize, usize)> = Vec::new();
+        for at in changed {
+            let body = at + usize::from(self.replaced.contains_key(&at));
+            let before = (at.saturating_sub(CONTEXT)..at).rev().take_while(|line| shown[*line]);
+            let behind = (body..self.lines.len()).take(CONTEXT).take_while(|line| shown[*line]);
+            let (from, to) = (at - before.count(), body + behind.count());
+            // Without a line behind the change `git apply` takes it for the end of the file.
+            if to == body && body < self.lines.len() {
+                left_out.extend(self.edits_in(at, at + 1).map(|edit| edit.location.clone()));
+                continue;
+            }
+            match ranges.last_mut().filter(|last| from <= last.1) {
+                Some(last) => last.1 = to,
+                None => ranges.push((from, to)),
+            }
+        }
+        let mut out = String::new();
+        let mut moved = 0;
+        let mut edits = 0;
+        for (from, to) in ranges {
+            let mut body = String::new();
+            let mut added = 0;
+            for at in from..to {
+                for line in self.inserted.get(&at).into_iter().flatten() {
+                    push_line(&mut body, '+', line);
+                    added += 1;
+                }
+                match self.replaced.get(&at) {
+                    Some(new) => {
+                        push_line(&mut body, '-', &self.lines[at]);
+                        push_line(&mut body, '+', new);
+                    }
+                    None => push_line(&mut body, ' ', &self.lines[at]),
+                }
+            }
+            let old = to - from;
+            let new = old + added;
+            out.push_str(&format!("@@ -{},{old} +{},{new} @@\n{body}", from + 1, from + 1 + moved));
+            moved += added;
+            edits += self.edits_in(from, to).count() as u64;
+        }
+        (out, edits)
+    }
+
+    /// The edits on some lines, counted from 0.
+    fn edits_in(&self, from: usize, to: usize) -> impl Iterator<Item = &Edit> {
+        self.edits.iter().filter(move |edit| {
+            let line = usize::try_from(edit.location.line).unwrap_or(usize::MAX);
+            (from + 1..=to).contains(&line)
+        })
+    }
+}
+
+/// One line of a hunk.
+fn push_line(out: &mut String, sign: char, line: &str) {
+    out.push(sign);
+    out.push_str(line);
+    if !line.ends_with('\n') {
+        out.push_str("\n\\ No newline at end of file\n");
+    }
+}
+
+/// A file as a patch names it: from the root of its repository, or else from the current directory.
+fn patch_path(file: &str) -> String {
+    let path = Path::new(file).canonicalize().unwrap_or_else(|_| Path::new(file).to_owned());
+    let repository = path.ancestors().skip(1).find(|folder| folder.join(".git").exists());
+    let here = std::env::current_dir().and_then(|here| here.canonicalize()).ok();
+    let base = repository.map(Path::to_owned).or(here);
+    let name = base.and_then(|base| path.strip_prefix(base).ok().map(Path::to_owned));
+    let name = name.unwrap_or_else(|| Path::new(file.trim_start_matches('/')).to_owned());
+    name.display().to_string().replace('\\', "/")
+}
+
+/// A name as git quotes it, when it holds what would end it.
+fn quoted(name: &str) -> String {
+    if !name.contains(|c: char| c.is_control() || c == '"') {
+        return name.to_owned();
+    }
+    let mut out = String::from("\"");
+    for c in name.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            c if c.is_control() => {
+                let mut bytes = [0; 4];
+                for byte in c.encode_utf8(&mut bytes).bytes() {
+                    out.push_str(&format!("\\{byte:03o}"));
+                }
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
+
+/// What becomes of the files that fixes change.
+fn rewrites<'a>(
+    findings: impl Iterator<Item = &'a Finding>,
+    unsafe_too: bool,
+) -> (Vec<Rewrite>, Vec<Problem>) {
+    let mut by_file: BTreeMap<&str, Vec<&Edit>> = BTreeMap::new();
+    let wanted = |edit: &&Edit| unsafe_too || edit.applicability == Applicability::Safe;
+    for edit in findings.flat_map(|finding| &finding.edits).filter(wanted) {
         by_file.entry(&edit.location.file).or_default().push(edit);
     }
-    let mut mended = Vec::new();
+    let mut out = Vec::new();
     let mut problems = Vec::new();
     for (file, edits) in by_file {
         match fs::read_to_string(file) {
-            Ok(before) => {
-                let (after, edits) = rewritten(&before, &edits);
-                if !edits.is_empty() {
-                    mended.push(Mended { file: file.to_owned(), after, edits });
-                }
-            }
+            Ok(before) => out.push(Rewrite::new(file, &before, &edits)),
             Err(error) => problems.push(Problem {
                 source: file.to_owned(),
-                message: format!("cannot be read again to be mended: {error}"),
+                message: format!("cannot be read again to be fixed: {error}"),
             }),
         }
     }
-    (mended, problems)
+    out.retain(|rewrite| !rewrite.edits.is_empty());
+    (out, problems)
 }
 
-/// The text with all edits that fit.
-fn rewritten(text: &str, edits: &[&Edit]) -> (String, BTreeMap<Location, Edit>) {
-    let mut changes: BTreeMap<usize, (usize, &Edit)> = BTreeMap::new();
-    for edit in edits {
-        let Some(at) = offset(text, &edit.location) else { continue };
-        let rest = &text[at..];
-        let length = match &edit.old {
-            EditedText::Exactly(old) => rest.starts_with(old.as_str()).then_some(old.len()),
-            EditedText::Literal => literal(rest).filter(|length| {
-                stands_alone(text, at, *length)
-                    && edit.needs.is_none_or(|line| import_at(text, at, line).is_some())
-            }),
-        };
-        // Of several ways to write a thing the one that is there counts.
-        if let Some(length) = length
-            && !changes.contains_key(&at)
-        {
-            changes.insert(at, (length, edit));
-        }
-    }
-    let mut out = String::with_capacity(text.len());
-    let mut from = 0;
-    let mut made = BTreeMap::new();
-    let mut imports = BTreeMap::new();
-    for (at, (length, edit)) in changes {
-        if at < from {
-            continue;
-        }
-        out.push_str(&text[from..at]);
-        out.push_str(&edit.new);
-        from = at + length;
-        made.insert(edit.location.clone(), edit.clone());
-        if let Some(line) = edit.needs
-            && let Some(Some(place)) = import_at(text, at, line)
-        {
-            imports.insert(line, place);
-        }
-    }
-    out.push_str(&text[from..]);
-    // Imports stand before everything that was changed, so their places hold.
-    let ending = if text.contains("\r\n") { "\r\n" } else { "\n" };
-    for (line, place) in imports {
-        out.insert_str(place, &format!("{line}{ending}"));
-    }
-    (out, made)
+/// Where an edit begins in a text and how many bytes it replaces; `None` where the text is another one now.
+fn span(text: &str, edit: &Edit) -> Option<(usize, usize)> {
+    let at = offset(text, &edit.location)?;
+    let rest = &text[at..];
+    let length = match &edit.old {
+        EditedText::Exactly(old) => rest.starts_with(old.as_str()).then_some(old.len()),
+        EditedText::Literal => literal(rest).filter(|length| {
+            stands_alone(text, at, *length)
+                && edit.needs.is_none_or(|line| import_at(text, at, line).is_some())
+        }),
+    };
+    Some((at, length?))
 }
 
+/// The line of a byte, counted from 0, and where it begins.
+fn line_at(text: &str, at: usize) -> (usize, usize) {
+    let start = text[..at].rfind('\n').map_or(0, |n| n + 1);
+    (text[..start].matches('\n').count(), start)
+}
+
+/// In words: `2 fixes`, and how many more there are.
+pub(crate) fn told(done: &str, edits: u64, files: u64, more: u64) -> String {
+    let made = match edits {
+        0 => "no fixes".to_owned(),
+        n => format!("{n} {} in {}", text::form(n, "fix", "fixes"), text::plural(files, "file")),
+    };
+    match more {
+        0 => format!("{done} {made}"),
+        1 => format!("{done} {made}; 1 more is available with --unsafe-fixes"),
+        n => format!("{done} {made}; {n} more are available with --unsafe-fixes"),
+    }
+}
 /// Whether a literal is all that is assigned, or the first argument of a client: anywhere else an expression
 /// may not be allowed, or mean something else.
 fn stands_alone(text: &str, at: usize, length: usize) -> bool {
@@ -240,7 +451,12 @@ mod tests {
         needs: Option<&'static str>,
     ) -> Edit {
         let location = Location { file: "a.py".to_owned(), line, column };
-        Edit { location, old, new: new.to_owned(), needs }
+        Edit { applicability: Applicability::Unsafe, location, old, new: new.to_owned(), needs }
+    }
+
+    fn rewritten(text: &str, edits: &[&Edit]) -> (String, usize) {
+        let rewrite = Rewrite::new("a.py", text, edits);
+        (rewrite.after(), rewrite.edits.len())
     }
 
     #[test]
@@ -249,8 +465,7 @@ mod tests {
         let fits = edit(2, 9, EditedText::Exactly("False".to_owned()), "True", None);
         assert_eq!(rewritten(text, &[&fits]).0, "# ünïcode\nx = f(a=True)\n");
         let other = edit(2, 8, EditedText::Exactly("False".to_owned()), "True", None);
-        let (same, places) = rewritten(text, &[&other]);
-        assert!(same == text && places.is_empty());
+        assert_eq!(rewritten(text, &[&other]), (text.to_owned(), 0));
         let beyond = edit(9, 9, EditedText::Exactly("x".to_owned()), "y", None);
         assert_eq!(rewritten(text, &[&beyond]).0, text);
     }
@@ -259,11 +474,9 @@ mod tests {
     fn sc_7_a_literal_gives_way_to_the_environment() {
         let text = "\"\"\"Doc.\"\"\"\nfrom __future__ import annotations\nfrom pymongo import MongoClient\nc = MongoClient(\"mongodb://u:p@h/db\")\n";
         let at = edit(4, 17, EditedText::Literal, "os.environ[\"MONGODB_URI\"]", Some("import os"));
-        let (after, places) = rewritten(text, &[&at]);
-        assert_eq!(places.len(), 1);
         assert_eq!(
-            after,
-            "\"\"\"Doc.\"\"\"\nfrom __future__ import annotations\nimport os\nfrom pymongo import MongoClient\nc = MongoClient(os.environ[\"MONGODB_URI\"])\n"
+            rewritten(text, &[&at]),
+            ("\"\"\"Doc.\"\"\"\nfrom __future__ import annotations\nimport os\nfrom pymongo import MongoClient\nc = MongoClient(os.environ[\"MONGODB_URI\"])\n".to_owned(), 1)
         );
         // Once is enough.
         let again = edit(2, 5, EditedText::Literal, "x", Some("import os"));
@@ -281,5 +494,19 @@ mod tests {
                 assert_eq!(rewritten(text, &[&at]).0, text, "{text}");
             }
         }
+    }
+
+    #[test]
+    fn two_edits_of_one_line_are_both_made() {
+        let text = "f(a=False, b=False)\n";
+        let first = edit(1, 5, EditedText::Exactly("False".to_owned()), "True", None);
+        let second = edit(1, 14, EditedText::Exactly("False".to_owned()), "None", None);
+        assert_eq!(rewritten(text, &[&second, &first]), ("f(a=True, b=None)\n".to_owned(), 2));
+    }
+
+    #[test]
+    fn names_in_patches_are_quoted_as_git_does() {
+        assert_eq!(quoted("a/b c.py"), "a/b c.py");
+        assert_eq!(quoted("a/b\"c\n.py"), "\"a/b\\\"c\\012.py\"");
     }
 }

@@ -5,35 +5,38 @@ use std::path::PathBuf;
 use anyhow::bail;
 use clap::Args;
 use docward_code::scan::Allowed;
-use docward_collect::{SourceRequest, SourceSeen, read_source};
+use docward_collect::{ChangedLines, SourceRequest, SourceSeen, read_source};
 use docward_config::FailOn;
 use docward_model::{
-    Evidence, Location, Need, Problem, Report, Settings, Severity, Source, SourceKind, Suppression,
+    Evidence, Finding, Location, Need, Problem, Report, Settings, Severity, Source, SourceKind,
+    Suppression,
 };
 use docward_report::View;
-use docward_rules::{RULES, judge};
+use docward_rules::{Outcome, RULES, judge};
 
 use crate::{
     CLEAN, PROBLEMS,
-    args::{BaselineArgs, Color, JudgingArgs, report_formats},
-    audit::{self, Look},
+    args::{BaselineArgs, Color, JudgingArgs, ShownArgs},
+    audit,
     baseline::Baseline,
-    complain, config, fix,
+    complain, config,
+    excerpt::Masks,
+    fix,
     interrupt::Interrupt,
-    put,
+    output, put,
 };
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
   docward lint .                                 everything below, as ignore files allow
   docward lint src/ deploy/ .env.production
-  docward lint . --changed-since origin/main     only what a branch changes
+  docward lint . --changed-since origin/main     only findings on lines that a branch changes
   docward lint . --select C,S                    connections and secrets only
   docward lint . --format sarif --output lint.sarif
   docward lint . --write-baseline                accept what there is for now, …
   docward lint . --baseline docward-baseline.json   … and report only what is new
-  docward lint . --diff                          what --fix would change
-  docward lint . --fix                           mend what can be mended safely
+  docward lint . --fix                           apply safe fixes
+  docward lint . --diff --unsafe-fixes | git apply   all fixes, looked through before they are applied
   docward audit dump/ --code .                   code and data together
 
 A comment allows a finding on its own line and the next, if need be until a day:
@@ -50,7 +53,7 @@ pub(crate) struct LintArgs {
     #[arg(required = true, value_name = "PATH")]
     pub(crate) paths: Vec<String>,
 
-    /// Only files that differ from this revision of git, or that git does not know yet
+    /// Report only findings on lines that differ from this revision of git, or in new files
     #[arg(long, value_name = "REV")]
     pub(crate) changed_since: Option<String>,
 
@@ -58,35 +61,34 @@ pub(crate) struct LintArgs {
     #[arg(long)]
     pub(crate) include_tests: bool,
 
-    /// Mend what can be mended safely, in the files
-    #[arg(long, conflicts_with = "diff")]
+    /// Apply safe fixes in place
+    #[arg(long, group = "fixing")]
     pub(crate) fix: bool,
 
-    /// Show what --fix would change, and change nothing
-    #[arg(long)]
+    /// Print what --fix would change as a patch for `git apply`, and change nothing
+    #[arg(long, group = "fixing")]
     pub(crate) diff: bool,
+
+    /// Fix also what may change the behaviour of the program
+    #[arg(long, requires = "fixing")]
+    pub(crate) unsafe_fixes: bool,
 
     /// Threads (default: as many as there are cores)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub(crate) threads: Option<u16>,
 
-    /// Write out repeated findings: of all rules, or of the rules given
-    #[arg(long, value_name = "CODES", num_args = 0..=1, require_equals = false, default_missing_value = "all", value_delimiter = ',')]
-    pub(crate) expand: Vec<String>,
-
-    /// Shape of the report
-    #[arg(long, value_parser = report_formats(), default_value = "terminal")]
-    pub(crate) format: docward_report::Format,
+    #[command(flatten)]
+    pub(crate) shown: ShownArgs,
 
     /// Write the report to a file
-    #[arg(long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
     /// Settings (default: the nearest docward.toml)
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
 
-    /// Colours
+    /// When to use colour
     #[arg(long, value_enum, default_value_t = Color::Auto)]
     pub(crate) color: Color,
 
@@ -108,92 +110,162 @@ pub(crate) fn lint(args: &LintArgs) -> anyhow::Result<u8> {
     for path in &args.paths {
         crate::secrets::refuse_lookalike(path, "lint reads files and folders")?;
     }
+    let paths: Vec<PathBuf> = args.paths.iter().map(PathBuf::from).collect();
+    output::check(&args.shown, args.output.as_deref())?;
+    // Where nothing can be read there is no report, and an earlier one stays as it is.
+    if paths.iter().all(|path| !path.exists()) {
+        for path in &args.paths {
+            complain(&format!("error: {path}: no such file or directory; check the path"));
+        }
+        return Ok(PROBLEMS);
+    }
     let config = config::load(args.config.as_deref(), &args.paths, args.judging.quiet)?;
     let mut config = config::with_arguments(config, &args.judging)?;
-    for code in args.expand.iter().filter(|code| *code != "all") {
-        config::known_selector(code)?;
-    }
+    let started = output::Started::now();
     let baseline = Baseline::open(&args.baseline, config.baseline.as_deref())?;
     narrow(&mut config.settings);
+    let changed = match &args.changed_since {
+        Some(revision) => match ChangedLines::since(revision, &paths) {
+            Ok(changed) => Some(changed),
+            Err(message) => {
+                let message = format!("error: --changed-since {revision}: {message}");
+                complain(&message);
+                return Ok(PROBLEMS);
+            }
+        },
+        None => None,
+    };
+    let is_touched = |finding: &Finding| {
+        changed.as_ref().is_none_or(|lines| finding.all_locations().any(|at| lines.touches(at)))
+    };
 
     let interrupt = Interrupt::listen();
-    let request = SourceRequest {
-        paths: args.paths.iter().map(PathBuf::from).collect(),
-        tests: args.include_tests,
-        changed_since: args.changed_since.clone(),
-        threads: args.threads.map_or(0, usize::from),
-    };
-    let stop = || interrupt.stop().load(std::sync::atomic::Ordering::Relaxed);
-    let mut seen = read_source(&request, &stop);
-    let interrupted = stop();
-    interrupt.judging();
-    let mut problems = std::mem::take(&mut seen.problems);
-    if seen.code.files == 0 && problems.is_empty() && args.changed_since.is_none() {
-        let message = match seen.tests_left_out {
-            0 => "no source code or settings were found: nothing was judged".to_owned(),
-            n => format!("only tests were found ({n} files): give --include-tests to judge them"),
-        };
-        problems.push(Problem { source: args.paths.join(" "), message });
-    }
-    config.settings.suppressions.extend(allowed_by_comments(&mut seen, &mut problems));
-    config.settings.is_partial = args.changed_since.is_some()
-        || interrupted
-        || !problems.is_empty()
-        || !args.judging.select.is_empty();
-
-    let sources = sources(&args.paths, &seen, args.changed_since.is_some());
-    let evidence = Evidence {
-        uris: std::mem::take(&mut seen.clients),
-        code: Some(seen.code),
-        ..Evidence::default()
-    };
-    let mut outcome = judge(&evidence, &config.settings);
+    let mut run = Run::new(args, &config.settings, &interrupt);
     if args.diff {
-        let (text, more) = fix::diff(&outcome.findings);
-        problems.extend(more);
-        let told = problems.iter().map(|p| format!("docward: {}: {}", p.source, p.message));
-        told.for_each(|line| complain(&line));
-        put(&text, args.output.as_deref())?;
-        return Ok(if problems.is_empty() { CLEAN } else { PROBLEMS });
+        let masks = Masks::of(run.evidence.code.as_ref());
+        let findings = || run.outcome.findings.iter().filter(|finding| is_touched(finding));
+        let patch = fix::patch(findings(), args.unsafe_fixes, &masks);
+        run.problems.extend(patch.problems);
+        let problems = run.problems.iter().map(|p| format!("error: {}: {}", p.source, p.message));
+        problems.for_each(|line| complain(&line));
+        put(&patch.text, args.output.as_deref())?;
+        for at in &patch.left_out {
+            complain(&format!(
+                "note: {}:{} is left out of the patch, which would show a password there; {} changes the file itself",
+                at.file,
+                at.line,
+                if args.unsafe_fixes { "--fix --unsafe-fixes" } else { "--fix" }
+            ));
+        }
+        if !args.judging.quiet {
+            let more = if args.unsafe_fixes { 0 } else { fix::available(findings()).not_safe };
+            let note = fix::told("the patch has", patch.edits, patch.files, more);
+            complain(&format!("note: {note}"));
+        }
+        return Ok(if run.problems.is_empty() { CLEAN } else { PROBLEMS });
     }
     if args.fix {
-        let fixed = fix::apply(&mut outcome.findings);
-        problems.extend(fixed.problems);
+        let touched = run.outcome.findings.iter().filter(|finding| is_touched(finding));
+        let fixed = fix::apply(touched, args.unsafe_fixes);
+        if fixed.edits > 0 {
+            // Lines moved, and what is fixed may show something else.
+            run = Run::new(args, &config.settings, &interrupt);
+        }
+        run.problems.extend(fixed.problems);
         if !args.judging.quiet {
-            let n = docward_model::text::plural(fixed.edits, "place");
-            let files = docward_model::text::plural(fixed.files, "file");
-            complain(&format!("note: mended {n} in {files}"));
+            let left = run.outcome.findings.iter().filter(|finding| is_touched(finding));
+            let more = if args.unsafe_fixes { 0 } else { fix::available(left).not_safe };
+            let note = fix::told("applied", fixed.edits, fixed.files, more);
+            complain(&format!("note: {note}"));
         }
     }
-    let judged = outcome.judged(&config.settings).map(|rule| rule.meta.code.into()).collect();
+    let Run { outcome, mut evidence, problems, sources, interrupted, settings, tests_left_out } =
+        run;
+    if tests_left_out > 0 {
+        let n = docward_model::text::plural(tests_left_out, "test file");
+        evidence.notes.push(format!("{n} skipped; --include-tests reads them too"));
+    }
+    let judged = outcome.judged(&settings).map(|rule| rule.meta.code.into()).collect();
     let mut report = Report {
+        run: Some(started.ended()),
         sources,
         problems,
         interrupted,
         show_values: args.judging.show_values,
         judged: Some(judged),
         // What a string or a file does not say is no gap of the run: nothing is skipped.
-        ..audit::report(&config.settings, outcome, evidence)
+        ..audit::report(&settings, outcome, evidence)
     };
     if let Some(baseline) = baseline {
-        baseline.apply(&mut report, &config.settings, args.judging.quiet);
+        baseline.apply(&mut report, &settings, args.judging.quiet);
+    }
+    if changed.is_some() {
+        let (kept, left_out): (Vec<Finding>, Vec<Finding>) =
+            std::mem::take(&mut report.findings).into_iter().partition(is_touched);
+        report.findings = kept;
+        report.withheld.extend(left_out.into_iter().map(|finding| finding.fingerprint));
     }
     let fail_on = config.fail_on.unwrap_or(FailOn::AtLeast(Severity::Error));
-    let look = Look {
-        format: args.format,
+    let look = output::Look {
+        shown: &args.shown,
         output: args.output.as_deref(),
         color: args.color,
-        expand: &args.expand,
         quiet: args.judging.quiet,
+        brief: true,
     };
-    let text = audit::render(&report, &look, View::Findings, fail_on);
     interrupt.writing();
-    put(&text, args.output.as_deref())?;
-    if !args.judging.quiet && seen.tests_left_out > 0 {
-        let n = docward_model::text::plural(seen.tests_left_out, "file");
-        complain(&format!("note: {n} of tests left out; --include-tests judges them too"));
-    }
+    output::write(&report, &look, View::Findings, fail_on)?;
     Ok(audit::ended(&report, fail_on))
+}
+
+/// Everything read and judged once.
+struct Run {
+    outcome: Outcome,
+    evidence: Evidence,
+    problems: Vec<Problem>,
+    sources: Vec<Source>,
+    interrupted: bool,
+    /// With what comments allow.
+    settings: Settings,
+    tests_left_out: u64,
+}
+
+impl Run {
+    fn new(args: &LintArgs, settings: &Settings, interrupt: &Interrupt) -> Self {
+        let mut settings = settings.clone();
+        let request = SourceRequest {
+            paths: args.paths.iter().map(PathBuf::from).collect(),
+            tests: args.include_tests,
+            threads: args.threads.map_or(0, usize::from),
+        };
+        let stop = || interrupt.stop().load(std::sync::atomic::Ordering::Relaxed);
+        let mut seen = read_source(&request, &stop);
+        let interrupted = stop();
+        interrupt.judging();
+        let mut problems = std::mem::take(&mut seen.problems);
+        if seen.code.files == 0 && problems.is_empty() {
+            let message = match seen.tests_left_out {
+                0 => "no source code or settings were found: nothing was judged".to_owned(),
+                n => {
+                    format!("only tests were found ({n} files): give --include-tests to judge them")
+                }
+            };
+            problems.push(Problem { source: args.paths.join(" "), message });
+        }
+        settings.suppressions.extend(allowed_by_comments(&mut seen, &mut problems));
+        settings.is_partial =
+            interrupted || !problems.is_empty() || !args.judging.select.is_empty();
+        let sources = sources(&args.paths, &seen, false);
+        let evidence = Evidence {
+            uris: std::mem::take(&mut seen.clients),
+            code: Some(seen.code),
+            ..Evidence::default()
+        };
+        let mut outcome = judge(&evidence, &settings);
+        fix::resolve(&mut outcome.findings);
+        let tests_left_out = seen.tests_left_out;
+        Self { outcome, evidence, problems, sources, interrupted, settings, tests_left_out }
+    }
 }
 
 /// The family of rules about suppressions, which need no evidence.

@@ -8,6 +8,7 @@ mod config;
 mod connect;
 mod design;
 mod diff;
+mod excerpt;
 mod explain;
 mod fix;
 mod generated;

@@ -83,10 +83,10 @@ fn list(rules: &[&RuleMeta]) -> String {
     let mut out = String::new();
     let width = rules.iter().map(|r| r.name.len()).max().unwrap_or(0);
     for rule in rules {
-        let severity = rule.level.severity().name();
+        let severity = rule.severity_text();
         let _ = writeln!(
             out,
-            "{} {:<width$}  {severity:<5}  {}",
+            "{} {:<width$}  {severity:<19}  {}",
             rule.code,
             rule.name,
             rule.clauses.join(" ")
@@ -116,7 +116,7 @@ pub(crate) fn page(rule: &RuleMeta) -> String {
     let _ = writeln!(
         out,
         "| severity | level | maturity | clauses | needs |\n|---|---|---|---|---|\n| {} | {} | {} | {} | {} |\n",
-        rule.level.severity().name(),
+        rule.severity_text(),
         rule.level.name(),
         rule.maturity.name(),
         rule.clauses.join(", "),
@@ -177,7 +177,7 @@ fn index(rules: &[&RuleMeta]) -> String {
                 rule.code,
                 rule.code,
                 rule.name,
-                rule.level.severity().name(),
+                rule.severity_text(),
                 rule.clauses.join(", ")
             );
         }

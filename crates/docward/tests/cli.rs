@@ -408,3 +408,35 @@ fn a_report_file_is_replaced_as_a_whole_and_nothing_is_left_beside_it() {
     serde_json::from_str::<serde_json::Value>(&text).unwrap();
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
 }
+
+/// What a page, `explain` and `rules` say of a rule's severity is what its findings may have.
+#[test]
+fn pages_and_lists_state_the_severities_of_findings() {
+    let rules: serde_json::Value =
+        serde_json::from_slice(&docward(&["rules", "--format", "json"]).stdout).unwrap();
+    let listed = stdout(&docward(&["rules"]));
+    for rule in rules.as_array().unwrap() {
+        let code = rule["code"].as_str().unwrap();
+        let names: Vec<&str> =
+            rule["severities"].as_array().unwrap().iter().map(|s| s.as_str().unwrap()).collect();
+        let said = match names.as_slice() {
+            [rest @ .., last] if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
+            _ => names.concat(),
+        };
+        assert_eq!(rule["severity"], names[0], "{code}");
+        let line = listed.lines().find(|line| line.starts_with(code)).unwrap();
+        assert!(line.contains(&format!("  {said}  ")), "{code}: {line}");
+        let page = stdout(&docward(&["explain", code, "--format", "markdown"]));
+        let row = format!("\n| {said} | {} |", rule["level"].as_str().unwrap());
+        assert!(page.contains(&row), "{code}: {row} in {page}");
+        let explained = stdout(&docward(&["explain", code]));
+        assert!(explained.lines().next().unwrap().contains(&format!("   {said} · ")), "{code}");
+    }
+    let severity = |code: &str| {
+        let rule = rules.as_array().unwrap().iter().find(|rule| rule["code"] == code).unwrap();
+        rule["severities"].clone()
+    };
+    assert_eq!(severity("V020"), serde_json::json!(["info"]));
+    assert_eq!(severity("N013"), serde_json::json!(["warn", "info"]));
+    assert_eq!(severity("D020"), serde_json::json!(["error", "warn", "info"]));
+}

@@ -15,6 +15,8 @@ mod design_simulate;
 mod evidence;
 mod first_screen;
 mod lint;
+mod lint_changes;
+mod lint_fixes;
 mod live;
 mod live_workload;
 mod logs;

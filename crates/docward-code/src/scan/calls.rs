@@ -1,5 +1,5 @@
-//! Statements that are no updates: collections that are created or sharded, counts, joins, transactions,
-//! names, and questions whether a server is there.
+//! Statements that are no updates: collections that are created or sharded, counts, joins, transactions
+//! and names.
 
 use std::collections::BTreeSet;
 
@@ -8,8 +8,8 @@ use docward_model::code::{
 };
 
 use super::{
-    Scan, handlers,
-    ir::{Call, Expr, Key, Kind, ScopeId, StatementKind},
+    Language, Scan, handlers,
+    ir::{Call, Expr, Key, Kind, ScopeId, ScopeKind, StatementKind},
     loaded::mentions_path,
 };
 
@@ -44,7 +44,7 @@ pub(super) const WRITES: [&str; 29] = [
     "bulkWrite",
     "create",
 ];
-const READS: [&str; 16] = [
+pub(super) const READS: [&str; 16] = [
     "find",
     "findOne",
     "find_one",
@@ -102,19 +102,6 @@ impl<'u, 't> Scan<'u, 't> {
                 "aggregate" | "Aggregate" => self.pipeline(call, at, scope),
                 "withTransaction" | "with_transaction" | "WithTransaction" | "startTransaction"
                 | "start_transaction" | "StartTransaction" => self.transaction(call, at, scope),
-                "ping" | "Ping" => {
-                    let location = self.location(at);
-                    self.out.code.health_checks.push(location);
-                }
-                "command" | "runCommand" | "RunCommand" | "adminCommand"
-                    if call.args.iter().any(|arg| {
-                        arg.value.text().as_deref() == Some("ping")
-                            || super::updates::mentions(&arg.value, "ping")
-                    }) =>
-                {
-                    let location = self.location(at);
-                    self.out.code.health_checks.push(location);
-                }
                 _ => {}
             }
             self.whole_units(call, method, scope);
@@ -155,11 +142,13 @@ impl<'u, 't> Scan<'u, 't> {
             | "clusteredIndex" => special = true,
             _ => {}
         };
+        // The name, behind the context of Go; one that is computed stands there as well.
         let skip = call
             .args
             .iter()
             .position(|arg| self.values.text(&arg.value, scope).is_some())
-            .map_or(0, |at| at + 1);
+            .unwrap_or(usize::from(self.values.unit.language == Language::Go))
+            + 1;
         for arg in call.args.iter().skip(skip) {
             if let Some(name) = arg.name {
                 option(name);
@@ -170,7 +159,11 @@ impl<'u, 't> Scan<'u, 't> {
                 let mut methods = Vec::new();
                 let (value, _) = self.values.follow(&arg.value, scope);
                 value.visit(&mut |expr| methods.extend(expr.call().and_then(Call::method)));
-                partial |= methods.is_empty() && !matches!(value.kind, Kind::Function(_));
+                // A builder shows all options; what any other function or variable holds is unknown.
+                let is_builder = methods.iter().any(|method| {
+                    matches!(*method, "CreateCollection" | "CreateCollectionOptions")
+                });
+                partial |= !is_builder && !matches!(value.kind, Kind::Function(_));
                 methods.into_iter().for_each(&mut option);
             }
             partial |= arg.spread;
@@ -217,14 +210,114 @@ impl<'u, 't> Scan<'u, 't> {
             .filter_map(|field| field.name)
             .collect();
         let collection = call.receiver().and_then(|of| self.values.target(of, scope));
+        let collection = collection.map(|target| target.collection);
         let in_handler = handlers::handler_around(self.values.unit, scope, self.within).is_some();
+        let is_existence = self.is_existence(call, scope);
+        let before_insert = is_existence && self.inserts_after(collection.as_deref(), at, scope);
         let place = self.place(at, scope);
         self.out.code.counts.push(CodeCount {
             place,
-            collection: collection.map(|target| target.collection),
+            collection,
             fields,
             in_handler,
+            is_existence,
+            before_insert,
         });
+    }
+
+    /// Whether a number only says if there is any: it is compared with 0 or 1, or is a condition by itself. A number
+    /// in a variable is, when all that is done with the variable is that.
+    fn is_existence(&self, call: &'u Call<'t>, scope: ScopeId) -> bool {
+        let unit = self.values.unit;
+        let is_call = |expr: &Expr<'t>| bare(expr).call().is_some_and(|own| is_same(own, call));
+        let within = self.outer_function(scope);
+        let variable = unit.statements.iter().find_map(|statement| match &statement.kind {
+            StatementKind::Assign { target, value, adds: false } if is_call(value) => {
+                first_name(target)
+            }
+            _ => None,
+        });
+        let is_number = |expr: &Expr<'t>| match (&expr.kind, variable) {
+            (Kind::Name(name), Some(variable)) => *name == variable,
+            (_, Some(_)) => false,
+            (_, None) => expr.call().is_some_and(|own| is_same(own, call)),
+        };
+        let is_python = unit.language == Language::Python;
+        let (mut all, mut asked) = (0_u32, 0_u32);
+        let mut see = |expr: &Expr<'t>| {
+            all += u32::from(is_number(expr));
+            let compared = |left: &Expr<'t>, right: &Expr<'t>| {
+                let is_bound = |expr: &Expr<'t>| matches!(expr.kind, Kind::Number("0" | "1"));
+                u32::from(is_number(bare(left)) && is_bound(right))
+                    + u32::from(is_number(bare(right)) && is_bound(left))
+            };
+            asked += match &expr.kind {
+                Kind::Binary(
+                    ">" | "<" | ">=" | "<=" | "==" | "===" | "!=" | "!==",
+                    left,
+                    right,
+                ) => compared(left, right),
+                // Comparisons of Python, which may have more than two sides.
+                Kind::Other(sides) if is_python => match sides.as_slice() {
+                    [left, right] => compared(left, right),
+                    _ => 0,
+                },
+                Kind::Choice(held) => u32::from(is_truth_of(&held[0], &is_number)),
+                _ => 0,
+            };
+        };
+        for statement in &unit.statements {
+            if self.outer_function(statement.scope) != within {
+                continue;
+            }
+            match &statement.kind {
+                StatementKind::Assign { value, .. } => value.visit(&mut see),
+                StatementKind::Eval(expr) | StatementKind::Return(expr) => expr.visit(&mut see),
+            }
+        }
+        // A condition is evaluated once, whatever number of branches it decides about.
+        let mut conditions = BTreeSet::new();
+        for (id, held) in unit.scopes.iter().enumerate() {
+            if let ScopeKind::Branch(Some(condition)) = &held.kind
+                && self.outer_function(id) == within
+                && conditions.insert(condition.at)
+            {
+                asked += u32::from(is_truth_of(condition, &is_number));
+            }
+        }
+        asked > 0 && all <= asked
+    }
+
+    /// Whether the function goes on to store a document in the collection that was counted.
+    fn inserts_after(&self, collection: Option<&str>, at: usize, scope: ScopeId) -> bool {
+        const INSERTS: [&str; 9] = [
+            "insertOne",
+            "insert_one",
+            "InsertOne",
+            "insert",
+            "create",
+            "save",
+            "insertMany",
+            "insert_many",
+            "InsertMany",
+        ];
+        let within = self.outer_function(scope);
+        let mut inserts = false;
+        self.values.unit.each(|inner, expr| {
+            let Some(call) = expr.call().filter(|_| expr.at > at) else { return };
+            if self.outer_function(inner) != within
+                || !call.method().is_some_and(|method| INSERTS.contains(&method))
+            {
+                return;
+            }
+            let target = call.receiver().and_then(|of| self.values.target(of, inner));
+            // `user.save()` of a document that was made before.
+            inserts |= match (target, collection) {
+                (Some(target), Some(collection)) => target.collection == collection,
+                _ => call.method() == Some("save"),
+            };
+        });
+        inserts
     }
 
     /// A pipeline that reads, with what it joins.
@@ -470,6 +563,40 @@ impl<'u, 't> Scan<'u, 't> {
                 });
             }
         }
+    }
+}
+
+/// Whether two calls stand at one place.
+pub(super) fn is_same(one: &Call<'_>, other: &Call<'_>) -> bool {
+    (one.callee.at, one.callee.end) == (other.callee.at, other.callee.end)
+}
+
+/// An expression without what is only around it: `await x`, `(x)`.
+fn bare<'e, 't>(expr: &'e Expr<'t>) -> &'e Expr<'t> {
+    match &expr.kind {
+        Kind::Other(items) if items.len() == 1 => bare(&items[0]),
+        _ => expr,
+    }
+}
+
+/// The name that is assigned to; of several, as in Go, the first.
+fn first_name<'t>(target: &Expr<'t>) -> Option<&'t str> {
+    match &target.kind {
+        Kind::Name(name) => Some(name),
+        Kind::List(items) | Kind::Other(items) => first_name(items.first()?),
+        _ => None,
+    }
+}
+
+/// Whether a condition asks for nothing but whether a number is 0, by itself or beside other questions.
+fn is_truth_of<'t>(condition: &Expr<'t>, is_number: &dyn Fn(&Expr<'t>) -> bool) -> bool {
+    match &condition.kind {
+        Kind::Binary("&&" | "||" | "and" | "or", left, right) => {
+            is_truth_of(left, is_number) || is_truth_of(right, is_number)
+        }
+        // `!count`, `(count)`.
+        Kind::Other(items) if items.len() == 1 => is_truth_of(&items[0], is_number),
+        _ => is_number(condition),
     }
 }
 

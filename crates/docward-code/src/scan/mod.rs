@@ -7,6 +7,7 @@
 
 mod calls;
 mod clients;
+mod contacts;
 mod given;
 mod handed;
 mod handlers;
@@ -248,6 +249,7 @@ pub fn scan(file: &str, within: &str, text: &str, kind: FileKind, known: &Known)
             scan.loaded();
             scan.shortened();
             scan.calls();
+            scan.contacts();
             scan.names();
             scan.models();
             scan.strings();

@@ -112,7 +112,7 @@ async function connectWithSRV() {
     let found = scanned("a.js", text);
     assert_eq!(found.clients.len(), 1);
     has_production_set(&found.clients[0]);
-    assert_eq!(found.code.health_checks.len(), 1);
+    assert!(!found.code.health_checks.is_empty());
 }
 
 #[test]
@@ -137,7 +137,7 @@ func create(ctx context.Context, uri string) (*mongo.Client, error) {
     assert_eq!(found.clients.len(), 1);
     assert_eq!(found.clients[0].hosts.len(), 2);
     has_production_set(&found.clients[0]);
-    assert_eq!(found.code.health_checks.len(), 1);
+    assert!(!found.code.health_checks.is_empty());
 }
 
 #[test]

@@ -27,6 +27,7 @@ const fn rule(
         name,
         level: Level::Prohibited,
         area: docward_model::Area::Hygiene,
+        severities: &[docward_model::Severity::Error],
         clauses: &["DM-08.2"],
         maturity: Maturity::Stable,
         scope: Scope::Everywhere,
@@ -104,6 +105,7 @@ static N013: RuleMeta =
 static T002: RuleMeta = RuleMeta {
     level: Level::Recommended,
     area: docward_model::Area::Hygiene,
+    severities: &[docward_model::Severity::Warn],
     ..rule("T002", "money-as-double", &[&MIN_SHARE], "# Money as double\n")
 };
 static T012: RuleMeta = rule("T012", "epoch-as-number", &[&EARLIEST], "# Epoch as number\n");

@@ -36,6 +36,8 @@ fn finding(rule: &'static str, severity: Severity, at: Subject) -> Finding {
         data: docward_model::Data::new(),
         examples: Vec::new(),
         fix: None,
+        locations: Vec::new(),
+        excerpt: None,
         edits: Vec::new(),
         fingerprint: String::new(),
     }

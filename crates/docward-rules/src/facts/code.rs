@@ -73,7 +73,8 @@ pub fn fields_draft(
     let about = format!("{} {}", first.model, paths.join(" "));
     let what = format!("{} of `{}` {what}", text::list(&paths, 5), first.model);
     let draft = draft(evidence, &first.place, &about, what, why, todo);
-    let draft = draft.data("path", first.path.as_str());
+    let others = fields.iter().skip(1).map(|field| field.place.location.clone());
+    let draft = draft.data("path", first.path.as_str()).locations(others);
     match paths.len() {
         1 => draft,
         _ => draft.data("fields", text::list(&paths, 20)),

@@ -34,6 +34,7 @@ declare_rule! {
     C002, "lagging-member",
     level: Mandatory,
     area: Correctness,
+    severities: [Warn],
     clauses: ["RP-7"],
     maturity: Preview,
     scope: Everywhere,

@@ -48,6 +48,7 @@ declare_rule! {
     C003, "stale-router-list",
     level: Mandatory,
     area: Writes,
+    severities: [Error, Warn],
     clauses: ["CM-3.4", "AP-S1.5"],
     maturity: Preview,
     scope: Everywhere,

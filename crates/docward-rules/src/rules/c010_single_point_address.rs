@@ -53,6 +53,7 @@ declare_rule! {
     C010, "single-point-address",
     level: Prohibited,
     area: Writes,
+    severities: [Error, Warn, Info],
     clauses: ["CN-01.1", "CM-0.2", "CM-2.2", "AP-S1.6"],
     maturity: Preview,
     scope: Everywhere,

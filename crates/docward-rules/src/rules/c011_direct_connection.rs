@@ -37,6 +37,7 @@ declare_rule! {
     C011, "direct-connection",
     level: Prohibited,
     area: Writes,
+    severities: [Error, Info],
     clauses: ["CN-01.1", "AP-S1.6"],
     maturity: Preview,
     scope: Everywhere,
@@ -67,8 +68,10 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             || (is_single && client.uri.option("replicaSet").is_some())
             || is_one_of_two(evidence, client)
     });
-    let first = computed.into_iter().map(|(_, draft)| draft).min_by_key(|d| d.location.clone());
-    if let Some(draft) = first {
+    let mut drafts: Vec<Draft> = computed.into_iter().map(|(_, draft)| draft).collect();
+    drafts.sort_by_key(|draft| draft.location.clone());
+    let places: Vec<_> = drafts.iter().skip(1).filter_map(|draft| draft.location.clone()).collect();
+    if let Some(draft) = drafts.into_iter().next().map(|draft| draft.locations(places)) {
         cx.report(if is_local { draft.level(Level::Information) } else { draft });
     }
 }

@@ -13,8 +13,9 @@ declare_rule! {
     /// ## What it checks
     /// Reports connection strings with a user and without `authSource`. With a database in the path it is an
     /// error, because drivers then look the account up in that database; without one it is a warning, since
-    /// they take `admin`. With `mongodb+srv://` the TXT record in DNS may set it, and the finding is
-    /// information. Logins that are kept elsewhere (X.509, Kerberos, clouds) need none.
+    /// they take `admin`. With `mongodb+srv://` drivers take it from the TXT record of the name first; the finding is
+    /// information, and there is none for clusters of Atlas (`*.mongodb.net`), whose record always has it. Logins that are
+    /// kept elsewhere (X.509, Kerberos, clouds) need none.
     ///
     /// Strings of which source code computes a part that may hold options are not judged.
     ///
@@ -41,6 +42,7 @@ declare_rule! {
     C012, "missing-auth-source",
     level: Mandatory,
     area: Writes,
+    severities: [Error, Warn, Info],
     clauses: ["CN-01.2", "CP-1"],
     maturity: Preview,
     scope: Everywhere,
@@ -62,6 +64,12 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             let uri = client.uri;
             let home = home(evidence, &client);
             let now = match &uri.database {
+                _ if uri.srv => {
+                    let else_in = uri.database.as_deref().unwrap_or("admin");
+                    format!(
+                        "the driver takes it from the TXT record of the name, and without one looks for the account in `{else_in}`"
+                    )
+                }
                 Some(database) => {
                     format!(
                         "the driver looks for the account in `{database}`, the database in the path"
@@ -127,10 +135,15 @@ fn severity(client: &Client<'_>) -> Option<Severity> {
     match &uri.database {
         // A string that Docward corrects should work as it did: `admin` is where drivers look anyway.
         None if client.is_local() => None,
-        _ if uri.srv => Some(Severity::Info),
+        _ if uri.srv => (!is_of_atlas(client)).then_some(Severity::Info),
         Some(database) if database != "admin" && !client.is_local() => Some(Severity::Error),
         _ => Some(Severity::Warn),
     }
+}
+
+/// Whether the TXT record is one that Atlas writes: it has `authSource=admin`.
+fn is_of_atlas(client: &Client<'_>) -> bool {
+    client.uri.hosts.iter().all(|host| host.to_ascii_lowercase().ends_with(".mongodb.net"))
 }
 
 /// The database the account is kept in, when a server told its accounts and one has the name.
@@ -174,8 +187,17 @@ mod tests {
         assert!(found("uri mongodb://db1,db2/db_order").is_empty());
         assert!(found("uri mongodb://u@db1/?authMechanism=MONGODB-X509").is_empty());
         assert_eq!(found("uri mongodb+srv://u@c.example.net/db_order"), [Info]);
+        assert!(found("uri mongodb+srv://u@cluster0.abcde.mongodb.net/db_order").is_empty());
         assert!(found("uri mongodb://u:p@localhost/").is_empty());
         assert_eq!(found("uri mongodb://u:p@localhost/db_order"), [Warn]);
+    }
+
+    #[test]
+    fn cn_01_2_cp_1_the_txt_record_comes_first_for_srv() {
+        let found = check("C012", "uri mongodb+srv://u@c.example.net/db_order");
+        assert!(found[0].what.contains("takes it from the TXT record"), "{}", found[0].what);
+        assert!(!found[0].todo.contains("authSource=admin"), "{}", found[0].todo);
+        assert!(found[0].data.get("change").is_none());
     }
 
     #[test]

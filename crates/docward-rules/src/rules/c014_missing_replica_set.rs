@@ -38,6 +38,7 @@ declare_rule! {
     C014, "missing-replica-set",
     level: Mandatory,
     area: Writes,
+    severities: [Error, Warn, Info],
     clauses: ["CN-01.3", "CP-2", "AP-S1.6"],
     maturity: Preview,
     scope: Everywhere,

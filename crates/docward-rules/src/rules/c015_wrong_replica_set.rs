@@ -37,6 +37,7 @@ declare_rule! {
     C015, "wrong-replica-set",
     level: Mandatory,
     area: Writes,
+    severities: [Error, Warn],
     clauses: ["CN-01.3", "CP-2"],
     maturity: Preview,
     scope: Everywhere,

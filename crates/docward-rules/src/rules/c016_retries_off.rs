@@ -1,6 +1,6 @@
 //! CN-01.4, CP-5, CP-6: retries that are switched off.
 
-use docward_model::{Edit, EditedText, Evidence, OptionValue};
+use docward_model::{Applicability, Edit, EditedText, Evidence, OptionValue};
 
 use crate::{
     Cx, declare_rule,
@@ -81,6 +81,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                     ("False".to_owned(), "True".to_owned()),
                 ] {
                     draft = draft.edit(Edit {
+                        applicability: Applicability::Unsafe,
                         location: location.clone(),
                         old: EditedText::Exactly(old),
                         new,

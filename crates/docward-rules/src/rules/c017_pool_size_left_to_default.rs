@@ -49,6 +49,7 @@ declare_rule! {
     C017, "pool-size-left-to-default",
     level: Recommended,
     area: Speed,
+    severities: [Warn, Info],
     clauses: ["CN-03.2", "CP-4", "PP-2"],
     maturity: Preview,
     scope: Everywhere,

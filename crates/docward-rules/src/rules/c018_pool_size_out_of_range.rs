@@ -46,6 +46,7 @@ declare_rule! {
     C018, "pool-size-out-of-range",
     level: Recommended,
     area: Speed,
+    severities: [Warn, Info],
     clauses: ["PP-1", "CP-4", "PF-4", "PF-5"],
     maturity: Preview,
     scope: Everywhere,

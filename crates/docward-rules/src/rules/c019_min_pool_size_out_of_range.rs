@@ -39,6 +39,7 @@ declare_rule! {
     C019, "min-pool-size-out-of-range",
     level: Recommended,
     area: Speed,
+    severities: [Error, Warn, Info],
     clauses: ["PP-2"],
     maturity: Preview,
     scope: Everywhere,

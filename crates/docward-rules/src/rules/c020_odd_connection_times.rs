@@ -44,6 +44,7 @@ declare_rule! {
     C020, "odd-connection-times",
     level: Recommended,
     area: Speed,
+    severities: [Warn, Info],
     clauses: ["PP-3", "PP-4", "PP-5"],
     maturity: Preview,
     scope: Everywhere,

@@ -39,6 +39,7 @@ declare_rule! {
     C021, "weak-write-concern",
     level: Mandatory,
     area: Correctness,
+    severities: [Error, Warn, Info],
     clauses: ["CP-7"],
     maturity: Preview,
     scope: Everywhere,

@@ -43,6 +43,7 @@ declare_rule! {
     C023, "undeclared-stale-reads",
     level: Mandatory,
     area: Correctness,
+    severities: [Error, Warn, Info],
     clauses: ["RP-7", "RP-4", "CP-3"],
     maturity: Preview,
     scope: Everywhere,

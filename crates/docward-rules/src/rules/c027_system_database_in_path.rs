@@ -36,6 +36,7 @@ declare_rule! {
     C027, "system-database-in-path",
     level: Recommended,
     area: Hygiene,
+    severities: [Warn, Info],
     clauses: ["DM-01.2"],
     maturity: Preview,
     scope: Everywhere,

@@ -1,6 +1,6 @@
 //! SDK-ALL.1: options that drivers ignore: unknown, misspelled, given twice, given up, of the wrong type.
 
-use docward_model::{Edit, EditedText, Evidence, Level, NoteKind, UriNote};
+use docward_model::{Applicability, Edit, EditedText, Evidence, Level, NoteKind, UriNote};
 
 use crate::{
     Cx, declare_rule,
@@ -38,6 +38,7 @@ declare_rule! {
     C028, "mistaken-option",
     level: Recommended,
     area: Correctness,
+    severities: [Warn, Info],
     clauses: ["SDK-ALL.1"],
     maturity: Preview,
     scope: Everywhere,
@@ -93,6 +94,7 @@ fn renamed(client: &Client<'_>, note: &UriNote) -> Option<Edit> {
         && !option.written.eq_ignore_ascii_case(&option.name)
         && !note.what.ends_with("deprecated itself");
     is_alias.then(|| Edit {
+        applicability: Applicability::Unsafe,
         location: location.clone(),
         old: EditedText::Exactly(format!("{}=", option.written)),
         new: format!("{}=", option.name),

@@ -36,6 +36,7 @@ declare_rule! {
     C029, "contradictory-options",
     level: Mandatory,
     area: Correctness,
+    severities: [Error, Warn, Info],
     clauses: ["SDK-ALL.1"],
     maturity: Preview,
     scope: Everywhere,

@@ -64,6 +64,7 @@ declare_rule! {
     C040, "client-per-request",
     level: Mandatory,
     area: Writes,
+    severities: [Error, Warn],
     clauses: ["CN-02.1", "SDK-ALL.3", "CN-02.2"],
     maturity: Preview,
     scope: Everywhere,
@@ -74,10 +75,10 @@ declare_rule! {
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let Some(found) = &evidence.code else { return };
-    // A function that many handlers call is one thing to mend.
+    // A function that many handlers call is one thing to fix.
     let mut causes: BTreeMap<Cause<'_>, Vec<&RemadeClient>> = BTreeMap::new();
     for client in &found.remade_clients {
-        let alone = draft(evidence, client, 0);
+        let alone = draft(evidence, client, &[]);
         if cx.is_accepted(&alone) {
             cx.report(alone);
             continue;
@@ -89,14 +90,14 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     for mut clients in causes.into_values() {
         clients.sort_by(|a, b| a.place.location.cmp(&b.place.location));
         if let Some((client, others)) = clients.split_first() {
-            cx.report(draft(evidence, client, others.len()));
+            cx.report(draft(evidence, client, others));
         }
     }
 }
 
-/// What is said of a place, and of so many others that call the same function.
-fn draft(evidence: &Evidence, client: &RemadeClient, others: usize) -> Draft {
-    let more = match (others, &client.through) {
+/// What is said of a place, and of others that call the same function.
+fn draft(evidence: &Evidence, client: &RemadeClient, others: &[&RemadeClient]) -> Draft {
+    let more = match (others.len(), &client.through) {
         (0, _) => String::new(),
         (1, Some(_)) => "; it is called in one more place".to_owned(),
         (n, Some(_)) => format!("; it is called in {n} more places"),
@@ -120,6 +121,7 @@ fn draft(evidence: &Evidence, client: &RemadeClient, others: usize) -> Draft {
         "make the client once, outside, and reuse it for the whole life of the process",
     )
     .severity(if is_loop { Severity::Warn } else { Severity::Error })
+    .locations(others.iter().map(|other| other.place.location.clone()))
 }
 
 /// What makes a client again and again: a function, or a file, in loops or in what answers requests.

@@ -1,8 +1,8 @@
 //! CN-02.3: platforms without memory between calls want a pooling proxy.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
-use docward_model::Evidence;
+use docward_model::{Evidence, code::Serverless};
 
 use crate::{Cx, declare_rule, facts::code};
 
@@ -43,6 +43,7 @@ declare_rule! {
     C041, "serverless-without-proxy",
     level: Recommended,
     area: Writes,
+    severities: [Info],
     clauses: ["CN-02.3"],
     maturity: Preview,
     scope: Everywhere,
@@ -53,11 +54,12 @@ declare_rule! {
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let Some(found) = &evidence.code else { return };
-    let mut files = BTreeSet::new();
+    let mut files: BTreeMap<&str, Vec<&Serverless>> = BTreeMap::new();
     for function in found.serverless.iter().filter(|function| function.uses_mongodb) {
-        if !files.insert(&function.place.location.file) {
-            continue;
-        }
+        files.entry(&function.place.location.file).or_default().push(function);
+    }
+    for functions in files.into_values() {
+        let [function, others @ ..] = functions.as_slice() else { continue };
         cx.report(
             code::draft(
                 evidence,
@@ -67,7 +69,8 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 "every copy that the platform starts has its own pool: a burst of calls takes all connections",
                 "put a pooling proxy in between; until then keep the client outside of the handler with maxPoolSize 5 or less, and count concurrency times pool size against the limit",
             )
-            .severity(docward_model::Severity::Info),
+            .severity(docward_model::Severity::Info)
+            .locations(others.iter().map(|other| other.place.location.clone())),
         );
     }
 }

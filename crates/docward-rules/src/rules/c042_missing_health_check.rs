@@ -1,6 +1,6 @@
-//! SDK-ALL.4: somebody should ask whether the server is there.
+//! SDK-ALL.4: programs that learn only by their first request that the server is not there.
 
-use docward_model::{Evidence, Severity, code::Place};
+use docward_model::{Driver, Evidence, Severity, code::Place};
 
 use crate::{Cx, declare_rule, facts::code};
 
@@ -8,13 +8,18 @@ declare_rule! {
     /// # Missing health check
     ///
     /// ## What it checks
-    /// Mentions a project that makes clients and never pings the server: no `ping` command, no `Ping()`.
-    /// Drivers connect when the first operation needs it, so a wrong address or password shows up with the
-    /// first request rather than at the start.
+    /// Mentions a project that makes clients and neither contacts the server when it starts nor has a health check.
+    /// Nothing is reported where the code does one of these:
+    /// - it sends a command anywhere (`ping`, `buildInfo`, `connectionStatus`, `server_info()`, any `db.command(…)`);
+    /// - it connects with a driver that contacts the server for it, and somebody hears how that ends: an awaited
+    ///   `client.connect()` or `mongoose.connect()`, one with `then`, `catch` or a callback, a listener for errors of the
+    ///   connection, `MongooseModule.forRoot`, `mgo.Dial`;
+    /// - it runs an operation at its start: at the top level of a file, in a function that is called there, in a hook that
+    ///   a framework calls once (`init_beanie`, indexes that are created outside of request handlers).
     ///
     /// ## Why it matters
-    /// A process that starts without its database looks healthy to whoever starts it, takes requests and
-    /// fails each of them.
+    /// The clients of PyMongo, Go and Java connect with their first operation. A process that starts without its
+    /// database looks healthy, accepts requests and fails each of them.
     ///
     /// ## Example
     /// ```python,fires
@@ -37,7 +42,7 @@ declare_rule! {
     /// sdk` writes one for each language.
     ///
     /// ## When to ignore it
-    /// Another operation at the start does the same (creating indexes, for example).
+    /// A wrapper around the driver contacts the server at the start, and Docward does not see it.
     C042, "missing-health-check",
     level: Information,
     area: Hygiene,
@@ -51,7 +56,7 @@ declare_rule! {
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let Some(found) = &evidence.code else { return };
-    if !found.health_checks.is_empty() {
+    if found.has_health_check() {
         return;
     }
     // The first client made by code; connection strings in settings are no clients yet.
@@ -66,8 +71,15 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             evidence,
             &place,
             "health",
-            "no code asks the server whether it is there",
-            "drivers connect with the first operation: a wrong address or password is found by the first request instead of at the start",
+            "nothing contacts the server when the program starts, and there is no health check",
+            match client.driver {
+                Some(Driver::Node | Driver::Mongoose) => {
+                    "nobody waits for connect(): a wrong address or password is found by the first request"
+                }
+                _ => {
+                    "the driver connects with the first operation: a wrong address or password is found by the first request"
+                }
+            },
             "ping the admin database at the start and in the health check; `docward connect sdk` writes one",
         )
         .severity(Severity::Info),
@@ -78,14 +90,100 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
 mod tests {
     use crate::testing::check;
 
+    fn count(text: &str) -> usize {
+        check("C042", text).len()
+    }
+
     #[test]
     fn sdk_all_4_every_language_pings_in_its_own_way() {
-        let count = |text: &str| check("C042", text).len();
         let go = "source a.go\npackage a\nfunc main() { c, _ := mongo.Connect(ctx, options.Client().ApplyURI(u)); PING }";
         assert_eq!(count(&go.replace("PING", "")), 1);
         assert_eq!(count(&go.replace("PING", "c.Ping(ctx, readpref.Primary())")), 0);
         let node = "source a.js\nconst c = new MongoClient(u); PING";
         assert_eq!(count(&node.replace("PING", "")), 1);
         assert_eq!(count(&node.replace("PING", "c.db('admin').command({ping: 1})")), 0);
+    }
+
+    #[test]
+    fn sdk_all_4_any_command_reaches_the_server() {
+        let node = "source a.js\nconst {MongoClient} = require('mongodb');\nconst c = new MongoClient(u);\nasync function check() { ASK }";
+        for ask in [
+            "await mongo.db.command({ connectionStatus: 1 });",
+            "await c.db().admin().serverStatus();",
+            "await c.db().admin().ping();",
+        ] {
+            assert_eq!(count(&node.replace("ASK", ask)), 0, "{ask}");
+        }
+        assert_eq!(count(&node.replace("ASK", "program.command('serve');")), 1);
+        let python = "source a.py\nfrom motor.motor_asyncio import AsyncIOMotorClient\nclass Api:\n    def __init__(self):\n        self.db = AsyncIOMotorClient(URI).bot\n    async def validate(self):\n        ASK\n";
+        for ask in ["await self.db.command('buildinfo')", "await self.client.server_info()"] {
+            assert_eq!(count(&python.replace("ASK", ask)), 0, "{ask}");
+        }
+        assert_eq!(count(&python.replace("ASK", "await self.bot.command('say')")), 1);
+        let go = "source a.go\npackage a\nfunc open() { c, _ := mongo.Connect(ctx, options.Client().ApplyURI(u)); c.Database(\"a\").RunCommand(ctx, bson.D{{\"hello\", 1}}) }";
+        assert_eq!(count(go), 0);
+    }
+
+    #[test]
+    fn sdk_all_4_connecting_contacts_the_server_where_somebody_hears_of_it() {
+        let mongoose = "source db.js\nconst mongoose = require('mongoose');\nCONNECT";
+        for connect in [
+            "const connectDB = async () => { try { await mongoose.connect(uri); } catch (e) { process.exit(1); } };\nmodule.exports = connectDB;",
+            "mongoose.connect(uri).then(() => app.listen(80)).catch(console.error);",
+            "mongoose.connect(uri, (error) => { if (error) throw error; });",
+            "mongoose.connect(uri);\nmongoose.connection.on('error', (e) => { console.error(e); process.exit(1); });",
+            "mongoose.connect(uri);\nconst db = mongoose.connection;\ndb.on('error', console.error);",
+            "module.exports = () => mongoose.connect(uri);",
+        ] {
+            assert_eq!(count(&mongoose.replace("CONNECT", connect)), 0, "{connect}");
+        }
+        assert_eq!(count(&mongoose.replace("CONNECT", "mongoose.connect(uri);")), 1);
+        let node = "source a.js\nconst {MongoClient} = require('mongodb');\nconst client = new MongoClient(u);\n";
+        assert_eq!(count(&format!("{node}async function open() {{ await client.connect(); }}")), 0);
+        assert_eq!(count(&format!("{node}export default client.connect();")), 0);
+        let other = format!("{node}async function open() {{ await redisClient.connect(); }}");
+        assert_eq!(count(&other), 1);
+        // Each request connects for itself: the first one finds out.
+        let handler = "source a.js\nconst {MongoClient} = require('mongodb');\napp.get('/', async (req, res) => { const client = new MongoClient(u); await client.connect(); res.end(); });";
+        assert_eq!(count(handler), 1);
+        // The client of Go starts to connect, and waits for nothing.
+        let go = "source a.go\npackage a\nfunc main() { c, err := mongo.Connect(ctx, options.Client().ApplyURI(u)); if err != nil { panic(err) }; serve(c) }";
+        assert_eq!(count(go), 1);
+        assert_eq!(
+            count("source a.go\npackage a\nfunc main() { s, err := mgo.Dial(u); serve(s) }"),
+            0
+        );
+    }
+
+    #[test]
+    fn sdk_all_4_operations_at_the_start_contact_the_server() {
+        let python = "source a.py\nfrom pymongo import MongoClient\nclient = MongoClient(URI)\ndb = client.shop\nREST";
+        for rest in [
+            "db.users.create_index('email')\n",
+            "if __name__ == '__main__':\n    print(db.users.find_one({}))\n",
+            "def load():\n    return list(db.users.find({}))\n\nUSERS = load()\n",
+            "@app.on_event('startup')\nasync def begin():\n    db.users.find_one({})\n",
+            "def prepare():\n    db.users.create_index('email')\n",
+            "source b.py\nfrom beanie import init_beanie\nasync def lifespan(app):\n    await init_beanie(database=db, document_models=[User])\n",
+        ] {
+            assert_eq!(count(&python.replace("REST", rest)), 0, "{rest}");
+        }
+        for rest in [
+            "",
+            "def load():\n    return list(db.users.find({}))\n",
+            "@app.route('/')\ndef index():\n    return db.users.find_one({})\n",
+            "@app.route('/')\ndef index():\n    db.users.create_index('email')\n    return ''\n",
+        ] {
+            assert_eq!(count(&python.replace("REST", rest)), 1, "{rest}");
+        }
+        // What one file has, another calls.
+        let store = python.replace("REST", "def load():\n    return list(db.users.find({}))\n");
+        assert_eq!(
+            count(&format!("{store}source main.py\nimport pymongo\nfrom a import load\nload()\n")),
+            0
+        );
+        let go = "source a.go\npackage a\nfunc main() { c, _ := mongo.Connect(ctx, options.Client().ApplyURI(u)); col := c.Database(\"a\").Collection(\"b\"); REST }";
+        assert_eq!(count(&go.replace("REST", "col.FindOne(ctx, bson.M{})")), 0);
+        assert_eq!(count(&go.replace("REST", "http.ListenAndServe(\":80\", nil)")), 1);
     }
 }

@@ -1,6 +1,6 @@
 //! SDK-PY.1 and GC-26: calls that a driver refuses when the code runs.
 
-use docward_model::{Edit, EditedText, Evidence};
+use docward_model::{Applicability, Edit, EditedText, Evidence};
 
 use crate::{Cx, declare_rule, facts::code};
 
@@ -55,6 +55,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 format!("write {}", call.instead),
             )
             .edit(Edit {
+                applicability: Applicability::Safe,
                 location: call.place.location.clone(),
                 old: EditedText::Exactly(call.swap.0.clone()),
                 new: call.swap.1.clone(),

@@ -46,6 +46,7 @@ declare_rule! {
     D001, "large-document",
     level: Recommended,
     area: Growth,
+    severities: [Error, Warn],
     clauses: ["DM-05.1", "CK-2", "LM-3", "DM-05.2", "LM-1", "CK-14"],
     maturity: Stable,
     scope: Everywhere,

@@ -47,6 +47,7 @@ declare_rule! {
     D002, "growing-document",
     level: Recommended,
     area: Growth,
+    severities: [Warn, Info],
     clauses: ["LM-5", "DM-05.2"],
     maturity: Preview,
     scope: Everywhere,

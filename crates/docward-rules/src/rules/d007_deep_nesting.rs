@@ -39,6 +39,7 @@ declare_rule! {
     D007, "deep-nesting",
     level: Recommended,
     area: Hygiene,
+    severities: [Error, Warn],
     clauses: ["DM-06.1", "DM-06.2", "AP-S4.2", "CK-3"],
     maturity: Stable,
     scope: Everywhere,

@@ -61,6 +61,7 @@ declare_rule! {
     D008, "unbounded-array",
     level: Prohibited,
     area: Growth,
+    severities: [Error, Warn],
     clauses: ["DM-08.2", "AP-S2.1", "AP-S4.1", "CK-4", "CK-8", "DM-08.1", "DM-05.3"],
     maturity: Stable,
     scope: Everywhere,
@@ -265,7 +266,8 @@ fn report(
     })
     .severity(if verdict == Verdict::Possible { Severity::Warn } else { Severity::Error });
     if let Some(site) = open.first() {
-        draft = draft.location(site.place.location.clone());
+        let others = open.iter().skip(1).map(|site| site.place.location.clone());
+        draft = draft.location(site.place.location.clone()).locations(others);
     }
     if let Some(seen) = &unbounded.observed {
         draft = draft

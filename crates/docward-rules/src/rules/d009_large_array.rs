@@ -42,6 +42,7 @@ declare_rule! {
     D009, "large-array",
     level: Recommended,
     area: Growth,
+    severities: [Warn, Info],
     clauses: ["DM-08.1", "LM-8"],
     maturity: Stable,
     scope: Everywhere,

@@ -41,6 +41,7 @@ declare_rule! {
     D010, "dynamic-field-names",
     level: Prohibited,
     area: Speed,
+    severities: [Error, Warn, Info],
     clauses: ["AP-S2.5"],
     maturity: Stable,
     scope: Everywhere,

@@ -34,6 +34,7 @@ declare_rule! {
     D012, "nesting-near-server-limit",
     level: Information,
     area: Growth,
+    severities: [Error, Warn],
     clauses: ["LM-10", "DM-06.1", "CK-3"],
     maturity: Stable,
     scope: Everywhere,

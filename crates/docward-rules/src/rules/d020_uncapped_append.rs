@@ -72,6 +72,7 @@ declare_rule! {
     D020, "uncapped-append",
     level: Prohibited,
     area: Growth,
+    severities: [Error, Warn, Info],
     clauses: ["DM-08.2", "DM-08.4", "CK-4", "CK-8", "AP-S2.1", "AP-S4.1", "AP-S0.2"],
     maturity: Preview,
     scope: Everywhere,
@@ -299,6 +300,7 @@ fn draft(evidence: &Evidence, first: &Grown<'_>, others: &[Grown<'_>]) -> docwar
     .severity(*severity)
     .data("statements", others.len() as u64 + 1)
     .level(Level::Prohibited)
+    .locations(others.iter().map(|other| other.append.place.location.clone()))
 }
 
 #[cfg(test)]

@@ -43,6 +43,7 @@ declare_rule! {
     D023, "truncated-in-memory",
     level: Recommended,
     area: Growth,
+    severities: [Warn, Info],
     clauses: ["DM-08.4"],
     maturity: Preview,
     scope: Everywhere,

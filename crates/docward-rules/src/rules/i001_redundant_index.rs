@@ -53,6 +53,7 @@ declare_rule! {
     I001, "redundant-index",
     level: Recommended,
     area: Speed,
+    severities: [Warn, Info],
     clauses: ["AP-S4.6"],
     maturity: Stable,
     scope: Everywhere,

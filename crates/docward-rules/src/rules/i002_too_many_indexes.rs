@@ -44,6 +44,7 @@ declare_rule! {
     I002, "too-many-indexes",
     level: Recommended,
     area: Speed,
+    severities: [Error, Warn],
     clauses: ["AP-S4.6", "LM-10"],
     maturity: Stable,
     scope: Everywhere,

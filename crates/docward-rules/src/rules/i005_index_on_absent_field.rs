@@ -47,6 +47,7 @@ declare_rule! {
     I005, "index-on-absent-field",
     level: Recommended,
     area: Speed,
+    severities: [Warn, Info],
     clauses: ["DM-06.3"],
     maturity: Stable,
     scope: Everywhere,

@@ -47,6 +47,7 @@ declare_rule! {
     I007, "unused-index",
     level: Recommended,
     area: Speed,
+    severities: [Warn, Info],
     clauses: ["AP-S4.6"],
     maturity: Preview,
     scope: Everywhere,

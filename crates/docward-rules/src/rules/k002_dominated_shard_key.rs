@@ -36,6 +36,7 @@ declare_rule! {
     K002, "dominated-shard-key",
     level: Mandatory,
     area: Growth,
+    severities: [Error, Warn],
     clauses: ["SK-2", "SK-8", "SK-12"],
     maturity: Stable,
     scope: Everywhere,

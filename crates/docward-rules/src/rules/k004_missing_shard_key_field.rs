@@ -33,6 +33,7 @@ declare_rule! {
     K004, "missing-shard-key-field",
     level: Mandatory,
     area: Speed,
+    severities: [Error, Warn],
     clauses: ["SK-1"],
     maturity: Stable,
     scope: Everywhere,

@@ -37,6 +37,7 @@ declare_rule! {
     K005, "jumbo-chunks",
     level: Mandatory,
     area: Growth,
+    severities: [Warn],
     clauses: ["SK-1", "SK-2", "SK-12"],
     maturity: Preview,
     scope: Everywhere,

@@ -57,6 +57,7 @@ declare_rule! {
     L001, "too-many-collections",
     level: Recommended,
     area: Growth,
+    severities: [Error, Warn],
     clauses: ["DM-12.1", "DM-12.3", "AP-S0.4"],
     maturity: Stable,
     scope: Everywhere,

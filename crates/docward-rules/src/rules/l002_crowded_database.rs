@@ -42,6 +42,7 @@ declare_rule! {
     L002, "crowded-database",
     level: Recommended,
     area: Growth,
+    severities: [Error, Warn],
     clauses: ["DM-12.2"],
     maturity: Stable,
     scope: Everywhere,

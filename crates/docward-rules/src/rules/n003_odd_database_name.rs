@@ -39,6 +39,7 @@ declare_rule! {
     N003, "odd-database-name",
     level: Recommended,
     area: Hygiene,
+    severities: [Error, Warn, Info],
     clauses: ["DM-02.2"],
     maturity: Stable,
     scope: Everywhere,

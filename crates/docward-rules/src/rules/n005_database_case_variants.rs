@@ -42,6 +42,7 @@ declare_rule! {
     N005, "database-case-variants",
     level: Recommended,
     area: Hygiene,
+    severities: [Error],
     clauses: ["DM-02.4"],
     maturity: Stable,
     scope: Everywhere,

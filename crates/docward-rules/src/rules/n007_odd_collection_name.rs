@@ -45,6 +45,7 @@ declare_rule! {
     N007, "odd-collection-name",
     level: Recommended,
     area: Hygiene,
+    severities: [Error, Warn, Info],
     clauses: ["DM-03.2"],
     maturity: Stable,
     scope: Everywhere,

@@ -39,6 +39,7 @@ declare_rule! {
     N008, "collection-without-module",
     level: Recommended,
     area: Hygiene,
+    severities: [Warn, Info],
     clauses: ["DM-03.3"],
     maturity: Stable,
     scope: HouseNaming,

@@ -47,6 +47,7 @@ declare_rule! {
     N011, "mixed-field-styles",
     level: Recommended,
     area: Hygiene,
+    severities: [Warn, Info],
     clauses: ["DM-04.1"],
     maturity: Stable,
     scope: Everywhere,

@@ -52,6 +52,7 @@ declare_rule! {
     N013, "meaningless-abbreviation",
     level: Prohibited,
     area: Hygiene,
+    severities: [Warn, Info],
     clauses: ["DM-04.3"],
     maturity: Stable,
     scope: Everywhere,

@@ -37,6 +37,7 @@ declare_rule! {
     N014, "over-descriptive-name",
     level: Recommended,
     area: Hygiene,
+    severities: [Warn, Info],
     clauses: ["DM-04.4"],
     maturity: Stable,
     scope: Everywhere,

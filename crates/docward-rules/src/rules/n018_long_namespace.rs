@@ -33,6 +33,7 @@ declare_rule! {
     N018, "long-namespace",
     level: Information,
     area: Hygiene,
+    severities: [Error, Warn],
     clauses: ["LM-10"],
     maturity: Stable,
     scope: Everywhere,

@@ -52,6 +52,7 @@ declare_rule! {
     N021, "name-in-code",
     level: Recommended,
     area: Hygiene,
+    severities: [Error, Warn, Info],
     clauses: ["DM-02.1", "DM-02.2", "DM-02.3", "DM-03.1", "DM-03.2", "DM-03.4"],
     maturity: Preview,
     scope: Everywhere,
@@ -186,11 +187,14 @@ fn told_once(
 ) {
     let Some(first) = all.iter().min_by_key(|name| &name.place.location) else { return };
     let names: Vec<&str> = all.iter().map(|name| name.name.as_str()).collect();
+    let mut locations: Vec<_> = all.iter().map(|name| name.place.location.clone()).collect();
+    locations.sort();
     let shown: Vec<String> = names.iter().take(3).map(|name| format!("`{name}`")).collect();
     let what = format!("{} {what}, such as {}", names.len(), shown.join(", "));
     let todo = "leave them where data is stored; a project of the house names what is new as the house does, and others choose the `neutral` profile";
     let draft = code::draft(evidence, &first.place, about, what, WHY, todo)
         .data("names", text::list(&names, 20))
+        .locations(locations)
         .severity(severity);
     cx.report(match severity {
         Severity::Info => draft.level(Level::Information),

@@ -58,6 +58,7 @@ declare_rule! {
     N022, "field-name-in-model",
     level: Recommended,
     area: Hygiene,
+    severities: [Warn, Info],
     clauses: ["DM-04.1", "DM-04.2", "DM-04.4", "DM-04.5"],
     maturity: Preview,
     scope: Everywhere,
@@ -313,6 +314,7 @@ fn report(evidence: &Evidence, odd: &[Odd<'_>], cx: &mut Cx<'_>) {
             "rename them while it is cheap: before documents are stored, or together with them",
         )
         .data("names", text::list(&names, 20))
+        .locations(odd.iter().skip(1).map(|odd| odd.field.place.location.clone()))
         .severity(if is_style && is_own { Severity::Warn } else { Severity::Info }),
     );
 }
@@ -330,15 +332,19 @@ fn habit(
     let Some(first) = odd.iter().min_by_key(|odd| &odd.field.place.location) else { return };
     let names: BTreeSet<&str> = odd.iter().map(|odd| odd.leaf).collect();
     let names: Vec<&str> = names.into_iter().collect();
+    let mut places: Vec<_> = odd.iter().map(|odd| odd.field.place.location.clone()).collect();
+    places.sort();
     let what = format!("{models} models {said} `{}` of `{}`", first.leaf, first.field.model);
     cx.report(
         code::draft(evidence, &first.field.place, about, what, WHY, todo)
             .data("names", text::list(&names, 20))
+            .locations(places)
             .severity(Severity::Info),
     );
 }
 
-const WHY: &str = "MongoDB knows no field names: a query that spells one otherwise finds nothing and says nothing";
+const WHY: &str =
+    "MongoDB does not check field names: a misspelled one matches no documents and raises no error";
 
 /// The style that names have, when three of four of those that show one have it.
 fn prevailing<'n>(names: impl Iterator<Item = &'n str>) -> Option<Style> {

@@ -52,6 +52,7 @@ declare_rule! {
     R002, "unindexed-reference",
     level: Recommended,
     area: Speed,
+    severities: [Warn, Info],
     clauses: ["PT-ref.1"],
     maturity: Preview,
     scope: Everywhere,

@@ -48,6 +48,7 @@ declare_rule! {
     R004, "split-master-detail",
     level: Recommended,
     area: Speed,
+    severities: [Warn, Info],
     clauses: ["AP-S0.5", "DM-07.1", "DM-07.3", "DM-07.5", "ER-T.1", "ER-M.3", "ER-M.4"],
     maturity: Preview,
     scope: Everywhere,

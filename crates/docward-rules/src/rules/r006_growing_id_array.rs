@@ -48,6 +48,7 @@ declare_rule! {
     R006, "growing-id-array",
     level: Mandatory,
     area: Growth,
+    severities: [Error, Warn],
     clauses: ["ER-T.5", "PT-junction.1", "DM-07.5", "DM-08.1", "DM-08.2", "LM-6", "CK-4", "CK-8"],
     maturity: Stable,
     scope: Everywhere,

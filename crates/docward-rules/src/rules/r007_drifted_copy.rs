@@ -50,6 +50,7 @@ declare_rule! {
     R007, "drifted-copy",
     level: Recommended,
     area: Correctness,
+    severities: [Warn, Info],
     clauses: ["DP-4", "PT-extref.1", "PT-extref.2"],
     maturity: Preview,
     scope: Everywhere,

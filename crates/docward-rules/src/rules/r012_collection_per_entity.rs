@@ -56,6 +56,7 @@ declare_rule! {
     R012, "collection-per-entity",
     level: Recommended,
     area: Growth,
+    severities: [Error, Warn, Info],
     clauses: ["DM-12.4", "AP-S0.4", "DM-03.5"],
     maturity: Stable,
     scope: Everywhere,

@@ -41,6 +41,7 @@ declare_rule! {
     R021, "always-joined",
     level: Recommended,
     area: Speed,
+    severities: [Info],
     clauses: ["AP-S2.3", "AP-S4.3", "CK-9"],
     maturity: Preview,
     scope: Everywhere,
@@ -96,6 +97,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                     "embed it where it belongs to one document only, or copy the few fields that are shown and keep the reference",
                 )
                 .data("places", joining.len())
+                .locations(joining.iter().skip(1).map(|pipeline| pipeline.place.location.clone()))
                 .severity(Severity::Info),
             );
         }

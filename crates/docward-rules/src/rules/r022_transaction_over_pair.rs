@@ -38,6 +38,7 @@ declare_rule! {
     R022, "transaction-over-pair",
     level: Recommended,
     area: Speed,
+    severities: [Info],
     clauses: ["CK-10"],
     maturity: Preview,
     scope: Everywhere,
@@ -66,6 +67,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 "embed the one in the other when it is bounded and read with it, or write down why not",
             )
             .data("places", places.len())
+            .locations(places.iter().skip(1).map(|other| other.place.location.clone()))
             .severity(Severity::Info),
         );
     }

@@ -52,6 +52,7 @@ declare_rule! {
     R034, "collections-of-model",
     level: Recommended,
     area: Hygiene,
+    severities: [Warn, Info],
     clauses: ["DP-2"],
     maturity: Preview,
     scope: Everywhere,

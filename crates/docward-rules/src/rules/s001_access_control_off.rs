@@ -49,6 +49,7 @@ declare_rule! {
     S001, "access-control-off",
     level: Mandatory,
     area: Security,
+    severities: [Error, Warn],
     clauses: ["SE-1", "SE-9", "SC-3"],
     maturity: Preview,
     scope: Everywhere,

@@ -45,6 +45,7 @@ declare_rule! {
     S002, "listens-in-public",
     level: Mandatory,
     area: Security,
+    severities: [Error, Warn],
     clauses: ["SE-2", "SE-3", "SC-1"],
     maturity: Preview,
     scope: Everywhere,

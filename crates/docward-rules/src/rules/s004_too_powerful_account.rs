@@ -47,6 +47,7 @@ declare_rule! {
     S004, "too-powerful-account",
     level: Mandatory,
     area: Security,
+    severities: [Error, Info],
     clauses: ["SE-8", "SC-5"],
     maturity: Preview,
     scope: Everywhere,

@@ -41,6 +41,7 @@ declare_rule! {
     S008, "weak-password",
     level: Mandatory,
     area: Security,
+    severities: [Error, Warn],
     clauses: ["SE-6", "SE-9", "SC-4"],
     maturity: Preview,
     scope: Everywhere,

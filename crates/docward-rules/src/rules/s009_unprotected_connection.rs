@@ -47,6 +47,7 @@ declare_rule! {
     S009, "unprotected-connection",
     level: Mandatory,
     area: Security,
+    severities: [Error, Warn, Info],
     clauses: ["SE-7", "SC-6"],
     maturity: Preview,
     scope: Everywhere,

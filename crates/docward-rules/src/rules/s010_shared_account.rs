@@ -46,6 +46,7 @@ declare_rule! {
     S010, "shared-account",
     level: Mandatory,
     area: Security,
+    severities: [Error, Warn],
     clauses: ["SE-8", "SE-9", "SC-5"],
     maturity: Preview,
     scope: Everywhere,

@@ -36,6 +36,7 @@ declare_rule! {
     S011, "srv-without-tls",
     level: Recommended,
     area: Security,
+    severities: [Warn, Info],
     clauses: ["CM-1.4", "SE-7"],
     maturity: Preview,
     scope: Everywhere,

@@ -3,14 +3,11 @@
 use std::collections::BTreeMap;
 
 use docward_model::{
-    Draft, Edit, EditedText, Evidence, Level, Severity,
-    code::{Code, CodeSecret, SecretKind},
+    Applicability, Draft, Edit, EditedText, Evidence, Level, Severity,
+    code::{Code, CodeSecret},
 };
 
-use crate::{
-    Cx, declare_rule,
-    facts::{code, text},
-};
+use crate::{Cx, declare_rule, facts::code};
 
 declare_rule! {
     /// # Hard-coded credential
@@ -20,12 +17,12 @@ declare_rule! {
     /// put together from pieces (`+`, templates, `Sprintf`, `format`, `join`) or with escapes of the file
     /// around them, and passwords given beside one: options of clients, credentials, keys of settings that
     /// are about MongoDB by themselves or by what they stand under. The password is never printed. One account at one host in
-    /// several places is one finding, at the first of the gravest, which names the others, also those that are defaults; so is
+    /// several places is one finding, at the first of the gravest, which lists the others, also those that are defaults; so is
     /// one password under the same key of several files. A `.env` that an ignore file names is read where git tracks it, and
     /// where no git says.
     ///
     /// Mentioned with less weight, as they are seldom the ones in use but people copy them, are
-    /// - words that stand for a password (`password`, `changeme`), but not `admin:admin` at a cluster of Atlas that somebody has;
+    /// - placeholders: words that stand for a password (`password`, `changeme`), but not `admin:admin` at a cluster of Atlas that somebody has;
     /// - passwords that lead to this machine or to a container beside it (also the first password of a container in a `.env`
     ///   that a compose file beside or above it reads), and keys without a host in settings of developers
     ///   (`application-dev.yaml`, `.env.local`);
@@ -62,6 +59,7 @@ declare_rule! {
     S020, "hard-coded-credential",
     level: Prohibited,
     area: Security,
+    severities: [Error, Warn, Info],
     clauses: ["SC-7"],
     maturity: Preview,
     scope: Everywhere,
@@ -76,7 +74,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let mut same: BTreeMap<(&str, u64), Vec<&CodeSecret>> = BTreeMap::new();
     for secret in &found.secrets {
         let alone = draft(evidence, found, secret, &[]);
-        let is_loud = weight(found, secret).0 >= Severity::Warn;
+        let is_loud = weight(found, secret).severity >= Severity::Warn;
         match is_loud && !cx.is_accepted(&alone) {
             true => same.entry((account(&secret.shown), secret.mark)).or_default().push(secret),
             false => cx.report(alone),
@@ -85,7 +83,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     for mut secrets in same.into_values() {
         // The loudest is told, and of those the first.
         secrets.sort_by(|a, b| {
-            let severity = |secret: &CodeSecret| weight(found, secret).0;
+            let severity = |secret: &CodeSecret| weight(found, secret).severity;
             let place = |secret: &CodeSecret| secret.place.location.clone();
             severity(b).cmp(&severity(a)).then_with(|| place(a).cmp(&place(b)))
         });
@@ -111,38 +109,26 @@ fn account(shown: &str) -> &str {
     }
 }
 
-/// What is said of a password that stands in other places as well.
+/// What is said of a password, and of the other places where it stands.
 fn draft(evidence: &Evidence, found: &Code, secret: &CodeSecret, others: &[&CodeSecret]) -> Draft {
-    const WHY: &str = "whoever can read the code can read the data, and a password in the history of a repository cannot be taken back";
-    const ADVICE: &str =
-        "take it from the environment or a secret store, and change the password: it is known";
-    let (severity, level, remark) = weight(found, secret);
-    let what = match secret.kind {
-        SecretKind::ConnectionString => {
-            format!("a password stands in `{}`{remark}", secret.shown)
-        }
-        SecretKind::Password => {
-            format!("a password stands there to be read (`{}`){remark}", secret.shown)
-        }
+    let Weight { severity, level, kind, remark, why, todo } = weight(found, secret);
+    let more = match others.len() {
+        0 => String::new(),
+        1 => "; the same password is in 1 more place".to_owned(),
+        n => format!("; the same password is in {n} more places"),
     };
-    let places: Vec<String> = others
-        .iter()
-        .map(|other| format!("{}:{}", other.place.location.file, other.place.location.line))
-        .collect();
-    let places: Vec<&str> = places.iter().map(String::as_str).collect();
-    let what = match places.is_empty() {
-        true => what,
-        false => format!("{what}, and in {} as well", text::list(&places, 5)),
-    };
-    let draft = code::draft(evidence, &secret.place, &secret.shown, what, WHY, ADVICE)
+    let what = format!("{kind} in `{}`{remark}{more}", secret.shown);
+    let draft = code::draft(evidence, &secret.place, &secret.shown, what, why, todo)
         .severity(severity)
-        .level(level);
+        .level(level)
+        .locations(others.iter().map(|other| other.place.location.clone()));
     // Only what is beyond doubt is taken out of the code.
     let secrets = std::iter::once(secret).chain(others.iter().copied());
-    let sure = secrets.filter(|secret| weight(found, secret).0 == Severity::Error);
+    let sure = secrets.filter(|secret| weight(found, secret).severity == Severity::Error);
     let literals = sure.filter_map(|secret| secret.literal.as_ref());
     literals.fold(draft, |draft, (location, lookup)| {
         draft.edit(Edit {
+            applicability: Applicability::Unsafe,
             location: location.clone(),
             old: EditedText::Literal,
             new: lookup.expression.to_owned(),
@@ -170,23 +156,63 @@ fn is_of_compose(found: &Code, secret: &CodeSecret) -> bool {
     is_variables && secret.shown.contains("initdb") && found.paths.iter().any(is_compose)
 }
 
-/// How much it weighs, and the reason in words.
-fn weight(found: &Code, secret: &CodeSecret) -> (Severity, Level, &'static str) {
-    let light = |why| (Severity::Info, Level::Information, why);
-    if secret.in_remark {
-        light(", in a comment")
+/// How much a password weighs, and what is said of it.
+struct Weight {
+    severity: Severity,
+    level: Level,
+    kind: &'static str,
+    remark: &'static str,
+    why: &'static str,
+    todo: &'static str,
+}
+
+const LEAKED: &str = "everybody who can read the code can read the data, and a password in the history of a repository cannot be taken back";
+const COPIED: &str =
+    "people copy it, and a password that stands in a repository is the first that others try";
+const CHANGE: &str =
+    "read it from the environment or a secret store, and change the password: it is known";
+const EXAMPLE: &str =
+    "write a placeholder such as <password>; if a server has this password, change it";
+
+fn weight(found: &Code, secret: &CodeSecret) -> Weight {
+    let note = |kind, remark, todo| Weight {
+        severity: Severity::Info,
+        level: Level::Information,
+        kind,
+        remark,
+        why: COPIED,
+        todo,
+    };
+    let leak = |severity, remark| Weight {
+        severity,
+        level: Level::Prohibited,
+        kind: "plain-text password",
+        remark,
+        why: LEAKED,
+        todo: CHANGE,
+    };
+    if secret.is_word {
+        note(
+            "placeholder password",
+            "",
+            "read it from the environment, so that no server is started with it",
+        )
+    } else if secret.in_remark {
+        note("password", ", in a comment", EXAMPLE)
     } else if secret.in_prose {
-        light(", in the middle of a text, as an example")
+        note("password", ", in the middle of a text, as an example", EXAMPLE)
     } else if secret.in_sample {
-        light(", in an example file")
-    } else if secret.is_word {
-        light(", a word that is to be filled in")
+        note("password", ", in an example file", EXAMPLE)
     } else if secret.local || is_of_compose(found, secret) {
-        light(", for a server on this machine or in a container beside it")
+        note(
+            "password of a local server",
+            ", on this machine or in a container beside it",
+            "read it from the environment, so that no other server gets the same",
+        )
     } else if secret.fallback {
-        (Severity::Warn, Level::Prohibited, ", used when the variable is not set")
+        leak(Severity::Warn, ", used when the variable is not set")
     } else {
-        (Severity::Error, Level::Prohibited, "")
+        leak(Severity::Error, "")
     }
 }
 
@@ -222,6 +248,18 @@ mod tests {
             severities("a.yaml", "spring.data.mongodb.password: 9dXk2pLw7Q\n"),
             [Severity::Error]
         );
+    }
+
+    #[test]
+    fn sc_7_a_placeholder_is_no_leak() {
+        let found = check("S020", "source .env\nMONGO_PASSWORD=password\n");
+        assert_eq!(found[0].severity, Severity::Info);
+        assert!(found[0].what.starts_with("placeholder password in"), "{}", found[0].what);
+        assert!(!found[0].todo.contains("change"), "{}", found[0].todo);
+        let found = check("S020", "source .env\nMONGO_PASSWORD=9dXk2pLw7Q\n");
+        assert_eq!(found[0].severity, Severity::Error);
+        assert!(found[0].what.starts_with("plain-text password in"), "{}", found[0].what);
+        assert!(found[0].todo.contains("change the password"), "{}", found[0].todo);
     }
 
     #[test]
@@ -432,7 +470,7 @@ mod tests {
         let text = format!("source a.env\nU={uri}\nsource b.env\nU={uri}\n");
         let found = check("S020", &text);
         assert_eq!(found.len(), 1);
-        assert!(found[0].what.contains("b.env:1"), "{found:?}");
+        assert_eq!(found[0].locations[0].file, "b.env", "{found:?}");
         assert_eq!(check("S020", &text.replacen("/x", "/y", 1)).len(), 1, "the same account");
         assert_eq!(check("S020", &text.replacen("app:", "web:", 1)).len(), 2);
     }
@@ -503,7 +541,8 @@ mod tests {
         let found = check("S020", &text);
         assert_eq!(found.len(), 1, "{found:?}");
         assert_eq!(found[0].severity, Severity::Error);
-        assert!(found[0].what.contains("a.py:2") && found[0].what.contains("c.js:1"), "{found:?}");
+        let others: Vec<_> = found[0].locations.iter().map(|at| at.file.as_str()).collect();
+        assert_eq!(others, ["a.py", "c.js"]);
         let other = text.replacen("app:", "web:", 1);
         assert_eq!(check("S020", &other).len(), 2);
     }

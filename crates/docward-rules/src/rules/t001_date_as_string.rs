@@ -44,6 +44,7 @@ declare_rule! {
     T001, "date-as-string",
     level: Recommended,
     area: Correctness,
+    severities: [Warn, Info],
     clauses: ["DM-09.1", "DM-09.6"],
     maturity: Stable,
     scope: Everywhere,

@@ -45,6 +45,7 @@ declare_rule! {
     T002, "money-as-double",
     level: Recommended,
     area: Correctness,
+    severities: [Warn, Info],
     clauses: ["DM-09.2"],
     maturity: Stable,
     scope: Everywhere,

@@ -41,6 +41,7 @@ declare_rule! {
     T003, "number-as-string-id",
     level: Recommended,
     area: Correctness,
+    severities: [Warn, Info],
     clauses: ["DM-09.4"],
     maturity: Stable,
     scope: Everywhere,

@@ -38,6 +38,7 @@ declare_rule! {
     T004, "status-as-number",
     level: Recommended,
     area: Hygiene,
+    severities: [Warn, Info],
     clauses: ["DM-09.5"],
     maturity: Stable,
     scope: Everywhere,

@@ -50,6 +50,7 @@ declare_rule! {
     T005, "mixed-types",
     level: Recommended,
     area: Correctness,
+    severities: [Warn, Info],
     clauses: ["DM-09.6", "AP-S0.3"],
     maturity: Stable,
     scope: Everywhere,

@@ -41,6 +41,7 @@ declare_rule! {
     T007, "random-id",
     level: Prohibited,
     area: Speed,
+    severities: [Error, Warn, Info],
     clauses: ["DM-10.3", "DM-09.3"],
     maturity: Stable,
     scope: Everywhere,

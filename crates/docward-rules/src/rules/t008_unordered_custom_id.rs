@@ -46,6 +46,7 @@ declare_rule! {
     T008, "unordered-custom-id",
     level: Recommended,
     area: Speed,
+    severities: [Warn, Info],
     clauses: ["DM-10.2"],
     maturity: Preview,
     scope: Everywhere,

@@ -84,6 +84,7 @@ declare_rule! {
     T020, "float-money-in-model",
     level: Recommended,
     area: Correctness,
+    severities: [Warn, Info],
     clauses: ["DM-09.2", "CK-5"],
     maturity: Preview,
     scope: Everywhere,
@@ -93,10 +94,10 @@ declare_rule! {
 }
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
-    // Copies of a model (chapters of a book, services with the same file) are one thing to mend.
+    // Copies of a model (chapters of a book, services with the same file) are one thing to fix.
     let mut copies: BTreeMap<(&str, &str), Vec<(&DeclaredField, &str)>> = BTreeMap::new();
     for (field, leaf) in code::fields(evidence, is_money) {
-        let alone = draft(evidence, &[field], 1);
+        let alone = draft(evidence, &[field], 1, "");
         if cx.is_accepted(&alone) {
             cx.report(alone);
             continue;
@@ -113,27 +114,43 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             (is_aside, !is_of_models(field), &field.place.location)
         });
         let Some((field, leaf)) = first else { continue };
-        let is_doubtful = fields.iter().all(|(field, _)| field.only_read)
+        let all =
+            |test: &dyn Fn(&DeclaredField) -> bool| fields.iter().all(|(field, _)| test(field));
+        let found = evidence.code.as_ref();
+        let doubt = if all(&|field| {
+            found
+                .is_some_and(|found| found.is_never_used(field) || found.is_never_run(&field.place))
+        }) {
+            Some("; the model is not used")
+        } else if found.is_some_and(|found| !is_computed_in_fractions(found, field)) {
+            Some("; no code was found that computes with fractions of it")
+        } else if all(&|field| field.only_read)
             || is_of_script(field)
             || in_smallest_unit
             || are_whole
-            || evidence.code.as_ref().is_some_and(|found| {
-                !is_computed_in_fractions(found, field)
-                    || found.is_said_whole(&field.path)
-                    || fields.iter().all(|(field, _)| found.is_never_used(field))
-                    || fields.iter().all(|(field, _)| found.is_never_run(&field.place))
-                    || may_be_meant(found, field, leaf)
-            });
-        let severity = if is_doubtful { Severity::Info } else { Severity::Warn };
-        told.push((*field, (severity, fields.len())));
+            || found.is_some_and(|found| {
+                found.is_said_whole(&field.path) || may_be_meant(found, field, leaf)
+            })
+        {
+            Some("; the code suggests whole amounts, an estimate or a copy")
+        } else {
+            None
+        };
+        told.push((*field, (doubt, fields.len())));
     }
-    for (fields, (severity, copies)) in code::by_model(evidence, told) {
-        cx.report(draft(evidence, &fields, copies).severity(severity));
+    for (fields, (doubt, same)) in code::by_model(evidence, told) {
+        let severity = if doubt.is_some() { Severity::Info } else { Severity::Warn };
+        let others = fields
+            .iter()
+            .filter_map(|field| copies.get(&(field.model.as_str(), field.path.as_str())));
+        let others = others.flatten().map(|(field, _)| field.place.location.clone());
+        let draft = draft(evidence, &fields, same, doubt.unwrap_or_default());
+        cx.report(draft.severity(severity).locations(others));
     }
 }
 
-/// What is said of fields that so many copies of their model declare.
-fn draft(evidence: &Evidence, fields: &[&DeclaredField], copies: usize) -> Draft {
+/// What is said of fields that so many copies of their model declare, and why that may be harmless.
+fn draft(evidence: &Evidence, fields: &[&DeclaredField], copies: usize, doubt: &str) -> Draft {
     let more = match copies {
         1 => String::new(),
         n => format!(", in {n} copies of the model"),
@@ -145,7 +162,7 @@ fn draft(evidence: &Evidence, fields: &[&DeclaredField], copies: usize) -> Draft
     code::fields_draft(
         evidence,
         fields,
-        &format!("{what}{more}"),
+        &format!("{what}{more}{doubt}"),
         "a double cannot hold most decimal fractions: sums drift by cents",
         "declare a decimal, or whole minor units in a long, and convert what is stored",
     )

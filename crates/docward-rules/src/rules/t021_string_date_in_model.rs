@@ -55,6 +55,7 @@ declare_rule! {
     T021, "string-date-in-model",
     level: Recommended,
     area: Correctness,
+    severities: [Warn, Info],
     clauses: ["DM-09.1", "CK-5"],
     maturity: Preview,
     scope: Everywhere,

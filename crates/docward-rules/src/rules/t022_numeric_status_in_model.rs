@@ -41,6 +41,7 @@ declare_rule! {
     T022, "numeric-status-in-model",
     level: Recommended,
     area: Hygiene,
+    severities: [Warn, Info],
     clauses: ["DM-09.5", "CK-5"],
     maturity: Preview,
     scope: Everywhere,

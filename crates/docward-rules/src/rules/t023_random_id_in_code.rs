@@ -47,6 +47,7 @@ declare_rule! {
     T023, "random-id-in-code",
     level: Recommended,
     area: Speed,
+    severities: [Warn, Info],
     clauses: ["DM-10.3", "DM-10.1"],
     maturity: Preview,
     scope: Everywhere,

@@ -50,6 +50,7 @@ declare_rule! {
     V001, "missing-validator",
     level: Mandatory,
     area: Hygiene,
+    severities: [Error, Warn, Info],
     clauses: ["DM-11.1", "AP-S4.5"],
     maturity: Stable,
     scope: Everywhere,

@@ -41,6 +41,7 @@ declare_rule! {
     V002, "weak-validation",
     level: Recommended,
     area: Hygiene,
+    severities: [Warn, Info],
     clauses: ["DM-11.2", "CK-6"],
     maturity: Stable,
     scope: Everywhere,

@@ -47,6 +47,7 @@ declare_rule! {
     V004, "shallow-validator",
     level: Mandatory,
     area: Hygiene,
+    severities: [Error, Warn],
     clauses: ["DM-11.6"],
     maturity: Stable,
     scope: Everywhere,

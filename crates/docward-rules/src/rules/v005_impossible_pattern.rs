@@ -44,6 +44,7 @@ declare_rule! {
     V005, "impossible-pattern",
     level: Mandatory,
     area: Writes,
+    severities: [Error, Warn],
     clauses: ["DM-11.6"],
     maturity: Stable,
     scope: Everywhere,

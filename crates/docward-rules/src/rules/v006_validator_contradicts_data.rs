@@ -62,6 +62,7 @@ declare_rule! {
     V006, "validator-contradicts-data",
     level: Mandatory,
     area: Writes,
+    severities: [Error, Warn, Info],
     clauses: ["DM-11.6", "DM-11.3"],
     maturity: Stable,
     scope: Everywhere,

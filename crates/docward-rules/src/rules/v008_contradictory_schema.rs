@@ -55,6 +55,7 @@ declare_rule! {
     V008, "contradictory-schema",
     level: Mandatory,
     area: Writes,
+    severities: [Error, Warn, Info],
     clauses: ["DM-11.6"],
     maturity: Preview,
     scope: Everywhere,

@@ -59,6 +59,7 @@ declare_rule! {
     V009, "idle-constraint",
     level: Recommended,
     area: Hygiene,
+    severities: [Warn, Info],
     clauses: ["DM-11.6"],
     maturity: Preview,
     scope: Everywhere,

@@ -52,6 +52,7 @@ declare_rule! {
     V010, "may-bypass-validation",
     level: Recommended,
     area: Hygiene,
+    severities: [Warn, Info],
     clauses: ["DM-11.2", "SE-8"],
     maturity: Preview,
     scope: Everywhere,

@@ -32,6 +32,7 @@ declare_rule! {
     V020, "created-without-validator",
     level: Mandatory,
     area: Hygiene,
+    severities: [Info],
     clauses: ["DM-11.1", "AP-S4.5"],
     maturity: Preview,
     scope: Everywhere,
@@ -91,5 +92,41 @@ mod tests {
             ),
             0
         );
+    }
+
+    #[test]
+    fn dm_11_1_options_that_are_computed_are_unknown() {
+        let node = |call: &str| {
+            let text = format!("source a.js\nconst m = require('mongodb');\n{call}\n");
+            check("V020", &text).len()
+        };
+        for call in [
+            "db.createCollection('t_a', getOptions());",
+            "db.createCollection('t_a', schemas.optionsOf('t_a'));",
+            "db.createCollection(nameOf('a'), optionsOf('a'));",
+            "const o = require('./options'); db.createCollection('t_a', o.user);",
+            "db.createCollection('t_a', {...base, capped: isCapped});",
+            "db.createCollection('t_a', await load('t_a'));",
+        ] {
+            assert_eq!(node(call), 0, "{call}");
+        }
+        for call in [
+            "db.createCollection('t_a');",
+            "db.createCollection('t_a', {});",
+            "db.createCollection(nameOf('a'));",
+            "db.createCollection('t_a', (error) => log(error));",
+        ] {
+            assert_eq!(node(call), 1, "{call}");
+        }
+        let go = |call: &str| {
+            check("V020", &format!("source a.go\npackage a\nfunc f() {{ {call} }}")).len()
+        };
+        assert_eq!(go("db.CreateCollection(ctx, \"t_a\", optionsFor(\"t_a\"))"), 0);
+        assert_eq!(
+            go("db.CreateCollection(ctx, \"t_a\", options.CreateCollection().SetCollation(c))"),
+            1
+        );
+        let python = "source a.py\nfrom pymongo import MongoClient\ndb.create_collection('t_a', **options())\n";
+        assert_eq!(check("V020", python).len(), 0);
     }
 }

@@ -44,6 +44,7 @@ declare_rule! {
     W001, "collection-scan",
     level: Mandatory,
     area: Speed,
+    severities: [Error, Info],
     clauses: ["CK-12"],
     maturity: Preview,
     scope: Everywhere,

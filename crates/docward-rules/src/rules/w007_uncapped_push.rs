@@ -45,6 +45,7 @@ declare_rule! {
     W007, "uncapped-push",
     level: Prohibited,
     area: Growth,
+    severities: [Error, Warn],
     clauses: ["DM-08.2", "DM-08.4", "AP-S2.1", "CK-4", "CK-8"],
     maturity: Preview,
     scope: Everywhere,

@@ -46,6 +46,7 @@ declare_rule! {
     W008, "write-too-large",
     level: Mandatory,
     area: Writes,
+    severities: [Error, Warn],
     clauses: ["DM-05.2", "LM-2"],
     maturity: Preview,
     scope: Everywhere,

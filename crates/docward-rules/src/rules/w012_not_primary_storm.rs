@@ -46,6 +46,7 @@ declare_rule! {
     W012, "not-primary-storm",
     level: Mandatory,
     area: Writes,
+    severities: [Error, Warn],
     clauses: ["AP-S1.6"],
     maturity: Preview,
     scope: Everywhere,

@@ -79,6 +79,7 @@ declare_rule! {
     W020, "stale-write-back",
     level: Recommended,
     area: Correctness,
+    severities: [Warn, Info],
     clauses: ["CK-15"],
     maturity: Preview,
     scope: Everywhere,

@@ -8,12 +8,14 @@ declare_rule! {
     /// # Count per request
     ///
     /// ## What it checks
-    /// Mentions `countDocuments` with a filter in a handler of requests: documents are counted each time somebody
-    /// looks.
+    /// Mentions `countDocuments` with a filter in a handler of requests, and tells two uses apart:
+    /// - the number itself is used: documents are counted again for each request;
+    /// - the number is only compared with 0 or 1, or is a condition: the code asks whether there is a document. Where it
+    ///   then stores one in the same collection, two requests at a time both find none and both store one.
     ///
     /// ## Why it matters
-    /// Counting reads every index entry that matches. On a page that many people look at, the same number is
-    /// worked out again and again.
+    /// Counting reads every index entry that matches. A page that many people look at computes the same number again
+    /// and again. A check before an insert does not keep values unique: only a unique index does.
     ///
     /// ## Example
     /// ```javascript,fires
@@ -31,13 +33,16 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Keep the number where it is shown (`$inc` on the parent), or work it out in the background.
+    /// Keep a number that is shown on its parent (`$inc`), or compute it in the background. Replace a check before an insert
+    /// by a unique index, and handle the duplicate-key error (code 11000). For other checks use `findOne` with a
+    /// projection of `_id`, or `limit: 1`.
     ///
     /// ## When to ignore it
     /// The page is looked at seldom, or few documents match.
     W021, "count-per-request",
     level: Recommended,
     area: Speed,
+    severities: [Info],
     clauses: ["AP-S2.4", "CK-11"],
     maturity: Preview,
     scope: Everywhere,
@@ -51,16 +56,26 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let counts = found.counts.iter().filter(|read| read.in_handler && !read.fields.is_empty());
     for read in counts {
         let fields: Vec<String> = read.fields.iter().map(|field| format!("`{field}`")).collect();
-        cx.report(
-            code::draft(
-                evidence,
-                &read.place,
-                "count",
-                format!("documents{} are counted by {} for each request", code::of(read.collection.as_deref()), fields.join(", ")),
+        let (of, fields) = (code::of(read.collection.as_deref()), fields.join(", "));
+        let (what, why, todo) = match (read.is_existence, read.before_insert) {
+            (true, true) => (
+                format!("a count by {fields} checks whether a document{of} exists before one is inserted"),
+                "two requests at the same time both find none and both insert one; only a unique index prevents that",
+                format!("create a unique index on {fields}, insert without the check and handle the duplicate-key error (code 11000)"),
+            ),
+            (true, false) => (
+                format!("documents{of} are counted by {fields} only to find out whether there is one"),
+                "counting reads every index entry that matches, although the first one answers the question",
+                "use findOne with a projection of _id, or limit: 1; if a document is inserted when there is none, create a unique index".to_owned(),
+            ),
+            (false, _) => (
+                format!("documents{of} are counted by {fields} for each request"),
                 "counting reads every index entry that matches, again for everybody who looks",
-                "keep the number where it is shown ($inc on the parent), or work it out in the background",
-            )
-            .severity(Severity::Info),
+                "keep the number where it is shown ($inc on the parent), or compute it in the background".to_owned(),
+            ),
+        };
+        cx.report(
+            code::draft(evidence, &read.place, "count", what, why, todo).severity(Severity::Info),
         );
     }
 }
@@ -74,5 +89,47 @@ mod tests {
         let text = "source a.py\nfrom pymongo import MongoClient\n@app.route('/')\ndef f():\n    return str(db.t_like.count_documents({'postId': 1}))\n";
         assert_eq!(check("W021", text).len(), 1);
         assert!(check("W021", &text.replace("@app.route('/')\n", "")).is_empty());
+    }
+
+    #[test]
+    fn ap_s2_4_ck_11_checks_for_existence_want_a_unique_index() {
+        let todo = |text: &str| {
+            let found = check("W021", text);
+            assert_eq!(found.len(), 1, "{text}: {found:?}");
+            found[0].todo.clone()
+        };
+        let go = "source a.go\npackage a\nimport \"go.mongodb.org/mongo-driver/mongo\"\nfunc SignUp(c *gin.Context) {\n  users := client.Database(\"a\").Collection(\"user\")\n  count, err := users.CountDocuments(ctx, bson.M{\"email\": user.Email})\n  if err != nil { return }\n  count, err = users.CountDocuments(ctx, bson.M{\"phone\": user.Phone})\n  if err != nil { return }\n  if count > 0 { return }\n  users.InsertOne(ctx, user)\n}\n";
+        let found = check("W021", go);
+        assert_eq!(found.len(), 2, "{found:?}");
+        assert!(
+            found.iter().all(|f| f.todo.contains("unique index") && !f.todo.contains("$inc")),
+            "{found:?}"
+        );
+        let node = "source a.js\nconst {MongoClient} = require('mongodb');\napp.post('/', async (req, res) => { const files = db.collection('files'); USE });";
+        for insert in [
+            "if (await files.countDocuments({hash: h}) > 0) return; await files.insertOne({hash: h});",
+            "const n = await files.countDocuments({hash: h}); if (n === 0) { await files.insertOne({hash: h}); }",
+            "const n = await files.countDocuments({hash: h}); if (!n) { await files.insertOne({hash: h}); }",
+        ] {
+            assert!(
+                todo(&node.replace("USE", insert)).starts_with("create a unique index on `hash`"),
+                "{insert}"
+            );
+        }
+        for asks in [
+            "const n = await files.countDocuments({hash: h}); res.json({known: n > 0});",
+            "if (await files.countDocuments({hash: h})) { res.end(); }",
+        ] {
+            assert!(todo(&node.replace("USE", asks)).starts_with("use findOne"), "{asks}");
+        }
+        for counts in [
+            "res.json({n: await files.countDocuments({hash: h})});",
+            "const n = await files.countDocuments({hash: h}); if (n > 0) res.json({n});",
+            "const n = await files.countDocuments({hash: h}); if (n > 100) { res.end(); }",
+        ] {
+            assert!(todo(&node.replace("USE", counts)).contains("$inc"), "{counts}");
+        }
+        let python = "source a.py\nfrom pymongo import MongoClient\n@app.route('/')\ndef f():\n    if db.t_user.count_documents({'email': e}) > 0:\n        return 'known'\n    db.t_user.insert_one({'email': e})\n    return 'ok'\n";
+        assert!(todo(python).contains("unique index"));
     }
 }
