@@ -204,6 +204,7 @@ Examples:
   docward audit dump/ --show db_shop.t_order        every finding of one collection, in full
   docward audit dump/ --verbose                     every finding in full
   docward audit dump/ -f html=report.html -f sarif=report.sarif
+  docward audit dump/ --emit-fixes fixes.js         the proposed statements as one script
   docward audit \"$MONGODB_URI\" --client-uri \"$APP_URI\" --network-rules network.toml
   docward audit dump/ --code src/                   code and data in one report
   docward audit --network-rules network.toml --network-rules security-groups.json
@@ -294,6 +295,10 @@ pub(crate) struct AuditArgs {
     /// running server is asked: its profiler, long-running operations and query statistics
     #[arg(long, value_name = "FILE")]
     pub(crate) log: Vec<String>,
+
+    /// Write the proposed statements to one commented script for mongosh, in order, with their risk
+    #[arg(long, value_name = "FILE")]
+    pub(crate) emit_fixes: Option<PathBuf>,
 
     /// Write what was seen to a file that can be audited elsewhere, or compared with at a later date
     #[arg(long, value_name = "FILE")]

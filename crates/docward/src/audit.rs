@@ -37,7 +37,7 @@ use crate::{
     interrupt::Interrupt,
     lint, output,
     progress::Bar,
-    secrets,
+    put, secrets,
 };
 
 /// Threads that profile unless told otherwise: disks are no faster, and each thread takes memory.
@@ -252,6 +252,9 @@ pub(crate) fn audit(mut args: AuditArgs, shown: Shown) -> anyhow::Result<u8> {
         brief: shown == Shown::Findings,
     };
     output::write(&report, &look, view, fail_on)?;
+    if let Some(file) = &args.emit_fixes {
+        put(&docward_report::fix_script(&report), Some(file))?;
+    }
 
     let is_open = fail_on != FailOn::Never && report.checklist.iter().any(ChecklistItem::is_open);
     Ok(match ended(&report, fail_on) {

@@ -11,8 +11,8 @@ use docward_model::{Code, Excerpt, Finding};
 /// What stands for something secret.
 const MASK: &str = "*****";
 /// Lines around a known secret whose literals are masked: a connection string may be put together on several lines.
-const BEFORE: u32 = 3;
-const BEHIND: u32 = 10;
+const BEFORE: u32 = 1;
+const BEHIND: u32 = 3;
 
 /// Where files hold secrets.
 #[derive(Debug, Default)]

@@ -1,0 +1,105 @@
+//! The proposed statements of a report as one script for mongosh, in the order in which they can be run.
+
+use std::fmt::Write;
+
+use docward_model::{Finding, Report, Safety, shell};
+
+use crate::text::line;
+
+/// Widest line of a comment.
+const WIDTH: usize = 100;
+
+/// Rules that rename databases, collections and fields: everything else has to be done under the old names.
+const RENAMING: char = 'N';
+
+/// The script. Without `DOCWARD_APPLY` it prints what it would do; what needs a decision is a comment.
+pub fn fix_script(report: &Report) -> String {
+    let mut fixes: Vec<&Finding> =
+        report.findings.iter().filter(|finding| statement(finding).is_some()).collect();
+    // Stable: within both groups the order of the report is kept.
+    fixes.sort_by_key(|finding| finding.rule.starts_with(RENAMING));
+    let count = |safety: Safety| {
+        let of = fixes.iter().filter(|f| f.fix.as_ref().is_some_and(|fix| fix.safety == safety));
+        of.count()
+    };
+    let sources: Vec<String> = report.sources.iter().map(|source| line(&source.name)).collect();
+    let mut out = format!(
+        "// Fixes that Docward {} proposes for {}, in the order in which they can be run.\n\
+         // {} change no stored data (safe), {} change data and can be undone (guarded), {} need a decision\n\
+         // first (manual): those are comments.\n\
+         //\n\
+         //   mongosh \"$MONGODB_URI\" FILE                          prints what would be done\n\
+         //   DOCWARD_APPLY=safe mongosh \"$MONGODB_URI\" FILE       runs what changes no stored data\n\
+         //   DOCWARD_APPLY=guarded mongosh \"$MONGODB_URI\" FILE    runs that, and what changes data: back it up first\n",
+        report.tool_version,
+        sources.join(", "),
+        count(Safety::Safe),
+        count(Safety::Guarded),
+        count(Safety::Manual),
+    );
+    if fixes.iter().any(|f| statement(f).is_some_and(|s| s.contains("validationAction: \"warn\""))) {
+        out.push_str(
+            "//\n// Some statements first set validationAction to \"warn\", because the validator demands the old form.\n\
+             // Describe the new form in the validator afterwards, and set validationAction to \"error\" again.\n",
+        );
+    }
+    out.push_str(HEAD);
+    for (number, finding) in fixes.iter().enumerate() {
+        let (Some(fix), Some(text)) = (&finding.fix, statement(finding)) else { continue };
+        let _ = writeln!(out, "\n// {}. {} {} ({})", number + 1, finding.rule, finding.name, fix.safety.name());
+        comment(&format!("{}: {}", finding.place(), finding.what), &mut out);
+        comment(&finding.todo, &mut out);
+        let title = shell::quote(&format!("{} {}", finding.rule, finding.place()));
+        match fix.safety {
+            Safety::Manual => comment(text, &mut out),
+            safety => {
+                let _ = writeln!(out, "step(\"{}\", {title}, () => {{\n  {text};\n}});", safety.name());
+            }
+        }
+    }
+    out.push_str(TAIL);
+    out
+}
+
+/// What mongosh can run; other proposals are commands for a shell.
+fn statement(finding: &Finding) -> Option<&str> {
+    let command = finding.fix.as_ref()?.command.as_str();
+    (!command.starts_with("docward ") && !command.is_empty()).then_some(command)
+}
+
+fn comment(text: &str, out: &mut String) {
+    for row in crate::text::wrap(&line(text), WIDTH - 3, 0, 0).lines() {
+        let _ = writeln!(out, "// {row}");
+    }
+}
+
+const HEAD: &str = r#"
+const apply = process.env.DOCWARD_APPLY ?? "nothing";
+if (!["nothing", "safe", "guarded"].includes(apply)) {
+  throw new Error(`DOCWARD_APPLY is ${apply}; write safe or guarded`);
+}
+const done = { run: 0, left: 0, failed: 0 };
+
+function step(risk, title, run) {
+  if (apply !== "guarded" && apply !== risk) {
+    print(`would run  ${risk.padEnd(7)}  ${title}`);
+    done.left += 1;
+    return;
+  }
+  try {
+    run();
+    print(`done       ${risk.padEnd(7)}  ${title}`);
+    done.run += 1;
+  } catch (error) {
+    print(`FAILED     ${risk.padEnd(7)}  ${title}: ${error.message}`);
+    done.failed += 1;
+  }
+}
+"#;
+
+const TAIL: &str = r#"
+print(`${done.run} run, ${done.left} left, ${done.failed} failed`);
+if (done.failed > 0) {
+  process.exit(1);
+}
+"#;
