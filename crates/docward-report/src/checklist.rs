@@ -2,20 +2,24 @@
 
 use std::fmt::Write;
 
-use docward_model::{Report, Verdict, text};
+use docward_model::{Report, SourceKind, Verdict, text};
 
 use crate::{
     terminal::{TerminalOptions, problems},
-    text::{Paint, wrap},
+    text::{Paint, line, wrap},
 };
 
-/// One row per item: verdict, what is asked, the evidence.
+/// A heading, one row per item (verdict, what is asked, the evidence), and the counts.
 pub(crate) fn checklist(report: &Report, options: &TerminalOptions) -> String {
     let (paint, width) = (Paint { color: options.color }, options.width);
     let mut out = String::new();
+    if !options.quiet {
+        heading(report, paint, &mut out);
+    }
     for item in &report.checklist {
         let verdict = match item.verdict {
             Verdict::Pass => paint.green("pass   "),
+            Verdict::NotApplicable => paint.dim("n/a    "),
             _ if item.waiver.is_some() => paint.yellow("waived "),
             Verdict::Warn => paint.yellow("warn   "),
             Verdict::Fail => paint.red("FAIL   "),
@@ -29,19 +33,69 @@ pub(crate) fn checklist(report: &Report, options: &TerminalOptions) -> String {
         }
     }
     problems(report, width, paint, &mut out);
-    let of = |verdict| {
+    let counts = Verdict::ALL.into_iter().filter_map(|verdict| {
         let items = report.checklist.iter();
-        items.filter(|item| item.verdict == verdict && item.waiver.is_none()).count()
+        let count = items.filter(|i| i.verdict == verdict && i.waiver.is_none()).count();
+        // Those that a launch depends on are counted also when there are none.
+        let is_shown = count > 0 || matches!(verdict, Verdict::Pass | Verdict::Fail);
+        is_shown.then(|| format!("{} {}", text::count(count as u64), verdict.name()))
+    });
+    let waived = report.checklist.iter().filter(|item| item.waiver.is_some()).count() as u64;
+    let waived = (waived > 0).then(|| format!("{} waived", text::count(waived)));
+    let _ = writeln!(out, "\n{}", counts.chain(waived).collect::<Vec<_>>().join(", "));
+    if !options.quiet {
+        let _ = writeln!(out, "{}", paint.dim(&next(report)));
+    }
+    out
+}
+
+/// What was read, and by which profile it is judged.
+fn heading(report: &Report, paint: Paint, out: &mut String) {
+    let named = report.sources.iter().filter(|source| source.kind != SourceKind::Workload);
+    let names: Vec<String> = named.map(|source| line(&source.name)).collect();
+    let of = match names.as_slice() {
+        [] => String::new(),
+        [one] => format!(" of {one}"),
+        [first, rest @ ..] => format!(" of {first} and {} more", rest.len()),
     };
-    let waived = report.checklist.iter().filter(|item| item.waiver.is_some()).count();
-    let waived =
-        if waived > 0 { format!(", {} waived", text::count(waived as u64)) } else { String::new() };
+    let bytes: u64 = report.sources.iter().map(|source| source.bytes).sum();
     let _ = writeln!(
         out,
-        "\n{} pass, {} fail, {} unknown{waived}",
-        of(Verdict::Pass),
-        of(Verdict::Fail),
-        of(Verdict::Unknown)
+        "{} checklist{of}: {} in {}, {}, {} profile",
+        paint.bold("docward"),
+        text::plural(report.documents(), "document"),
+        text::plural(report.evidence.collections.len() as u64, "collection"),
+        text::bytes(bytes),
+        report.profile.name(),
     );
-    out
+    for server in report.sources.iter().filter_map(|source| source.server.as_deref()) {
+        let _ = writeln!(out, "{}", paint.dim(server));
+    }
+    if report.interrupted {
+        let note = "interrupted: the verdicts rest on the documents read so far";
+        let _ = writeln!(out, "{}", paint.yellow(note));
+    } else if report.sources.iter().any(|source| source.sampled) {
+        let _ = writeln!(out, "{}", paint.dim("the verdicts rest on a sample (--full reads all)"));
+    }
+    out.push('\n');
+}
+
+/// The first thing to do about the list.
+fn next(report: &Report) -> String {
+    let of = |verdict| {
+        report.checklist.iter().find(|item| item.verdict == verdict && item.waiver.is_none())
+    };
+    if !report.problems.is_empty() {
+        return "next: fix the problems above and run again".to_owned();
+    }
+    match of(Verdict::Fail).or_else(|| of(Verdict::Warn)) {
+        Some(item) => format!("next: docward explain {}", item.id),
+        None => match of(Verdict::Unknown) {
+            Some(item) => format!(
+                "next: docward explain {}; sign items that only people can answer off under [[waive]]",
+                item.id
+            ),
+            None => "next: --format html --output FILE writes the list for signatures".to_owned(),
+        },
+    }
 }

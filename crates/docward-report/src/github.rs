@@ -35,7 +35,7 @@ pub(crate) fn github(report: &Report, view: View) -> String {
 fn checklist(report: &Report, out: &mut String) {
     for item in &report.checklist {
         let (kind, word) = match (item.verdict, &item.waiver) {
-            (Verdict::Pass, _) => continue,
+            (Verdict::Pass | Verdict::NotApplicable, _) => continue,
             (_, Some(_)) => ("notice", ""),
             (Verdict::Warn, None) => ("warning", ""),
             (Verdict::Fail, None) => ("error", ""),

@@ -92,18 +92,21 @@ fn checklist(report: &Report, fails_from: Option<Severity>) -> TestSuite {
     let mut suite = TestSuite::new("checklist");
     for item in &report.checklist {
         let (mut status, message) = match (&item.verdict, &item.waiver) {
-            (Verdict::Pass | Verdict::Warn, _) => (TestCaseStatus::success(), String::new()),
+            (Verdict::Pass, _) => (TestCaseStatus::success(), String::new()),
             (_, Some(waiver)) => {
                 (TestCaseStatus::skipped(), format!("{}; {}", item.evidence, waiver.text()))
             }
-            (Verdict::Fail, None) if fails_from.is_none() => {
-                (TestCaseStatus::skipped(), format!("fail: {}", item.evidence))
-            }
-            (Verdict::Fail, None) => {
+            (Verdict::Fail | Verdict::Warn, None)
+                if fails_from.is_some_and(|severity| item.fails_from(severity)) =>
+            {
                 (TestCaseStatus::non_success(NonSuccessKind::Failure), item.evidence.clone())
             }
-            (Verdict::Unknown, None) => {
-                (TestCaseStatus::skipped(), format!("unknown: {}", item.evidence))
+            (Verdict::Warn, None) => (TestCaseStatus::success(), String::new()),
+            (Verdict::Fail, None) => {
+                (TestCaseStatus::skipped(), format!("fail: {}", item.evidence))
+            }
+            (Verdict::Unknown | Verdict::NotApplicable, None) => {
+                (TestCaseStatus::skipped(), format!("{}: {}", item.verdict.name(), item.evidence))
             }
         };
         let passed = message.is_empty();

@@ -277,6 +277,7 @@ fn checklist(report: &Report, out: &mut String) {
             Verdict::Warn => "⚠️ warn",
             Verdict::Fail => "❌ fail",
             Verdict::Unknown => "❔ unknown",
+            Verdict::NotApplicable => "➖ n/a",
         };
         let waiver = item.waiver.as_ref().map_or(String::new(), |waiver| waiver.text());
         let _ = writeln!(

@@ -53,7 +53,7 @@ pub fn shard_keys(
             let word = match verdict.verdict {
                 Verdict::Pass | Verdict::Warn => paint.green("good"),
                 Verdict::Fail => paint.red("BAD "),
-                Verdict::Unknown => paint.yellow("open"),
+                Verdict::Unknown | Verdict::NotApplicable => paint.yellow("open"),
             };
             let _ = writeln!(out, "\n  {word} {}", paint.bold(&key_text(&verdict.fields)));
             checks(&mut out, verdict, paint, width);
@@ -118,6 +118,7 @@ fn checks(out: &mut String, verdict: &KeyVerdict, paint: Paint, width: usize) {
             Verdict::Warn => paint.yellow("warn   "),
             Verdict::Fail => paint.red("FAIL   "),
             Verdict::Unknown => paint.yellow("unknown"),
+            Verdict::NotApplicable => paint.dim("n/a"),
         };
         let _ = writeln!(
             out,

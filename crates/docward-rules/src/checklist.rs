@@ -2,8 +2,9 @@
 //! can answer, in a waiver. An item is `unknown`, and says why, when something it
 //! rests on was switched off or could not be seen; some need a workload, one a shard key.
 //!
-//! An item that is answered by rules fails by every finding that cites it, whichever rule it is of, so that
-//! the list never contradicts the findings beside it. Only the rules it rests on can keep it from passing.
+//! The list never contradicts the findings beside it: every finding that cites an item counts against it,
+//! whichever rule it is of, and [`verdict`] says how much. Only the rules that an item rests on can keep it
+//! from passing.
 
 mod keys;
 mod said;
@@ -35,6 +36,22 @@ pub(crate) fn with_withheld(outcome: &Outcome) -> Outcome {
     Outcome { findings, skipped: outcome.skipped.clone(), ..Outcome::default() }
 }
 
+/// What findings make of the item they speak against: an error fails it. A warning fails it too where the
+/// rule book says that any deviation does, and otherwise gives `warn`. Information leaves it alone.
+pub(crate) fn verdict(against: &[&Finding], on_warning: Verdict) -> Option<Verdict> {
+    match against.iter().map(|finding| finding.severity).max()? {
+        Severity::Error => Some(Verdict::Fail),
+        Severity::Warn => Some(on_warning),
+        Severity::Info => None,
+    }
+}
+
+/// What a warning makes of an item. Nesting and collections per database have an advised limit below the
+/// one that fails (GC-03, DM-12.2); the other items ask for something that a warning denies.
+fn on_warning(id: &str) -> Verdict {
+    if matches!(id, "CK-3" | "CK-7") { Verdict::Warn } else { Verdict::Fail }
+}
+
 /// An item with its answer, and the waiver for one that did not pass.
 pub(crate) fn signed_off(
     settings: &Settings,
@@ -45,7 +62,7 @@ pub(crate) fn signed_off(
     let today = settings.today.as_deref();
     let given = settings.waivers.iter().filter(|waiver| waiver.item == id);
     let (expired, mut valid): (Vec<_>, Vec<_>) = given.partition(|waiver| waiver.is_expired(today));
-    if verdict == Verdict::Pass {
+    if matches!(verdict, Verdict::Pass | Verdict::NotApplicable) {
         if !expired.is_empty() || !valid.is_empty() {
             evidence.push_str("; its waiver in docward.toml is not needed any more: remove it");
         }
@@ -66,7 +83,7 @@ pub fn checklist(
 ) -> Vec<ChecklistItem> {
     let outcome = &with_withheld(outcome);
     let view = View { evidence, settings, outcome };
-    let item = |id, title, answer| signed_off(settings, id, title, answer);
+    let item = |id, title, answer| signed_off(settings, id, title, view.in_line(id, answer));
     let arrays = view.arrays();
     vec![
         item("CK-1", "Names follow the naming rules", view.names()),
@@ -181,7 +198,26 @@ impl<'a> View<'a> {
         }
     }
 
-    /// CK-3: the deepest path of each core collection; 4 and 5 pass with a warning.
+    /// No milder than the findings that cite the item.
+    fn in_line(&self, id: &str, (said, evidence): Answer) -> Answer {
+        let against = self.against(id, &[]);
+        let worse = match (verdict(&against, on_warning(id)), said) {
+            (Some(Verdict::Fail), said) if said != Verdict::Fail => Verdict::Fail,
+            (Some(Verdict::Warn), said) if !matches!(said, Verdict::Fail | Verdict::Warn) => {
+                Verdict::Warn
+            }
+            _ => return (said, evidence),
+        };
+        let loudest = against.iter().map(|finding| finding.severity).max();
+        let loudest: Vec<&Finding> =
+            against.into_iter().filter(|finding| Some(finding.severity) == loudest).collect();
+        let mut codes: Vec<&str> = loudest.iter().map(|finding| &*finding.rule).collect();
+        codes.dedup();
+        let found = first(&places(&loudest));
+        (worse, format!("{} in {found}; {evidence}", codes.join(", ")))
+    }
+
+    /// CK-3: the deepest path of each core collection; 4 and 5 give a warning.
     fn depth(&self) -> Answer {
         let core = self.core();
         let Some((collection, profile)) = core.iter().max_by_key(|(_, p)| p.max_depth) else {
@@ -197,22 +233,16 @@ impl<'a> View<'a> {
             text::plural(u64::from(depth), "layer"),
             collection.namespace
         );
-        // What is not core is judged by D007, and not held against the list.
-        let others = self.documents().into_iter().filter(|(c, profile)| {
-            profile.max_depth > DEPTH_MOST && !business::is_core(self.settings, c)
-        });
-        let others: Vec<String> = others.map(|(c, _)| format!("`{}`", c.namespace)).collect();
-        let beside = match others.len() {
-            0 => String::new(),
-            _ => format!("; not core and deeper: {}", first(&others)),
-        };
-        let seen = format!("{}{}{beside}", read(&core), left_open(&core));
+        let seen = format!("{}{}", read(&core), left_open(&core));
         match depth {
             0 => (Verdict::Pass, format!("nothing is nested, {seen}")),
             _ if depth <= DEPTH_EASY => (Verdict::Pass, format!("deepest {place}, {seen}")),
-            _ if depth <= DEPTH_MOST => {
-                (Verdict::Pass, format!("warning: {place}, more than {DEPTH_EASY}, {seen}"))
-            }
+            _ if depth <= DEPTH_MOST => (
+                Verdict::Warn,
+                format!(
+                    "{place}: more than the {DEPTH_EASY} advised, at most {DEPTH_MOST} allowed; {seen}"
+                ),
+            ),
             _ => (Verdict::Fail, format!("{place}, more than {DEPTH_MOST}")),
         }
     }
@@ -314,7 +344,7 @@ impl<'a> View<'a> {
         )
     }
 
-    /// CK-7: the instance passes or fails, a database only warns.
+    /// CK-7: too many on the instance fail, too many in a database give a warning.
     fn collections(&self) -> Answer {
         let gaps = self.gaps(&["L001", "L002"]);
         let all = self.evidence.collections.iter().filter(|c| c.kind.is_business());
@@ -338,7 +368,7 @@ impl<'a> View<'a> {
             None => format!("{} in all", text::plural(total, "collection")),
         };
         let instance = self.findings(&["L001"]);
-        // At the limit itself L001 warns and the item passes (DM-12.1).
+        // At the limit itself L001 and the item warn (DM-12.1).
         let over = |f: &&&Finding| match (f.data.get("collections"), f.data.get("limit")) {
             (Some(DataValue::Int(n)), Some(DataValue::Int(limit))) => n > limit,
             _ => true,
@@ -355,15 +385,15 @@ impl<'a> View<'a> {
             } else {
                 "more data files than the server may open"
             };
-            return (Verdict::Pass, format!("warning: {what}; {numbers}"));
+            return (Verdict::Warn, format!("{what}; {numbers}"));
         }
         if !gaps.is_empty() {
             return (Verdict::Unknown, gaps.join("; "));
         }
         match self.findings(&["L002"]).len() {
             0 => (Verdict::Pass, numbers),
-            1 => (Verdict::Pass, format!("warning: 1 database holds too many; {numbers}")),
-            n => (Verdict::Pass, format!("warning: {n} databases hold too many; {numbers}")),
+            1 => (Verdict::Warn, format!("1 database holds too many; {numbers}")),
+            n => (Verdict::Warn, format!("{n} databases hold too many; {numbers}")),
         }
     }
 
@@ -427,6 +457,12 @@ impl<'a> View<'a> {
 
     /// CK-13.
     fn shard_keys(&self) -> Answer {
+        if self.settings.shard_keys.is_empty()
+            && sharding::is_unsharded(self.evidence, self.settings)
+        {
+            let evidence = "the deployment is not sharded, and no shard key is declared";
+            return (Verdict::NotApplicable, evidence.to_owned());
+        }
         let mut codes = vec!["K001", "K002", "K003"];
         // What became of a key shows in a cluster only.
         if sharding::cluster(self.evidence).is_some() {
@@ -469,19 +505,16 @@ impl<'a> View<'a> {
         (if p99 <= P99_BYTES { Verdict::Pass } else { Verdict::Fail }, said)
     }
 
-    /// Passes when nothing was found at warning or above, by the rules it rests on or by others that
+    /// Passes when nothing was found at warning or above by the rules it rests on or by others that
     /// cite the item. Code that was not given keeps nothing from passing: the data says what it came to.
     fn clean(&self, id: &str, codes: &[&'static str], one: &str, many: &str, none: &str) -> Answer {
         let against = self.against(id, codes);
         let found = places(&against);
-        if !found.is_empty() {
+        if let Some(verdict) = verdict(&against, on_warning(id)) {
             // Query patterns have no place of their own: several are in one collection.
             let count = if id == "CK-12" { against.len() } else { found.len() };
             let noun = if count == 1 { one } else { many };
-            return (
-                Verdict::Fail,
-                format!("{} {noun}: {}", text::count(count as u64), first(&found)),
-            );
+            return (verdict, format!("{} {noun}: {}", text::count(count as u64), first(&found)));
         }
         let asks_for_code = |code: &str| {
             RULES.iter().any(|r| r.meta.code == code && r.meta.needs.contains(&Need::Code))
@@ -560,7 +593,7 @@ impl<'a> View<'a> {
         }
         if let Some((_, needs)) = blind.first() {
             let codes: Vec<&str> = blind.iter().map(|(code, _)| *code).collect();
-            gaps.push(format!("could not look for want of {needs}: {}", codes.join(", ")));
+            gaps.push(format!("not checked, needs {needs}: {}", codes.join(", ")));
         }
         gaps.extend(ignored);
         if !absent.is_empty() {

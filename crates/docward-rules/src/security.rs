@@ -9,7 +9,7 @@ use docward_model::{
 
 use crate::{
     Outcome,
-    checklist::{Answer, View, signed_off, with_withheld},
+    checklist::{Answer, View, signed_off, verdict, with_withheld},
     facts::{
         accounts,
         addresses::{Reach, reach},
@@ -133,10 +133,11 @@ impl SelfCheck<'_> {
             }
         };
         // A rule may lower the severity of a breach it only suspects.
-        let (breaches, suspicions): (Vec<_>, Vec<_>) =
+        let (breaches, suspicions): (Vec<&&Finding>, Vec<&&Finding>) =
             about.iter().partition(|f| is_breach(f) && f.severity > docward_model::Severity::Info);
-        if !breaches.is_empty() {
-            return Some((Verdict::Fail, told(breaches)));
+        let found: Vec<&Finding> = breaches.iter().map(|finding| **finding).collect();
+        if let Some(verdict) = verdict(&found, Verdict::Fail) {
+            return Some((verdict, told(breaches)));
         }
         if !suspicions.is_empty() {
             return Some(unknown(told(suspicions)));

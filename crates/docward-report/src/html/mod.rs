@@ -450,6 +450,7 @@ fn verdict(verdict: Verdict) -> Markup {
         Verdict::Pass => "good",
         Verdict::Fail => "bad",
         Verdict::Warn | Verdict::Unknown => "poor",
+        Verdict::NotApplicable => "",
     };
     html! { span class={ "badge " (class) } { (verdict.name()) } }
 }

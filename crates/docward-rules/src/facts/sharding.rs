@@ -4,8 +4,8 @@
 use std::{borrow::Cow, collections::BTreeMap};
 
 use docward_model::{
-    BsonType, Cluster, Comparison, Evidence, Field, KeyFields, Namespace, Operation, Predicate,
-    Profile, QueryShape, QueryStats, Server, Settings, ShardKey, Topology,
+    BsonType, Cluster, Comparison, DeclaredTopology, Evidence, Field, KeyFields, Namespace,
+    Operation, Predicate, Profile, QueryShape, QueryStats, Server, Settings, ShardKey, Topology,
 };
 
 use super::{names, rising, words, workload};
@@ -69,6 +69,17 @@ fn is_outside_clusters(server: &Server) -> bool {
         Some(Topology::Standalone) => role != Some(true),
         Some(Topology::ReplicaSet(_)) => role == Some(false),
         Some(Topology::Sharded) | None => false,
+    }
+}
+
+/// Whether the deployment is known to have no shards: by what its server says, or else as declared.
+pub fn is_unsharded(evidence: &Evidence, settings: &Settings) -> bool {
+    match &evidence.server {
+        Some(server) => server.cluster.is_none() && is_outside_clusters(server),
+        None => matches!(
+            settings.deployment.topology,
+            Some(DeclaredTopology::Standalone | DeclaredTopology::ReplicaSet)
+        ),
     }
 }
 
