@@ -594,8 +594,8 @@ pub(crate) struct RulesArgs {
 /// Which rule to explain.
 #[derive(Args, Debug)]
 pub(crate) struct ExplainArgs {
-    /// Code or name
-    #[arg(value_name = "CODE|NAME")]
+    /// Code or name of a rule, or any other id that Docward prints: DM-08.2, CK-4, RF-14, GC-43
+    #[arg(value_name = "CODE|NAME|ID")]
     pub(crate) rule: String,
 
     /// Shape of the page

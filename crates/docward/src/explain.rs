@@ -1,4 +1,4 @@
-//! `docward explain`: the rule's page in the terminal, with the thresholds in force here.
+//! `docward explain`: the page of a rule with the thresholds in force here, or what another id stands for.
 
 use std::fmt::Write;
 
@@ -8,21 +8,20 @@ use docward_report::wrap;
 use crate::{
     CLEAN,
     args::{ExplainArgs, PageFormat},
-    config,
+    config, example,
+    ids::{self, Found},
     output::terminal_width,
     put,
     rules::{default_text, page},
 };
 
-/// Prints what a rule checks, why, and how to fix what it finds.
+/// Prints what a rule checks, why, and how to fix what it finds; or what an id stands for.
 pub(crate) fn explain(args: &ExplainArgs) -> anyhow::Result<u8> {
     let rule = match docward_rules::find(&args.rule) {
         Ok(rule) => &rule.meta,
-        Err(near) if near.is_empty() => {
-            bail!("no rule is called `{}`; `docward rules` lists them", args.rule)
-        }
         Err(near) => {
-            bail!("no rule is called `{}`; did you mean `{}`?", args.rule, near.join("` or `"))
+            put(&explain_id(args, &near)?, None)?;
+            return Ok(CLEAN);
         }
     };
     let text = match args.format {
@@ -55,6 +54,7 @@ pub(crate) fn explain(args: &ExplainArgs) -> anyhow::Result<u8> {
                 }
                 let _ = writeln!(out, "\n      {}; source: {}", threshold.help, threshold.source);
             }
+            let _ = writeln!(out, "\nMore: {}", rule.url());
             out
         }
     };
@@ -62,11 +62,48 @@ pub(crate) fn explain(args: &ExplainArgs) -> anyhow::Result<u8> {
     Ok(CLEAN)
 }
 
+/// What an id stands for that is no rule's. `rules` are rules that are spelled like it.
+fn explain_id(args: &ExplainArgs, rules: &[&str]) -> anyhow::Result<String> {
+    let id = &args.rule;
+    let entries = match ids::find(id)? {
+        Found::One(entry) => vec![entry],
+        Found::Group(entries) => match args.format {
+            PageFormat::Terminal => return Ok(ids::list(&entries, terminal_width())),
+            PageFormat::Json | PageFormat::Markdown => entries,
+        },
+        Found::Nothing(near) => {
+            // Of what looks like an id, rules are not meant.
+            let mut near = near;
+            if !ids::is_id(id) {
+                near.extend(rules.iter().map(|rule| (*rule).to_owned()));
+            }
+            let hint = match near.as_slice() {
+                [] => "`docward rules` lists the rules".to_owned(),
+                near => format!("did you mean `{}`?", near.join("` or `")),
+            };
+            bail!("nothing is called `{id}`; {hint}");
+        }
+    };
+    Ok(match args.format {
+        PageFormat::Terminal => {
+            entries.iter().map(|entry| entry.terminal(terminal_width())).collect()
+        }
+        PageFormat::Markdown => {
+            let pages: Vec<String> = entries.iter().map(ids::Entry::markdown).collect();
+            pages.join("\n")
+        }
+        PageFormat::Json => {
+            let list: Vec<serde_json::Value> = entries.iter().map(ids::Entry::json).collect();
+            format!("{}\n", serde_json::to_string_pretty(&list).unwrap_or_default())
+        }
+    })
+}
+
 /// Headings and paragraphs broken to the terminal's width; fences as they are.
 fn terminal_page(doc: &str, out: &mut String) {
     let width = terminal_width();
     let mut paragraph = String::new();
-    let mut fenced = false;
+    let (mut fenced, mut is_notation) = (false, false);
     let flush = |paragraph: &mut String, out: &mut String| {
         if !paragraph.is_empty() {
             let _ = writeln!(out, "  {}", wrap(paragraph, width, 2, 2));
@@ -85,18 +122,12 @@ fn terminal_page(doc: &str, out: &mut String) {
         if let Some(info) = line.strip_prefix("```") {
             flush(&mut paragraph, out);
             fenced = !fenced;
-            if fenced {
-                let kind = if info.contains("fires") {
-                    "reported:"
-                } else if info.contains("clean") {
-                    "fine:"
-                } else {
-                    ""
-                };
-                if !kind.is_empty() {
-                    let _ = writeln!(out, "    {kind}");
-                }
+            is_notation = example::is_notation(info);
+            if let Some(label) = example::label(info) {
+                let _ = writeln!(out, "    {label}");
             }
+        } else if fenced && is_notation {
+            let _ = writeln!(out, "      {}", example::readable(line));
         } else if fenced {
             let _ = writeln!(out, "      {line}");
         } else if let Some(heading) = line.strip_prefix("## ") {

@@ -1,6 +1,6 @@
 //! `docward rules`: the list, the pages and the schema of the settings.
 
-use std::{fmt::Write, fs, path::Path};
+use std::{collections::BTreeSet, fmt::Write, fs, path::Path};
 
 use anyhow::{Context, bail};
 use docward_model::{RuleMeta, ThresholdValue};
@@ -9,6 +9,8 @@ use crate::{
     CLEAN,
     args::{Format, RulesArgs},
     config::metas,
+    example,
+    ids::{self, Found},
     put,
 };
 
@@ -41,7 +43,10 @@ pub(crate) fn rules(args: &RulesArgs) -> anyhow::Result<u8> {
         .into_iter()
         .filter(|rule| {
             args.family.as_ref().is_none_or(|f| f.eq_ignore_ascii_case(&rule.code[..1]))
-                && args.clause.as_ref().is_none_or(|c| rule.clauses.contains(&c.as_str()))
+                && args
+                    .clause
+                    .as_ref()
+                    .is_none_or(|c| rule.clauses.iter().any(|cited| cited.eq_ignore_ascii_case(c)))
                 && args.grep.as_ref().is_none_or(|text| {
                     let text = text.to_lowercase();
                     [rule.code, rule.name, rule.title()]
@@ -50,6 +55,9 @@ pub(crate) fn rules(args: &RulesArgs) -> anyhow::Result<u8> {
                 })
         })
         .collect();
+    if chosen.is_empty() {
+        bail!("{}", no_match(args)?);
+    }
     if let Some(directory) = &args.pages {
         write_pages(directory, &chosen)?;
         return Ok(CLEAN);
@@ -79,20 +87,59 @@ fn known_family(family: &str) -> anyhow::Result<()> {
     bail!("no family of rules is called `{family}`; {hint}there are {}", known.join(", "))
 }
 
+/// Why no rule was chosen, with what may have been meant.
+fn no_match(args: &RulesArgs) -> anyhow::Result<String> {
+    let meant = |near: Vec<String>| match near.as_slice() {
+        [] => String::new(),
+        near => format!("; did you mean `{}`?", near.join("` or `")),
+    };
+    let cited: BTreeSet<&str> =
+        metas().into_iter().flat_map(|rule| rule.clauses.iter().copied()).collect();
+    if let Some(clause) = &args.clause
+        && !cited.iter().any(|id| id.eq_ignore_ascii_case(clause))
+    {
+        return Ok(match ids::find(clause)? {
+            Found::One(entry) => format!(
+                "no rule implements `{}`; `docward explain {}` tells what does",
+                entry.id, entry.id
+            ),
+            Found::Group(entries) => {
+                let ids = entries.iter().map(|entry| entry.id.clone());
+                let ids: Vec<String> =
+                    ids.filter(|id| cited.contains(id.as_str())).take(3).collect();
+                format!("`{clause}` is a group of clauses{}", meant(ids))
+            }
+            Found::Nothing(_) => {
+                let near = ids::nearest(clause, cited.into_iter());
+                format!("no clause is called `{clause}`{}", meant(near))
+            }
+        });
+    }
+    let Some(text) = &args.grep else {
+        return Ok("no rule has all of that; leave one of the conditions out".to_owned());
+    };
+    let words = metas().into_iter().flat_map(|rule| {
+        rule.name.split('-').chain([rule.code, rule.name]).filter(|word| word.len() > 3)
+    });
+    Ok(format!(
+        "no rule has `{text}` in its code, name or title{}",
+        meant(ids::nearest(text, words))
+    ))
+}
+
 fn list(rules: &[&RuleMeta]) -> String {
     let mut out = String::new();
     let width = rules.iter().map(|r| r.name.len()).max().unwrap_or(0);
     for rule in rules {
         let severity = rule.severity_text();
-        let _ = writeln!(
-            out,
-            "{} {:<width$}  {severity:<19}  {}",
-            rule.code,
-            rule.name,
-            rule.clauses.join(" ")
-        );
+        let _ =
+            writeln!(out, "{} {:<width$}  {severity:<19}  {}", rule.code, rule.name, rule.title());
     }
-    let _ = writeln!(out, "\n{} rules; `docward explain CODE` tells more", rules.len());
+    let _ = writeln!(
+        out,
+        "\n{}; `docward explain CODE` tells more",
+        docward_model::text::plural(rules.len() as u64, "rule")
+    );
     out
 }
 
@@ -125,8 +172,26 @@ pub(crate) fn page(rule: &RuleMeta) -> String {
     if rule.scope == docward_model::Scope::HouseNaming {
         out.push_str("House naming: on in the `vendor` profile, off in `neutral`.\n\n");
     }
+    let mut is_notation = false;
     for line in rule.doc.lines().skip_while(|l| !l.trim_start().starts_with("## ")) {
-        let _ = writeln!(out, "{}", line.strip_prefix(' ').unwrap_or(line).trim_end());
+        let line = line.strip_prefix(' ').unwrap_or(line).trim_end();
+        let fence = line.strip_prefix("```");
+        if let Some(info) = fence {
+            is_notation = example::is_notation(info);
+            // Only the language of a fence means anything to who reads the page.
+            if let (Some(label), Some(language)) = (example::label(info), info.split(',').next()) {
+                let mut letters = label.chars();
+                let first = letters.next().map(|c| c.to_ascii_uppercase()).unwrap_or_default();
+                let language = if is_notation { "js" } else { language };
+                let _ = writeln!(out, "{first}{}\n\n```{language}", letters.as_str());
+                continue;
+            }
+        }
+        if is_notation && fence.is_none() {
+            let _ = writeln!(out, "{}", example::readable(line));
+        } else {
+            let _ = writeln!(out, "{line}");
+        }
     }
     if !rule.thresholds.is_empty() {
         let _ = writeln!(
@@ -168,7 +233,7 @@ fn index(rules: &[&RuleMeta]) -> String {
         }
         let _ = writeln!(
             out,
-            "\n## {family}: {title}\n\n| rule | name | severity | clauses |\n|---|---|---|---|"
+            "\n## {family}: {title}\n\n| rule | name | severity | |\n|---|---|---|---|"
         );
         for rule in of {
             let _ = writeln!(
@@ -178,7 +243,7 @@ fn index(rules: &[&RuleMeta]) -> String {
                 rule.code,
                 rule.name,
                 rule.severity_text(),
-                rule.clauses.join(", ")
+                rule.title()
             );
         }
     }

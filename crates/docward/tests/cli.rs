@@ -299,6 +299,50 @@ fn rules_are_listed_and_explained() {
     assert!(schema["properties"]["rules"].is_object());
 }
 
+#[test]
+fn every_id_is_explained_and_misspelt_ones_are_corrected() {
+    let explained = |id: &str| {
+        let page = docward(&["explain", id]);
+        assert_eq!(code(&page), 0, "{id}: {}", stderr(&page));
+        stdout(&page)
+    };
+    let clause = explained("DM-08.2");
+    for part in ["DM-08.2   clause · prohibited", "D008 unbounded-array", "More: https://"] {
+        assert!(clause.contains(part), "{part}: {clause}");
+    }
+    assert_eq!(clause, explained("dm-08.2"));
+    assert!(explained("CK-3").contains("D007 deep-nesting"));
+    assert!(explained("RF-14").contains("refactoring"));
+    assert!(explained("GC-43").contains("Connection budgets of replica sets"));
+    assert!(explained("DM-09").contains("DM-09.2  "), "a group is listed");
+    let json: serde_json::Value =
+        serde_json::from_str(&stdout(&docward(&["explain", "CK-4", "--format", "json"]))).unwrap();
+    assert_eq!(json[0]["id"], "CK-4");
+    for (arguments, hint) in [
+        (&["explain", "CK-44"][..], "did you mean `CK-4`"),
+        (&["rules", "--clause", "DM-99"], "no clause is called `DM-99`; did you mean `DM-"),
+        (&["rules", "--clause", "DM-09.22"], "did you mean `DM-09.2`"),
+        (&["rules", "--clause", "DP-3"], "`docward explain DP-3` tells what does"),
+        (&["rules", "--grep", "unbouded"], "did you mean `unbounded`"),
+        (&["rules", "--grep", "zzzz"], "no rule has `zzzz`"),
+    ] {
+        let wrong = docward(arguments);
+        assert_eq!(code(&wrong), 2, "{arguments:?}");
+        assert!(stderr(&wrong).contains(hint), "{arguments:?}: {}", stderr(&wrong));
+    }
+    let list = stdout(&docward(&["rules", "--clause", "DM-09.2"]));
+    assert!(list.contains("T002 money-as-double") && list.contains("Money as double"), "{list}");
+}
+
+#[test]
+fn examples_of_rules_are_written_for_people() {
+    let page = stdout(&docward(&["explain", "D008"]));
+    assert!(page.contains("20 documents like: {\"_id\": ObjectId(…), \"logins\": ["), "{page}");
+    assert!(page.contains("… 1,200 elements]") && !page.contains("$array"), "{page}");
+    assert!(page.contains("source: our default"), "{page}");
+    assert!(page.contains("/rules/D008.md"), "{page}");
+}
+
 /// The codes of all rules.
 fn json_rules() -> Vec<String> {
     let text = stdout(&docward(&["rules", "--format", "json"]));
@@ -316,6 +360,27 @@ fn the_checklist_has_verdicts_and_evidence() {
         assert!(text.contains(id), "{id}: {text}");
     }
     assert!(text.contains("FAIL"));
+    let head = text.lines().next().unwrap();
+    assert!(head.starts_with("docward checklist of examples/shop: "), "{head}");
+    assert!(head.contains(" documents in ") && head.ends_with(" profile"), "{head}");
+    assert!(!text.contains("warning:"), "{text}");
+    let last = text.lines().last().unwrap();
+    assert!(last.starts_with("next: docward explain CK-"), "{last}");
+    let json = stdout(&docward(&["checklist", SHOP, "--format", "json"]));
+    let report: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let items = report["checklist"].as_array().unwrap();
+    // No item is milder than a finding that cites it.
+    for finding in report["findings"].as_array().unwrap() {
+        for clause in finding["clauses"].as_array().unwrap() {
+            let Some(item) = items.iter().find(|item| item["id"] == *clause) else { continue };
+            let verdict = item["verdict"].as_str().unwrap();
+            match finding["severity"].as_str().unwrap() {
+                "error" => assert_eq!(verdict, "fail", "{item} {finding}"),
+                "warn" => assert!(["fail", "warn"].contains(&verdict), "{item} {finding}"),
+                _ => {}
+            }
+        }
+    }
 }
 
 #[test]
