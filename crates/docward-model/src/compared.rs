@@ -89,6 +89,8 @@ pub struct Compared {
     pub basis: Basis,
     /// Its name, a file.
     pub with: String,
+    /// The file whose findings these are, where two files are compared.
+    pub subject: Option<String>,
     /// Known findings that are no more.
     pub fixed: Vec<Known>,
     /// Known findings that nobody looked for this time.
@@ -115,6 +117,7 @@ impl Compared {
         let mut out = Self {
             basis,
             with: with.to_owned(),
+            subject: None,
             fixed: Vec::new(),
             not_judged: Vec::new(),
             unchanged: Vec::new(),
@@ -155,6 +158,11 @@ impl Compared {
     /// How many of these findings were there with other words or louder.
     pub fn count_changed(&self, findings: &[Finding]) -> usize {
         findings.iter().filter(|f| matches!(self.change(f), Change::Changed(_))).count()
+    }
+
+    /// How many of these findings the earlier run did not look for.
+    pub fn count_unseen(&self, findings: &[Finding]) -> usize {
+        findings.iter().filter(|f| *self.change(f) == Change::NotLookedFor).count()
     }
 
     /// How many of these findings are new, or louder than they were.
@@ -228,6 +236,11 @@ mod tests {
         assert_eq!(names, ["unchanged", "worse", "changed", "new", "not looked for before"]);
         assert_eq!(compared.count_changed(&now), 1);
         assert_eq!(compared.count_new(&now), 2);
+        assert_eq!(compared.count_unseen(&now), 1);
+        let classes =
+            [compared.count_new(&now), compared.count_changed(&now), compared.count_unseen(&now)];
+        let shown = classes.iter().sum::<usize>() + compared.unchanged.len();
+        assert_eq!(shown, now.len(), "each finding is in one class");
         let prints =
             |list: &[Known]| list.iter().map(|k| k.fingerprint.clone()).collect::<Vec<_>>();
         assert_eq!(prints(&compared.fixed), ["gone"]);

@@ -132,14 +132,18 @@ pub enum Verdict {
     Warn,
     Fail,
     Unknown,
+    /// The question does not arise: shard keys where nothing is sharded.
+    NotApplicable,
 }
 
 impl Verdict {
+    /// Every verdict, in the order in which reports count them.
+    pub const ALL: [Self; 5] =
+        [Self::Pass, Self::Warn, Self::Fail, Self::Unknown, Self::NotApplicable];
+
     /// The verdict a word stands for.
     pub fn parse(word: &str) -> Option<Self> {
-        [Self::Pass, Self::Warn, Self::Fail, Self::Unknown]
-            .into_iter()
-            .find(|verdict| verdict.name() == word)
+        Self::ALL.into_iter().find(|verdict| verdict.name() == word)
     }
 
     /// The word used in JSON.
@@ -149,6 +153,7 @@ impl Verdict {
             Self::Warn => "warn",
             Self::Fail => "fail",
             Self::Unknown => "unknown",
+            Self::NotApplicable => "n/a",
         }
     }
 }
@@ -172,6 +177,13 @@ impl ChecklistItem {
     /// Whether it stands in the way of a launch.
     pub fn is_open(&self) -> bool {
         self.verdict == Verdict::Fail && self.waiver.is_none()
+    }
+
+    /// Whether it makes a run fail that fails from this severity on: `fail` always does, `warn` does where
+    /// warnings do.
+    pub fn fails_from(&self, severity: Severity) -> bool {
+        let is_warned = self.verdict == Verdict::Warn && severity <= Severity::Warn;
+        self.is_open() || (is_warned && self.waiver.is_none())
     }
 }
 
@@ -378,5 +390,11 @@ impl Report {
     pub fn documents(&self) -> u64 {
         let data = self.sources.iter().filter(|source| source.kind.is_data());
         data.map(|s| s.documents).sum()
+    }
+
+    /// Documents that were held against a schema. A server does that by itself, and sends only some of them.
+    pub fn checked_documents(&self) -> Option<u64> {
+        let checked = self.evidence.collections.iter().filter_map(|c| c.checked.as_deref());
+        checked.map(|checked| checked.documents).reduce(|a, b| a + b)
     }
 }

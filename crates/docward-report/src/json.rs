@@ -67,6 +67,8 @@ struct Compared<'a> {
     with: &'a str,
     new: usize,
     changed: usize,
+    #[serde(rename = "notLookedForBefore")]
+    not_looked_for_before: usize,
     unchanged: usize,
     fixed: Vec<Known<'a>>,
     #[serde(rename = "notJudged")]
@@ -315,6 +317,7 @@ pub fn json(report: &Report) -> String {
             with: &compared.with,
             new: compared.count_new(&report.findings),
             changed: compared.count_changed(&report.findings),
+            not_looked_for_before: compared.count_unseen(&report.findings),
             unchanged: compared.unchanged.len(),
             fixed: compared.fixed.iter().map(known).collect(),
             not_judged: compared.not_judged.iter().map(known).collect(),
@@ -447,6 +450,7 @@ pub fn rules_json(rules: &[&RuleMeta]) -> String {
                 "maturity": rule.maturity.name(),
                 "clauses": rule.clauses,
                 "needs": rule.needs.iter().map(|n| n.name()).collect::<Vec<_>>(),
+                "url": rule.url(),
                 "houseNaming": rule.scope == docward_model::Scope::HouseNaming,
                 "thresholds": thresholds,
             })

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use docward_model::{
-    Change, ChecklistItem, Compared, Finding, Known, Location, Report, RuleMeta, Severity,
-    SourceKind, Subject, Verdict,
+    Change, ChecklistItem, Compared, DOCS_URL, Finding, Known, Location, Report, RuleMeta,
+    Severity, SourceKind, Subject, Verdict,
 };
 use serde_json::{Map, Value, json};
 
@@ -43,6 +43,7 @@ pub(crate) fn sarif(report: &Report, view: View, rules: &[&RuleMeta]) -> String 
         "runs": [{
             "tool": { "driver": {
                 "name": "docward",
+                "informationUri": format!("{DOCS_URL}/audit.md"),
                 "semanticVersion": report.tool_version,
                 "rules": descriptors,
             }},
@@ -104,6 +105,7 @@ fn descriptor(rule: &RuleMeta) -> Value {
     json!({
         "id": rule.code,
         "name": pascal_case(rule.name),
+        "helpUri": rule.url(),
         "shortDescription": { "text": rule.title() },
         "fullDescription": { "text": section("What it checks") },
         "help": { "text": help.join("\n\n"), "markdown": help.join("\n\n") },
@@ -264,7 +266,13 @@ fn checklist(report: &Report) -> (Vec<Value>, Vec<Value>) {
     let descriptors = report
         .checklist
         .iter()
-        .map(|item| json!({ "id": item.id, "shortDescription": { "text": item.title } }))
+        .map(|item| {
+            json!({
+                "id": item.id,
+                "helpUri": format!("{DOCS_URL}/checklist.md"),
+                "shortDescription": { "text": item.title },
+            })
+        })
         .collect();
     let results =
         report.checklist.iter().enumerate().map(|(at, item)| answer(report, item, at)).collect();
@@ -277,6 +285,7 @@ fn answer(report: &Report, item: &ChecklistItem, rule: usize) -> Value {
         Verdict::Warn => ("fail", "warning"),
         Verdict::Fail => ("fail", "error"),
         Verdict::Unknown => ("open", "none"),
+        Verdict::NotApplicable => ("notApplicable", "none"),
     };
     let mut result = json!({
         "ruleId": item.id,

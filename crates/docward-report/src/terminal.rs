@@ -141,7 +141,10 @@ impl Page<'_> {
         let bytes: u64 = self.report.sources.iter().map(|s| s.bytes).sum();
         let files = count_of(SourceKind::Code);
         let mut read = Vec::new();
-        if self.report.documents() > 0 || !of_strings && entries + rules + files == 0 {
+        let checked = self.report.checked_documents();
+        if let Some(checked) = checked {
+            read.push(format!("{} checked", text::plural(checked, "document")));
+        } else if self.report.documents() > 0 || !of_strings && entries + rules + files == 0 {
             read.push(text::plural(self.report.documents(), "document"));
         }
         if entries > 0 {
@@ -169,8 +172,8 @@ impl Page<'_> {
         if of_strings {
             read.push(text::plural(strings, "connection string"));
         }
-        // Connection strings have no size that says anything.
-        if bytes > 0 || !of_strings {
+        // Connection strings, and documents that a server checked by itself, have no size that says anything.
+        if checked.is_none() && (bytes > 0 || !of_strings) {
             read.push(text::bytes(bytes));
         }
         let shown = match names.as_slice() {
@@ -178,9 +181,12 @@ impl Page<'_> {
             [one] => one.clone(),
             [first, rest @ ..] => format!("{first} and {} more", rest.len()),
         };
-        let subject = match &self.report.against {
-            Some(model) => format!("design check of {} against {shown}", line(model)),
-            None => format!("{command} of {shown}"),
+        let compared = self.report.compared.as_ref();
+        let pair = compared.and_then(|c| Some((&c.with, c.subject.as_ref()?)));
+        let subject = match (&self.report.against, pair) {
+            (_, Some((old, new))) => format!("diff of {} and {}: {shown}", line(old), line(new)),
+            (Some(model), None) => format!("design check of {} against {shown}", line(model)),
+            (None, None) => format!("{command} of {shown}"),
         };
         let _ = writeln!(
             out,
@@ -417,6 +423,9 @@ impl Page<'_> {
     fn next_command(&self) -> String {
         match self.report.findings.first() {
             Some(first) => format!("next: docward explain {}", first.rule),
+            None if self.report.evidence.collections.iter().any(|c| c.checked.is_some()) => {
+                "next: docward schema apply, to make the server enforce the schema".to_owned()
+            }
             None if self.report.problems.is_empty() => {
                 "next: docward checklist, for the launch review".to_owned()
             }

@@ -182,6 +182,10 @@ pub(crate) fn besides(report: &Report) -> Vec<String> {
             Basis::Report => {
                 parts.push(format!("{} new", count(compared.count_new(&report.findings))));
                 parts.push(format!("{} changed", count(compared.count_changed(&report.findings))));
+                let unseen = compared.count_unseen(&report.findings);
+                if unseen > 0 {
+                    parts.push(format!("{} not looked for before", count(unseen)));
+                }
                 parts.push(format!("{known} unchanged"));
             }
         }
@@ -210,7 +214,9 @@ fn read(report: &Report) -> String {
         !report.sources.is_empty() && report.sources.iter().all(|source| source.kind == kind)
     };
     let only_strings = all_are(SourceKind::ConnectionStrings);
-    if all_are(SourceKind::Code) {
+    if let Some(checked) = report.checked_documents() {
+        format!("{} checked", text::plural(checked, "document"))
+    } else if all_are(SourceKind::Code) {
         format!("{} read", text::plural(files, "file"))
     } else if only_strings || report.documents() == 0 && strings > 0 {
         format!("{} read", text::plural(strings, "connection string"))

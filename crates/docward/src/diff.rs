@@ -29,10 +29,17 @@ pub(crate) fn diff(args: &DiffArgs) -> anyhow::Result<u8> {
             new.profile.name()
         ));
     }
+    let is_blank = old.documents() == 0 && old.findings.is_empty() && !old.is_whole();
+    if is_blank && !args.quiet {
+        complain(&format!(
+            "note: {} is the report of a run that read nothing, so nothing was looked for before",
+            name(&args.old)
+        ));
+    }
     let known = old.findings.iter().map(Known::of).collect();
     let with = name(&args.old);
     // What a baseline or a suppression keeps out of a report is there all the same.
-    let compared = Compared::of(
+    let mut compared = Compared::of(
         Basis::Report,
         &with,
         known,
@@ -40,6 +47,7 @@ pub(crate) fn diff(args: &DiffArgs) -> anyhow::Result<u8> {
         |known| new.looked_for(known) && !new.withheld.contains(&known.fingerprint),
         |found| old.looked_for(&Known::of(found)) && !old.withheld.contains(&found.fingerprint),
     );
+    compared.subject = Some(name(&args.new));
     new.findings.retain(|finding| *compared.change(finding) != Change::Same);
     let fail_on = args.fail_on;
     // The later report's own comparison, if it had one, was with something else.

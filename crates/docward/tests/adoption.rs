@@ -231,6 +231,35 @@ fn a_diff_does_not_call_withheld_or_unread_things_fixed_or_new() {
         let back = diff(new, "all.json");
         assert_eq!(back["compared"]["new"], 0, "{new}");
     }
+    // Each finding is in one class, and the head names both reports.
+    let classes = |report: &Value| -> u64 {
+        ["new", "changed", "notLookedForBefore"]
+            .iter()
+            .map(|class| report["compared"][*class].as_u64().unwrap())
+            .sum()
+    };
+    let back = diff("narrow.json", "all.json");
+    let shown = back["findings"].as_array().unwrap().len() as u64;
+    assert!(shown > 0);
+    assert_eq!(classes(&back), shown, "{}", back["compared"]);
+    let text = stdout(&docward(&["diff", &file("narrow.json"), &file("all.json")]));
+    let head = text.lines().next().unwrap();
+    assert!(
+        head.contains(&format!("diff of {} and {}", file("narrow.json"), file("all.json"))),
+        "{head}"
+    );
+    assert!(text.contains(&format!(" · {shown} not looked for before · ")), "{text}");
+    // Nothing was read: nothing was looked for.
+    let mut blank: Value =
+        serde_json::from_str(&fs::read_to_string(file("all.json")).unwrap()).unwrap();
+    blank["findings"] = serde_json::json!([]);
+    blank["sources"] = serde_json::json!([]);
+    blank["problems"] = serde_json::json!([{ "source": "dump", "message": "no such file" }]);
+    fs::write(file("blank.json"), blank.to_string()).unwrap();
+    let since = docward(&["diff", &file("blank.json"), &file("all.json")]);
+    assert_eq!(code(&since), 0, "{}", stderr(&since));
+    assert!(stderr(&since).contains("a run that read nothing"), "{}", stderr(&since));
+    assert!(stdout(&since).contains(" not looked for before"), "{}", stdout(&since));
     fs::write(file("diff.json"), diff("narrow.json", "all.json").to_string()).unwrap();
     let of_diff = docward(&["diff", &file("all.json"), &file("diff.json")]);
     assert_eq!(code(&of_diff), 2);

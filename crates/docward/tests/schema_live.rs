@@ -444,6 +444,13 @@ fn dm_11_3_a_live_check_lets_the_server_count() {
     assert_eq!(found, [("V007", "price", "bsonType", 300), ("V007", "price", "required", 300)]);
     assert_eq!(report["findings"][0]["data"]["of"], 3000);
     assert_eq!(report["sources"][0]["documents"], 600, "only documents that break it travel");
+    // What is printed counts all that were checked.
+    let output =
+        docward(&["schema", "check", schema.to_str().unwrap(), &uri, "--collection", "t_product"]);
+    let text = stdout(&output);
+    let first = text.lines().next().unwrap();
+    assert!(first.contains(": 3,000 documents checked, "), "{first}");
+    assert!(text.contains(" · 3,000 documents checked\n"), "{text}");
     let (few, _) = check(&["--examples", "10"]);
     assert_eq!(few["sources"][0]["documents"], 10);
     assert_eq!(few["findings"][0]["data"]["at_least"], true);
