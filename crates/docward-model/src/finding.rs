@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, collections::BTreeMap, fmt};
 
-use crate::{FieldPath, Namespace, Seen};
+use crate::{BsonType, FieldPath, Namespace, Seen};
 
 /// How loud a finding is in the report and for `--fail-on`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -446,6 +446,46 @@ pub struct Fix {
     pub safety: Safety,
 }
 
+/// What the advice of a finding does to a field. A validator that the same report proposes admits the
+/// outcome, so that the proposals can be applied in any order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FieldChange {
+    /// The field.
+    pub path: FieldPath,
+    /// The types that values have afterwards; empty when the types stay.
+    pub kinds: Vec<BsonType>,
+    /// Whether some values become null.
+    pub to_null: bool,
+    /// Whether the field is missing afterwards where it is present now.
+    pub removes: bool,
+}
+
+impl FieldChange {
+    /// Values of a field get one of these types.
+    pub fn convert(path: &FieldPath, kinds: impl Into<Vec<BsonType>>) -> Self {
+        Self { path: path.clone(), kinds: kinds.into(), to_null: false, removes: false }
+    }
+
+    /// A field goes away, because it moves to another name or is left out.
+    pub fn remove(path: &FieldPath) -> Self {
+        Self { removes: true, ..Self::convert(path, []) }
+    }
+
+    /// Also sets some values to null.
+    #[must_use]
+    pub fn or_null(mut self, is_so: bool) -> Self {
+        self.to_null |= is_so;
+        self
+    }
+
+    /// Also leaves the field out in some documents.
+    #[must_use]
+    pub fn or_absent(mut self, is_so: bool) -> Self {
+        self.removes |= is_so;
+        self
+    }
+}
+
 /// A finding as a rule writes it: the engine adds code, severity and fingerprint.
 #[derive(Clone, Debug)]
 pub struct Draft {
@@ -483,6 +523,8 @@ pub struct Draft {
     pub locations: Vec<Location>,
     /// Changes of text files that fix it.
     pub edits: Vec<Edit>,
+    /// What its advice does to fields of its collection.
+    pub changes: Vec<FieldChange>,
 }
 
 impl Draft {
@@ -512,7 +554,15 @@ impl Draft {
             location: None,
             locations: Vec::new(),
             edits: Vec::new(),
+            changes: Vec::new(),
         }
+    }
+
+    /// Says what the advice does to a field.
+    #[must_use]
+    pub fn change(mut self, change: FieldChange) -> Self {
+        self.changes.push(change);
+        self
     }
 
     /// Adds a figure.

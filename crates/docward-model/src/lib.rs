@@ -56,8 +56,8 @@ pub use evidence::{
     ValidationAction, ValidationLevel,
 };
 pub use finding::{
-    Applicability, Area, Data, DataValue, Draft, Edit, EditedText, Excerpt, Finding, Fix, Level,
-    Location, Safety, Severity, Subject, Unit, arrange,
+    Applicability, Area, Data, DataValue, Draft, Edit, EditedText, Excerpt, FieldChange, Finding,
+    Fix, Level, Location, Safety, Severity, Subject, Unit, arrange,
 };
 pub use growth::{Growth, Observed, TrackedDocument};
 pub use namespace::{FieldPath, Namespace};
@@ -72,7 +72,7 @@ pub use report::{
     ChecklistItem, Filter, GrowthForecast, Problem, Report, Run, Skipped, Source, SourceKind,
     SuppressionUse, Verdict,
 };
-pub use rule::{Maturity, Need, RuleMeta, Scope, Threshold, ThresholdValue};
+pub use rule::{DOCS_URL, Maturity, Need, RuleMeta, Scope, Threshold, ThresholdValue};
 pub use seen::Seen;
 pub use server::{
     AUDIT_ROLE, CollectionStats, Connections, ConnectionsSince, CustomRole, DefaultConcerns,

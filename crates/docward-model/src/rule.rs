@@ -2,6 +2,12 @@
 
 use crate::{Area, Level, Severity};
 
+/// Where the pages of `docs/` are published; whoever builds for another place sets `DOCWARD_DOCS_URL`.
+pub const DOCS_URL: &str = match option_env!("DOCWARD_DOCS_URL") {
+    Some(url) => url,
+    None => "https://github.com/docward/docward/blob/main/docs",
+};
+
 /// How settled a rule is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Maturity {
@@ -109,7 +115,7 @@ pub struct Threshold {
     pub default: ThresholdValue,
     /// What the number counts.
     pub unit: &'static str,
-    /// Where the default comes from: a clause, a GC treatment, or "no figure in source".
+    /// Where the default comes from: a clause, a choice between sources (`GC-02`), or "our default".
     pub source: &'static str,
     /// What it does, in one line.
     pub help: &'static str,
@@ -150,9 +156,14 @@ impl RuleMeta {
         self.code.chars().next().unwrap_or('?')
     }
 
-    /// The severities of its findings in words: `error, warn or info`.
+    /// The address of the published page.
+    pub fn url(&self) -> String {
+        format!("{DOCS_URL}/rules/{}.md", self.code)
+    }
+
+    /// The severities of its findings in words: `error, warning or note`.
     pub fn severity_text(&self) -> String {
-        let names: Vec<&str> = self.severities.iter().map(|severity| severity.name()).collect();
+        let names: Vec<&str> = self.severities.iter().map(|severity| severity.word()).collect();
         match names.as_slice() {
             [rest @ .., last] if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
             _ => names.concat(),

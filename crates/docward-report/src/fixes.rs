@@ -37,7 +37,8 @@ pub fn fix_script(report: &Report) -> String {
         count(Safety::Guarded),
         count(Safety::Manual),
     );
-    if fixes.iter().any(|f| statement(f).is_some_and(|s| s.contains("validationAction: \"warn\""))) {
+    if fixes.iter().any(|f| statement(f).is_some_and(|s| s.contains("validationAction: \"warn\"")))
+    {
         out.push_str(
             "//\n// Some statements first set validationAction to \"warn\", because the validator demands the old form.\n\
              // Describe the new form in the validator afterwards, and set validationAction to \"error\" again.\n",
@@ -46,14 +47,22 @@ pub fn fix_script(report: &Report) -> String {
     out.push_str(HEAD);
     for (number, finding) in fixes.iter().enumerate() {
         let (Some(fix), Some(text)) = (&finding.fix, statement(finding)) else { continue };
-        let _ = writeln!(out, "\n// {}. {} {} ({})", number + 1, finding.rule, finding.name, fix.safety.name());
+        let _ = writeln!(
+            out,
+            "\n// {}. {} {} ({})",
+            number + 1,
+            finding.rule,
+            finding.name,
+            fix.safety.name()
+        );
         comment(&format!("{}: {}", finding.place(), finding.what), &mut out);
         comment(&finding.todo, &mut out);
         let title = shell::quote(&format!("{} {}", finding.rule, finding.place()));
         match fix.safety {
             Safety::Manual => comment(text, &mut out),
             safety => {
-                let _ = writeln!(out, "step(\"{}\", {title}, () => {{\n  {text};\n}});", safety.name());
+                let _ =
+                    writeln!(out, "step(\"{}\", {title}, () => {{\n  {text};\n}});", safety.name());
             }
         }
     }

@@ -4,10 +4,10 @@ use std::{any::Any, cell::RefCell, collections::BTreeMap, rc::Rc};
 
 use docward_model::{
     Collection, Data, DataValue, Draft, Evidence, Finding, Namespace, Need, ProfileName, RuleMeta,
-    Settings, Skipped, Threshold, ThresholdSetting, ThresholdValue,
+    Settings, Skipped, Subject, Threshold, ThresholdSetting, ThresholdValue,
 };
 
-use crate::facts::names;
+use crate::{engine::ProposedChange, facts::names};
 
 /// What a rule has worked out once for all its subjects, by name.
 pub(crate) type Shared = RefCell<BTreeMap<String, Rc<dyn Any>>>;
@@ -26,6 +26,8 @@ pub struct Cx<'a> {
     /// Findings that each suppression kept back so far.
     pub(crate) kept_back: &'a mut Vec<u64>,
     pub(crate) skipped: &'a mut Vec<Skipped>,
+    /// What the advice of the rules that ran so far does to fields.
+    pub(crate) changes: &'a mut Vec<ProposedChange>,
 }
 
 impl<'a> Cx<'a> {
@@ -142,9 +144,7 @@ impl<'a> Cx<'a> {
             draft.fix = None;
             draft.todo.push_str("; a name in it is not UTF-8, so no statement can name it: dump the collection, correct the name in the file of the dump and restore it");
         }
-        if let Some(fix) = &mut draft.fix {
-            crate::facts::validators::make_way(self.evidence, &draft.at, fix, &mut draft.todo);
-        }
+        crate::facts::validators::make_way(self.evidence, &mut draft);
         let level = draft.level.unwrap_or(self.rule.level);
         let configured = self.settings.severity_at(self.rule, namespace.as_deref());
         let own = draft.severity.unwrap_or_else(|| level.severity());
@@ -195,6 +195,16 @@ impl<'a> Cx<'a> {
             edits: draft.edits,
             fingerprint,
         };
+        let rule = self.rule.code;
+        if !is_withheld
+            && let Subject::Collection(namespace) | Subject::Field(namespace, _) = &finding.at
+        {
+            self.changes.extend(draft.changes.into_iter().map(|change| ProposedChange {
+                rule,
+                namespace: namespace.clone(),
+                change,
+            }));
+        }
         if is_withheld {
             *self.suppressed += 1;
             self.withheld.push(finding);
@@ -240,6 +250,12 @@ impl<'a> Cx<'a> {
     /// Findings that a suppression kept back, by its place in the settings.
     pub(crate) fn kept_back(&self, at: usize) -> u64 {
         self.kept_back.get(at).copied().unwrap_or(0)
+    }
+
+    /// What the advice of earlier rules in this run does to fields of a collection. Rules run in the
+    /// order of their codes, so rules about validators see the advice of those about types and names.
+    pub fn changes_of(&self, namespace: &Namespace) -> Vec<ProposedChange> {
+        self.changes.iter().filter(|change| change.namespace == *namespace).cloned().collect()
     }
 
     /// Whether a rule ran and had all it needs.

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use docward_model::{
-    Collection, CoreSource, Evidence, Finding, Need, Settings, Skipped, Workload, arrange,
+    Collection, CoreSource, Evidence, FieldChange, Finding, Namespace, Need, Settings, Skipped,
+    Workload, arrange,
 };
 
 use crate::{Check, Cx, RULES, Rule, cx::Shared, facts::sharding};
@@ -21,6 +22,19 @@ pub struct Outcome {
     pub kept_back: Vec<u64>,
     /// Rules that could not look, sorted.
     pub skipped: Vec<Skipped>,
+    /// What the advice of the findings does to fields, in the order of the rules.
+    pub changes: Vec<ProposedChange>,
+}
+
+/// What a finding asks to be done to a field.
+#[derive(Clone, Debug)]
+pub struct ProposedChange {
+    /// The rule that asks for it.
+    pub rule: &'static str,
+    /// The collection.
+    pub namespace: Namespace,
+    /// What is to be done.
+    pub change: FieldChange,
 }
 
 impl Outcome {
@@ -59,6 +73,21 @@ pub fn judge(evidence: &Evidence, settings: &Settings) -> Outcome {
     outcome
 }
 
+/// What the rules about types ask to be done to the fields of collections. `schema infer` describes
+/// the outcome beside what is stored, as the validator proposed by `V001` does.
+pub fn type_changes(evidence: &Evidence, settings: &Settings) -> Vec<ProposedChange> {
+    let mut outcome = Outcome::default();
+    let about_types = |rule: &&Rule| {
+        let code = rule.meta.code;
+        rule.meta.family() == 'T' || code == "R001" || code == "D010"
+    };
+    let on = RULES.iter().copied().filter(|rule| settings.is_on(&rule.meta));
+    for rule in on.filter(about_types) {
+        run(rule, evidence, settings, &mut outcome);
+    }
+    outcome.changes
+}
+
 /// Findings that nothing but their words tells apart get numbers behind their fingerprints.
 fn tell_apart(findings: &mut [Finding]) {
     let mut seen: BTreeMap<String, u32> = BTreeMap::new();
@@ -95,6 +124,7 @@ pub(crate) fn run(
             withheld: &mut out.withheld,
             kept_back: &mut out.kept_back,
             skipped: &mut out.skipped,
+            changes: &mut out.changes,
         });
     };
     match rule.check {

@@ -20,7 +20,7 @@ mod testing;
 
 pub use checklist::checklist;
 pub use cx::Cx;
-pub use engine::{Outcome, find, judge};
+pub use engine::{Outcome, ProposedChange, find, judge, type_changes};
 pub use growth::forecasts;
 pub use rules::RULES;
 pub use security::security_checklist;

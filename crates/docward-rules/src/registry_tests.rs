@@ -57,6 +57,7 @@ fn pages_are_complete() {
         for threshold in meta.thresholds {
             assert!(keys.insert(threshold.key), "{}: {} twice", meta.code, threshold.key);
             assert!(!threshold.source.is_empty() && !threshold.help.is_empty(), "{}", meta.code);
+            assert!(!threshold.source.contains("no figure"), "{}: say `our default`", meta.code);
         }
     }
 }

@@ -16,15 +16,14 @@ use docward_collect::{
 };
 use docward_config::FailOn;
 use docward_model::{
-    ChecklistItem, ClientUri, Collection, Evidence, Filter, Namespace, NamespacePattern, Need,
-    Problem, ProfileName, Purpose, Report, RuleMeta, Settings, Severity, Source, SuppressionUse,
-    key_text,
+    ClientUri, Collection, Evidence, Filter, Namespace, NamespacePattern, Need, Problem,
+    ProfileName, Purpose, Report, RuleMeta, Settings, Severity, Source, SuppressionUse, key_text,
 };
 use docward_profile::observe_growth;
 use docward_report::{Format, View};
 use docward_rules::{
     Outcome, checklist,
-    facts::{arrays::Limits, copies, house},
+    facts::{arrays::Limits, copies, house, validators},
     forecasts, judge, security_checklist,
 };
 use docward_uri::parse;
@@ -256,7 +255,10 @@ pub(crate) fn audit(mut args: AuditArgs, shown: Shown) -> anyhow::Result<u8> {
         put(&docward_report::fix_script(&report), Some(file))?;
     }
 
-    let is_open = fail_on != FailOn::Never && report.checklist.iter().any(ChecklistItem::is_open);
+    let is_open = match fail_on {
+        FailOn::Never => false,
+        FailOn::AtLeast(severity) => report.checklist.iter().any(|item| item.fails_from(severity)),
+    };
     Ok(match ended(&report, fail_on) {
         PROBLEMS => PROBLEMS,
         ended if view == View::Findings => ended,
@@ -271,6 +273,7 @@ pub(crate) fn report(settings: &Settings, mut outcome: Outcome, mut evidence: Ev
     excerpt::add(&mut outcome.findings, &excerpt::Masks::of(evidence.code.as_ref()));
     // Pictures show what the rules take for a copy, and nothing that only bears the same name.
     evidence.copies.retain(|copy| copies::is_real(settings, copy));
+    evidence.notes.extend(validators::note(&outcome.findings));
     Report {
         tool_version: env!("CARGO_PKG_VERSION").into(),
         run: None,

@@ -228,3 +228,125 @@ fn proposed_validators_are_accepted_and_let_the_documents_through() {
     }
     assert!(checked > 20, "{checked}: {:#}", report["findings"]);
 }
+
+/// Orders as several programs wrote them: money as doubles, text and objects, dates as text, digits as
+/// text, empty strings, moments as numbers with 0 for "none", and names in two styles.
+fn mixed_orders() -> Vec<bson::Document> {
+    (0..60)
+        .map(|n: i32| {
+            let price: bson::Bson = match n % 3 {
+                0 => (f64::from(n) + 0.5).into(),
+                1 => format!("{n}.25").into(),
+                _ => doc! { "value": f64::from(n) }.into(),
+            };
+            let quantity: bson::Bson = if n % 2 == 0 { n.into() } else { n.to_string().into() };
+            let note: bson::Bson = if n % 4 == 0 { "".into() } else { n.into() };
+            let paid: bson::Bson =
+                if n % 5 == 0 { 0_i64.into() } else { 1_710_498_600_000_i64.into() };
+            doc! {
+                "_id": n,
+                "price": price,
+                "totalAmount": f64::from(n) + 0.1,
+                "createTime": format!("2024-03-{:02}T10:30:00Z", 1 + n % 28),
+                "orderNo": format!("{}", 20_240_315_000_000_i64 + i64::from(n)),
+                "quantity": quantity,
+                "note": note,
+                "paidAt": paid,
+                "stock": format!("{n}"),
+                "status": n % 3,
+                "customer_name": "a",
+                "shipping_city": "b",
+                "giftWrap": true,
+            }
+        })
+        .collect()
+}
+
+/// The statements that findings about the orders propose, validator first or last.
+fn all_proposals(servers: &Servers, validator_first: bool) -> Vec<(Proposal, Vec<Statement>)> {
+    let uri = servers.uri();
+    let report = audit(&[&uri, "--full", "--db", "db_shop", "--select", "N,T,V001"]);
+    let mut all: Vec<_> = proposals(&report)
+        .into_iter()
+        .filter_map(|proposal| {
+            let statements = statements(&proposal.command).ok()?;
+            Some((proposal, statements))
+        })
+        .filter(|(proposal, _)| proposal.namespace == "db_shop.t_order")
+        .collect();
+    let is_validator = |proposal: &Proposal| proposal.rule == "V001";
+    all.sort_by_key(|(proposal, _)| is_validator(proposal) != validator_first);
+    let rules: Vec<_> = all.iter().map(|(proposal, _)| proposal.rule.as_str()).collect();
+    for rule in ["V001", "T001", "T002", "T003", "T005", "T012", "T013", "N011"] {
+        assert!(rules.contains(&rule), "{rule}: {rules:?}");
+    }
+    all
+}
+
+/// A validator out of the report does not refuse what the rest of the report proposes.
+#[test]
+fn dm_11_1_dm_09_6_validator_and_conversions_can_be_applied_in_either_order() {
+    for validator_first in [true, false] {
+        let servers = Launch::standalone().start();
+        servers.insert("db_shop.t_order", mixed_orders());
+        for (proposal, statements) in all_proposals(&servers, validator_first) {
+            for statement in &statements {
+                run(&servers, statement).unwrap_or_else(|why| {
+                    panic!(
+                        "{} (validator first: {validator_first}): {why}\n{}",
+                        proposal.rule, proposal.command
+                    )
+                });
+            }
+            if proposal.rule == "V001" {
+                // As it is meant to end: nothing may pass that breaks it.
+                servers.command(
+                    "db_shop",
+                    doc! { "collMod": "t_order", "validationLevel": "strict", "validationAction": "error" },
+                );
+            }
+        }
+        // What was converted is what the validator calls the target.
+        let types = |path: &str, kind: &str| {
+            let query = doc! { path: { "$exists": true, "$not": { "$type": kind } } };
+            let count = servers.command("db_shop", doc! { "count": "t_order", "query": query });
+            assert_eq!(count.get_i32("n").unwrap(), 0, "{path}");
+        };
+        types("price", "decimal");
+        types("totalAmount", "decimal");
+        types("createTime", "date");
+        types("paidAt", "date");
+    }
+}
+
+/// A schema read off the same documents admits them, and admits them converted.
+#[test]
+fn dm_09_2_dm_11_1_an_inferred_schema_admits_stored_and_target_types() {
+    let servers = Launch::standalone().start();
+    servers.insert("db_shop.t_order", mixed_orders());
+    let uri = servers.uri();
+    let output = Command::new(assert_cmd::cargo::cargo_bin("docward"))
+        .args(["schema", "infer", &uri, "--db", "db_shop", "--full", "--no-progress"])
+        .output()
+        .unwrap();
+    let schema: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let price = &schema["$jsonSchema"]["properties"]["price"];
+    let described = price["description"].as_str().unwrap();
+    assert!(described.contains("Target type: decimal"), "{price}");
+    let validator: bson::Document = bson::to_document(&schema).unwrap();
+    servers.command(
+        "db_shop",
+        doc! { "collMod": "t_order", "validator": validator, "validationLevel": "strict", "validationAction": "error" },
+    );
+    let report = audit(&[&uri, "--full", "--db", "db_shop", "--select", "T"]);
+    let mut ran = 0;
+    for proposal in proposals(&report) {
+        let Ok(statements) = statements(&proposal.command) else { continue };
+        assert!(!proposal.command.contains("collMod"), "{}", proposal.command);
+        for statement in &statements {
+            run(&servers, statement).unwrap_or_else(|why| panic!("{}: {why}", proposal.command));
+            ran += 1;
+        }
+    }
+    assert!(ran >= 6, "{ran}");
+}

@@ -13,7 +13,7 @@ const fn threshold(
     unit: &'static str,
     help: &'static str,
 ) -> Threshold {
-    Threshold { key, default, unit, source: "no figure in source", help }
+    Threshold { key, default, unit, source: "our default", help }
 }
 
 const fn rule(

@@ -30,7 +30,7 @@ fn rules_are_described() {
     assert_eq!(
         d008["properties"]["max-elements"],
         json!({
-            "description": "Length from which an array counts as long. Unit: elements. Source: no figure in source.",
+            "description": "Length from which an array counts as long. Unit: elements. Source: our default.",
             "type": "integer",
             "minimum": 0,
             "default": 1000,

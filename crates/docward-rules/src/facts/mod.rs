@@ -43,6 +43,7 @@ pub mod sizes;
 pub mod slips;
 pub mod statements;
 pub mod suffix;
+pub mod targets;
 pub mod text;
 pub mod validators;
 pub mod wanted;

@@ -9,6 +9,7 @@ use docward_model::{
 
 use super::names;
 use super::naming::is_framework;
+use super::targets::Targets;
 use super::text;
 
 /// Every `$jsonSchema` of a validator that each document must meet: at the top and inside `$and`.
@@ -637,6 +638,8 @@ pub struct Proposal {
     pub typed: usize,
     /// Fields with documents it would refuse (another type, or absent though required), and how many.
     pub refused: Vec<(String, u64)>,
+    /// Fields that other findings convert: it admits the stored types and the target.
+    pub converted: Vec<String>,
 }
 
 /// At most this many properties: the command is a skeleton to be read, not a data model.
@@ -649,8 +652,9 @@ pub fn described(profile: &Profile) -> impl Iterator<Item = &Field> {
     profile.top_level().filter(|f| f.shape == FieldShape::Named && !is_framework(&f.name))
 }
 
-/// Proposes a validator that requires fields present in at least `required_share` of documents.
-pub fn propose(profile: &Profile, required_share: f64) -> Proposal {
+/// Proposes a validator that requires fields present in at least `required_share` of documents. It admits
+/// what is stored and what other findings ask for.
+pub fn propose(profile: &Profile, required_share: f64, targets: &Targets) -> Proposal {
     let mut fields: Vec<_> =
         described(profile).filter(|field| names::can_be_named(&field.name)).collect();
     // The most frequent first when there are too many; then back in document order.
@@ -662,9 +666,11 @@ pub fn propose(profile: &Profile, required_share: f64) -> Proposal {
     let mut required = Vec::new();
     let mut properties = Vec::new();
     let mut refused = Vec::new();
+    let mut converted = Vec::new();
     for field in fields {
         let (types, mut left_out) = honest_types(field);
-        if field.presence() >= required_share {
+        let target = targets.at(field.path.as_str());
+        if field.presence() >= required_share && !target.is_some_and(|target| target.removes) {
             required.push(field.name.clone());
             left_out += field.parents.saturating_sub(field.count);
         }
@@ -674,9 +680,15 @@ pub fn propose(profile: &Profile, required_share: f64) -> Proposal {
         if types.is_empty() {
             continue;
         }
-        let names: Vec<_> = types.iter().map(|t| Value::Text((*t).to_owned())).collect();
+        let types = targets.widen(field.path.as_str(), types);
+        let names: Vec<_> = types.iter().map(|t| Value::Text(t.name().to_owned())).collect();
         let bson_type = if names.len() == 1 { names[0].clone() } else { Value::List(names) };
-        properties.push((field.name.clone(), Value::Map(vec![("bsonType".to_owned(), bson_type)])));
+        let mut described = vec![("bsonType".to_owned(), bson_type)];
+        if let Some(description) = target.and_then(|target| target.description(&types)) {
+            converted.push(field.name.clone());
+            described.push(("description".to_owned(), Value::Text(description)));
+        }
+        properties.push((field.name.clone(), Value::Map(described)));
     }
     let typed = properties.len();
     let mut schema = vec![("bsonType".to_owned(), Value::Text("object".to_owned()))];
@@ -685,14 +697,14 @@ pub fn propose(profile: &Profile, required_share: f64) -> Proposal {
         schema.push(("required".to_owned(), Value::List(list)));
     }
     schema.push(("properties".to_owned(), Value::Map(properties)));
-    Proposal { schema: Value::Map(schema), required, typed, refused }
+    Proposal { schema: Value::Map(schema), required, typed, refused, converted }
 }
 
 /// The types to admit, most frequent first, and how many values have another. All numeric types that
 /// occur are admitted, since drivers choose among them by value (GC-52), and so is null.
-fn honest_types(field: &Field) -> (Vec<&'static str>, u64) {
+fn honest_types(field: &Field) -> (Vec<BsonType>, u64) {
     let total = field.types.total().max(1) as f64;
-    let mut names = Vec::new();
+    let mut kinds = Vec::new();
     let mut refused = 0;
     for (kind, n) in field.types.seen() {
         let frequent = n as f64 / total >= DRIFT_SHARE;
@@ -701,16 +713,16 @@ fn honest_types(field: &Field) -> (Vec<&'static str>, u64) {
         if kind == BsonType::Undefined {
             refused += n;
         } else if frequent || number_beside_number || kind == BsonType::Null {
-            names.push(kind.name());
+            kinds.push(kind);
         } else {
             refused += n;
         }
     }
     // A field that is only ever null says nothing about its type.
-    if names == ["null"] {
-        names.clear();
+    if kinds == [BsonType::Null] {
+        kinds.clear();
     }
-    (names, refused)
+    (kinds, refused)
 }
 
 #[cfg(test)]

@@ -5,8 +5,8 @@
 use std::collections::BTreeSet;
 
 use docward_model::{
-    BsonType, Collection, CollectionOptions, Evidence, Fix, Namespace, Profile, Subject,
-    ValidationAction, ValidationLevel, Value,
+    BsonType, Collection, CollectionOptions, Draft, Evidence, FieldChange, Finding, Namespace,
+    Profile, Subject, ValidationAction, ValidationLevel, Value,
 };
 
 use super::{
@@ -15,26 +15,29 @@ use super::{
     shell, text,
 };
 
+/// The figure of findings whose command sets the validator to `warn` first.
+pub const RELAXES: &str = "relaxesValidator";
+
 /// Puts a statement before the remedy that makes the validator warn only, when it would refuse the
-/// remedy, and says what is left to do. Where stored documents would stop the remedy for a reason of
+/// remedy, and marks the finding with [`RELAXES`]. Where stored documents would stop the remedy for a reason of
 /// their own, it says so.
-pub fn make_way(evidence: &Evidence, at: &Subject, fix: &mut Fix, todo: &mut String) {
-    let (Subject::Collection(namespace) | Subject::Field(namespace, _)) = at else { return };
+pub fn make_way(evidence: &Evidence, draft: &mut Draft) {
+    let (Subject::Collection(namespace) | Subject::Field(namespace, _)) = &draft.at else { return };
+    let Some(fix) = &mut draft.fix else { return };
     if !fix.command.starts_with(&format!("{}.updateMany(", shell::collection(namespace))) {
         return;
     }
     let Some(collection) = evidence.collection(namespace) else { return };
     let Some(options) = enforcing(collection) else { return };
     let Some(validator) = &options.validator else { return };
-    if is_in_the_way(validator, at, &fix.command) {
-        fix.command = format!("{}; {}", warn_only(namespace), fix.command);
-        todo.push_str(
-            "; the validator demands the old form, so it only warns meanwhile: describe the new \
-             form in it, then set validationAction to \"error\" again",
-        );
+    if is_in_the_way(validator, &draft.at, &draft.changes, &fix.command) {
+        let relax = warn_only(namespace);
+        fix.command = format!("{relax}; {}", fix.command);
+        draft.data = std::mem::take(&mut draft.data).with(RELAXES, relax);
+        draft.todo.push_str("; the command sets the validator to `warn` first");
     } else if options.validation_level == ValidationLevel::Strict
         && let Some(profile) = &collection.profile
-        && let Some(worst) = unrelated(validator, profile, at)
+        && let Some(worst) = unrelated(validator, profile, &draft.at)
     {
         let (number, least) = match collection.stats.and_then(|stats| stats.invalid) {
             Some(invalid) => (invalid.max(worst), ""),
@@ -43,13 +46,30 @@ pub fn make_way(evidence: &Evidence, at: &Subject, fix: &mut Fix, todo: &mut Str
         let found = contradictions(&schema::schemas(validator));
         let impossible = found.iter().any(|one| one.gravity == Gravity::Impossible);
         // Bypassing the validator would take a privilege that few have, and would hide the breach.
-        todo.push_str(&format!(
-            "; mend the documents that break the validator first ({}{least}, see {}): the \
+        draft.todo.push_str(&format!(
+            "; first correct the documents that break the validator ({}{least}, see {}): the \
              command stops at the first of them",
             text::count(number),
             if impossible { "V008" } else { "V006" },
         ));
     }
+}
+
+/// What to know before running commands that set validators to `warn`, once for all of them.
+pub fn note(findings: &[Finding]) -> Option<String> {
+    let relaxing = findings.iter().filter(|finding| finding.data.get(RELAXES).is_some());
+    let namespaces: BTreeSet<String> =
+        relaxing.clone().filter_map(|finding| finding.at.namespace()).collect();
+    let count = relaxing.count() as u64;
+    (count > 0).then(|| {
+        format!(
+            "{} on {} {} the validator to `warn` first, because it demands the present form. Describe \
+             the new form in the validator afterwards and set validationAction to \"error\" again",
+            text::plural(count, "proposed command"),
+            text::list(&namespaces.into_iter().collect::<Vec<_>>(), 3),
+            text::form(count, "sets", "set"),
+        )
+    })
 }
 
 /// How many documents break the validator elsewhere than at the place that is changed: those of the
@@ -77,12 +97,16 @@ fn enforcing(collection: &Collection) -> Option<&CollectionOptions> {
     })
 }
 
-fn is_in_the_way(validator: &Value, at: &Subject, command: &str) -> bool {
+fn is_in_the_way(validator: &Value, at: &Subject, changes: &[FieldChange], command: &str) -> bool {
     let path = at.path().map(|path| path.as_str());
     let takes_away = command.contains("$rename") || command.contains("$unset");
-    let becomes = target(command);
+    let becomes: Vec<BsonType> = changes
+        .iter()
+        .filter(|change| Some(change.path.as_str()) == path)
+        .flat_map(|change| change.kinds.iter().copied())
+        .collect();
     // A validator that asks for the new type already refuses the old one only.
-    let admits = |kinds: &BTreeSet<BsonType>| becomes.is_some_and(|kind| kinds.contains(&kind));
+    let admits = |kinds: &BTreeSet<BsonType>| becomes.iter().any(|kind| kinds.contains(kind));
     let mentions = |path: &str| command.contains(&shell::quote(&path.replace("[]", "")));
     schema::schemas(validator).into_iter().any(|schema| {
         (takes_away && schema::is_closed(schema))
@@ -121,22 +145,9 @@ fn conditions<'a>(validator: &'a Value, path: &str) -> Vec<(&'a str, &'a Value)>
     all
 }
 
-/// The type that a remedy gives to values, when it is one.
-fn target(command: &str) -> Option<BsonType> {
-    const ENDINGS: [(&str, BsonType); 2] =
-        [("$dateFromString", BsonType::Date), ("$toDecimal", BsonType::Decimal)];
-    let mut named = command.split("to: \"").skip(1).filter_map(|rest| rest.split('"').next());
-    match named.next() {
-        Some(first) => {
-            let kind = BsonType::from_name(first)?;
-            named.all(|other| other == first).then_some(kind)
-        }
-        None => ENDINGS.iter().find(|(word, _)| command.contains(word)).map(|(_, kind)| *kind),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::{RELAXES, note};
     use crate::testing::check;
 
     /// The command of the only finding of a rule.
@@ -161,12 +172,28 @@ mod tests {
     }
 
     #[test]
+    fn what_relaxing_leaves_to_do_is_said_once() {
+        let demands = r#"options {"validator": {"$jsonSchema": {"properties": {"amount": {"bsonType": "double"}, "price": {"bsonType": "double"}}}}}"#;
+        let found = check("T002", &format!("{demands}\nx50 {{\"amount\": 19.99, \"price\": 1.5}}"));
+        assert_eq!(found.len(), 2);
+        let said = note(&found).expect("a note");
+        assert!(
+            said.starts_with("2 proposed commands on `db_shop.t_order_item` set the"),
+            "{said}"
+        );
+        for finding in &found {
+            assert!(finding.todo.ends_with("; the command sets the validator to `warn` first"));
+        }
+        assert_eq!(note(&check("T002", "x50 {\"amount\": 19.99}")), None);
+    }
+
+    #[test]
     fn dm_11_2_dm_09_6_a_validator_that_demands_the_new_type_stays_in_force() {
         let mixed = |validator: &str| {
             let body =
                 format!("{validator}\nx400 {{\"userName\": \"a\"}}\nx37 {{\"userName\": 7}}");
             let found = check("T005", &body);
-            (found[0].todo.clone(), found[0].fix.as_ref().expect("a command").command.clone())
+            (found[0].clone(), found[0].fix.as_ref().expect("a command").command.clone())
         };
         let demands = |kinds: &str| {
             format!(
@@ -174,8 +201,8 @@ mod tests {
             )
         };
         for kinds in [r#""string""#, r#"["string", "null"]"#] {
-            let (todo, command) = mixed(&demands(kinds));
-            assert!(!todo.contains("the old form"), "{todo}");
+            let (found, command) = mixed(&demands(kinds));
+            assert_eq!(found.data.get(RELAXES), None, "{}", found.todo);
             assert!(!command.contains("collMod"), "{command}");
         }
         let asks = |condition: &str| format!(r#"options {{"validator": {condition}}}"#);
@@ -184,8 +211,8 @@ mod tests {
             r#"{"userName": {"$exists": true, "$type": ["string", "null"]}}"#,
             r#"{"$and": [{"userName": {"$type": "string"}}, {"age": {"$gt": 0}}]}"#,
         ] {
-            let (todo, command) = mixed(&asks(condition));
-            assert!(!todo.contains("the old form"), "{todo}");
+            let (found, command) = mixed(&asks(condition));
+            assert_eq!(found.data.get(RELAXES), None, "{}", found.todo);
             assert!(!command.contains("collMod"), "{command}");
         }
         for validator in [
@@ -194,8 +221,8 @@ mod tests {
             asks(r#"{"$and": [{"userName": {"$type": "int"}}]}"#),
             asks(r#"{"userName": {"$gt": 0}}"#),
         ] {
-            let (todo, command) = mixed(&validator);
-            assert!(todo.contains("the old form"), "{todo}");
+            let (found, command) = mixed(&validator);
+            assert!(found.data.get(RELAXES).is_some(), "{}", found.todo);
             assert!(command.contains("validationAction: \"warn\""), "{command}");
         }
     }
@@ -231,7 +258,7 @@ mod tests {
             )
         };
         let todo = |extra: &str| check("T002", &body(extra))[0].todo.clone();
-        let told = "mend the documents that break the validator first (2 at least, see V006)";
+        let told = "first correct the documents that break the validator (2 at least, see V006)";
         assert!(todo("").contains(told), "{}", todo(""));
         assert!(!todo(r#", "validationLevel": "moderate""#).contains(told));
         assert!(!todo(r#", "validationAction": "warn""#).contains(told));

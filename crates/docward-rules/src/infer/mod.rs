@@ -2,15 +2,21 @@
 //! `$jsonSchema`, with the reason for each constraint and a list of what could not be decided.
 //!
 //! Nothing is narrowed by chance: fields seen a few times stay open, null never rules a type out, numbers
-//! keep every width that drivers choose among (GC-52), limits have room to grow. What a tolerance leaves
-//! out is counted; whoever applies the schema measures it against all documents first.
+//! keep every width that drivers choose among (GC-52), limits have room to grow. Types that findings ask
+//! for are admitted beside the stored ones, so that a conversion is not refused by the schema. What a
+//! tolerance leaves out is counted; whoever applies the schema measures it against all documents first.
 
 mod library;
 mod room;
 
 use docward_model::{BsonType, Field, FieldShape, NumberProfile, Profile, Seen, TextClass, Value};
 
-use crate::facts::{amounts, forecast::Credible, text};
+use crate::facts::{
+    amounts,
+    forecast::Credible,
+    targets::{Target, Targets},
+    text,
+};
 
 pub use library::{Format, LIBRARY};
 
@@ -107,10 +113,11 @@ const MOST_ITEMS: u64 = 999;
 /// Whole numbers up to here are exact as doubles.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
-/// Reads a schema off a profile.
-pub fn infer(profile: &Profile, choices: &Choices) -> Inferred {
+/// Reads a schema off a profile. `targets` are the types that findings about the collection ask for.
+pub fn infer(profile: &Profile, targets: &Targets, choices: &Choices) -> Inferred {
     let mut reader = Reader {
         profile,
+        targets,
         choices,
         reasons: Vec::new(),
         undecided: Vec::new(),
@@ -193,6 +200,7 @@ fn whole(key: &str, value: u64) -> (String, Value) {
 
 struct Reader<'p> {
     profile: &'p Profile,
+    targets: &'p Targets,
     choices: &'p Choices,
     reasons: Vec<Reason>,
     undecided: Vec<Undecided>,
@@ -202,6 +210,10 @@ struct Reader<'p> {
 impl Reader<'_> {
     fn because(&mut self, path: &str, keyword: &'static str, why: impl Into<String>, refuses: u64) {
         self.reasons.push(Reason { path: path.to_owned(), keyword, why: why.into(), refuses });
+    }
+
+    fn target(&self, field: &Field) -> Option<&Target> {
+        self.targets.at(field.path.as_str())
     }
 
     fn leave_open(&mut self, path: &str, why: impl Into<String>) {
@@ -278,7 +290,13 @@ impl Reader<'_> {
         let mut names = Vec::new();
         for field in named {
             let is_key = is_document && field.name == "_id";
-            if is_key || objects == 0 || field.name.is_empty() || field.name.contains('.') {
+            let removes = self.target(field).is_some_and(|target| target.removes);
+            if is_key
+                || removes
+                || objects == 0
+                || field.name.is_empty()
+                || field.name.contains('.')
+            {
                 continue;
             }
             let share = field.count as f64 / objects as f64;
@@ -413,6 +431,18 @@ impl Reader<'_> {
             why.push_str(&format!("; taken for drift and left out: {}", names.join(", ")));
         }
         types.extend(also);
+        if let Some(target) = self.target(field) {
+            let more = target.beyond(&types);
+            if !more.is_empty() {
+                let names: Vec<_> = more.iter().map(|kind| kind.name()).collect();
+                let rules = target.rules.join(", ");
+                why.push_str(&format!(
+                    "; {} too, because {rules} asks for it",
+                    names.join(" and ")
+                ));
+            }
+            types.extend(more);
+        }
         types.sort_unstable_by_key(|kind| (*kind == BsonType::Null, *kind as u8));
         types.dedup();
         let refuses = drift.iter().map(|(_, n)| n).sum();
@@ -428,7 +458,12 @@ impl Reader<'_> {
         let path = field.path.as_str();
         let Some(profile) = &field.text else { return };
         let strings = profile.total();
+        // An enumeration of the stored strings would refuse what they are converted to.
+        let is_converted = self
+            .target(field)
+            .is_some_and(|target| target.kinds.iter().any(|kind| *kind != BsonType::String));
         if self.choices.values
+            && !is_converted
             && self.profile.documents >= ENUM_LEAST
             && let Some(values) = enumeration(field, types)
         {
@@ -478,6 +513,13 @@ impl Reader<'_> {
     fn number(&mut self, field: &Field, entries: &mut Vec<(String, Value)>) {
         let path = field.path.as_str();
         let Some(number) = field.number else { return };
+        if self.target(field).is_some_and(|target| target.makes_numbers(field)) {
+            self.leave_open(
+                path,
+                "values of other types are to become numbers, so no range is set",
+            );
+            return;
+        }
         let doubles = field.types.of(BsonType::Double);
         let is_integral = doubles > 0
             && number.fractional_doubles == 0
@@ -557,25 +599,39 @@ impl Reader<'_> {
 
     /// What the rule book says of such a field; the server repeats it when it refuses a document.
     fn description(&self, field: &Field, entries: &[(String, Value)]) -> Option<String> {
+        let admitted = admitted(entries);
+        let target = self.target(field).and_then(|target| target.description(&admitted));
         let types = &field.types;
-        if types.numbers() > 0 && amounts::is_money_field(self.profile, field) {
-            return Some(if types.of(BsonType::Decimal) == types.numbers() {
-                "An amount of money, kept as decimal (DM-09.2)".to_owned()
-            } else {
-                "An amount of money: decimal is asked for, other numbers are admitted because they are stored (DM-09.2)".to_owned()
-            });
+        let is_money = amounts::is_money_field(self.profile, field);
+        match target {
+            Some(target) if is_money => {
+                return Some(format!("An amount of money (DM-09.2). {target}"));
+            }
+            Some(target) => return Some(target),
+            None if is_money
+                && types.numbers() > 0
+                && types.of(BsonType::Decimal) == types.numbers() =>
+            {
+                return Some("An amount of money, kept as decimal (DM-09.2)".to_owned());
+            }
+            None => {}
         }
         if let Some((_, Value::Int(most))) = entries.iter().find(|(key, _)| key == "maxItems") {
             return Some(format!("A list of at most {most} elements (DM-08.1)"));
         }
-        if types.of(BsonType::Date) > 0 && types.of(BsonType::String) > 0 {
-            return Some(
-                "A moment, kept as date; strings are admitted because they are stored (DM-09.1)"
-                    .to_owned(),
-            );
-        }
         None
     }
+}
+
+/// The types that a described field admits.
+fn admitted(entries: &[(String, Value)]) -> Vec<BsonType> {
+    let listed = entries.iter().find(|(key, _)| key == "bsonType").map(|(_, value)| value);
+    let names = match listed {
+        Some(Value::List(names)) => names.as_slice(),
+        Some(one) => std::slice::from_ref(one),
+        None => &[],
+    };
+    names.iter().filter_map(Value::as_text).filter_map(BsonType::from_name).collect()
 }
 
 /// Numbers that a driver writes into the same field by value: a whole number beside fractions comes as an

@@ -1,11 +1,13 @@
 //! Schemas read off generated collections, asked of the documents they were read off.
 
 use docward_bson::{json::parse_one, value::to_bytes};
+use docward_model::{Collection, Evidence, Namespace, Settings};
 use docward_profile::Profiler;
 use docward_schema::Schema;
 use proptest::prelude::*;
 
 use super::*;
+use crate::type_changes;
 
 fn profile(documents: &[Vec<u8>]) -> Profile {
     let mut profiler = Profiler::new();
@@ -15,8 +17,18 @@ fn profile(documents: &[Vec<u8>]) -> Profile {
     profile
 }
 
+/// What the rules about types ask of the documents.
+fn targets(profile: &Profile) -> Targets {
+    let namespace = Namespace::new("db_shop", "t_order");
+    let mut collection = Collection::named(namespace.clone());
+    collection.profile = Some(profile.clone());
+    let evidence = Evidence { collections: vec![collection], ..Evidence::default() };
+    Targets::new(&type_changes(&evidence, &Settings::default()), &namespace)
+}
+
 fn read_off(documents: &[Vec<u8>], choices: &Choices) -> (Inferred, Schema) {
-    let inferred = infer(&profile(documents), choices);
+    let profile = profile(documents);
+    let inferred = infer(&profile, &targets(&profile), choices);
     let schema = Schema::compile(&to_bytes(inferred.schema.entries()));
     let schema = schema.unwrap_or_else(|fault| panic!("{fault}: {:?}", inferred.schema));
     (inferred, schema)

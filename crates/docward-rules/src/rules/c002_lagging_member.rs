@@ -48,7 +48,7 @@ threshold!(
     "tolerance",
     Int(TOLERATED_LAG as i64),
     "seconds",
-    "no figure in source",
+    "our default",
     "how far reads may be behind"
 );
 

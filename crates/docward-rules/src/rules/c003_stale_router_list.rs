@@ -62,7 +62,7 @@ threshold!(
     "alive-seconds",
     Int(120),
     "seconds",
-    "no figure in source; routers give a sign of life every 30 s",
+    "our default; routers give a sign of life every 30 s",
     "a router that was silent for longer is not asked for in a list"
 );
 threshold!(
@@ -70,7 +70,7 @@ threshold!(
     "gone-seconds",
     Int(3600),
     "seconds",
-    "no figure in source",
+    "our default",
     "a router that was silent for longer does not belong in a list"
 );
 

@@ -69,7 +69,7 @@ threshold!(
     "min-documents",
     Int(50),
     "documents",
-    "no figure in source",
+    "our default",
     "documents of known age, or seen on two dates, needed for a forecast"
 );
 threshold!(
@@ -77,7 +77,7 @@ threshold!(
     "min-days",
     Int(7),
     "days",
-    "no figure in source",
+    "our default",
     "days those documents must span, or the two dates lie apart"
 );
 threshold!(
@@ -85,7 +85,7 @@ threshold!(
     "horizon-years",
     Int(5),
     "years",
-    "no figure in source",
+    "our default",
     "how far ahead a limit may be and still be reported"
 );
 

@@ -50,7 +50,7 @@ threshold!(
     "max-bytes",
     Int(262_144),
     "bytes",
-    "DM-05.4; no figure in source",
+    "DM-05.4; our default",
     "binaries of this size or more are files"
 );
 threshold!(
@@ -58,7 +58,7 @@ threshold!(
     "min-encoded-bytes",
     Int(16_384),
     "bytes",
-    "no figure in source",
+    "our default",
     "base64 files smaller than this are taken for icons"
 );
 

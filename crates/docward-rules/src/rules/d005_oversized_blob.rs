@@ -49,7 +49,7 @@ threshold!(
     "max-share",
     Float(0.20),
     "share of the collection's bytes",
-    "DM-05.6, GC-25; no figure in source",
+    "DM-05.6, GC-25; our default",
     "share from which an object store is the first choice"
 );
 
@@ -58,7 +58,7 @@ threshold!(
     "min-p95-bytes",
     Int(262_144),
     "bytes",
-    "DM-05.4, GC-25; no figure in source",
+    "DM-05.4, GC-25; our default",
     "95th percentile of the sizes from which files are large"
 );
 

@@ -49,7 +49,7 @@ threshold!(
     "min-p95-bytes",
     Int(32_768),
     "bytes",
-    "DM-05.5, GC-25; no figure in source",
+    "DM-05.5, GC-25; our default",
     "95th percentile of the lengths from which a text is long"
 );
 threshold!(
@@ -57,7 +57,7 @@ threshold!(
     "max-ratio",
     Float(0.6),
     "compressed bytes per byte",
-    "DM-05.5; no figure in source",
+    "DM-05.5; our default",
     "ratio below which compressing is worth it"
 );
 

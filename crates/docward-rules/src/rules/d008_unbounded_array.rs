@@ -91,7 +91,7 @@ threshold!(
     "min-documents",
     Int(50),
     "documents",
-    "no figure in source",
+    "our default",
     "documents of known age, or seen on two dates, needed to speak of growth"
 );
 threshold!(
@@ -99,7 +99,7 @@ threshold!(
     "min-days",
     Int(7),
     "days",
-    "no figure in source",
+    "our default",
     "days those documents must span, or the two dates lie apart"
 );
 threshold!(
@@ -107,7 +107,7 @@ threshold!(
     "horizon-years",
     Int(5),
     "years",
-    "no figure in source",
+    "our default",
     "how far ahead forecasts look; a short array that grows is reported only if it gets long by then"
 );
 
@@ -171,57 +171,7 @@ fn report(
     } else {
         Advice::of(kind, lengths, limits)
     };
-    let mut what = match (&unbounded.observed, unbounded.growth) {
-        (Some(seen), _) => format!(
-            "`{}` {} (half of them by {} a day or more): p99 {}, longest {}",
-            field.path,
-            forecast::seen(seen),
-            forecast::pace(seen.per_day),
-            text::count(p99),
-            text::count(max),
-        ),
-        (None, Some(growth)) => format!(
-            "`{}` grows with the age of its document (correlation {:.2}, about {} a day): p99 {}, longest {}",
-            field.path,
-            growth.correlation,
-            forecast::pace(growth.per_day),
-            text::count(p99),
-            text::count(max),
-        ),
-        (None, None) => format!(
-            "`{}` is long and nothing bounds it: p99 {}, longest {} elements{}",
-            field.path,
-            text::count(p99),
-            text::count(max),
-            if unbounded.dated { ", with dates that lie days apart" } else { "" },
-        ),
-    };
-    // A day without the pace behind it looks wrong beside the pace of the others.
-    if let Some(when) = &long_at {
-        what.push_str(&format!(
-            "; the {}, by {} a day, reaches {} on {}",
-            if unbounded.observed.is_some() { "first" } else { "longest" },
-            forecast::pace(when.per_day),
-            text::count(limits.elements),
-            when.date
-        ));
-    }
-    if !sizes_at.is_empty() {
-        let pace = sizes_at.first().filter(|_| long_at.is_none());
-        let pace = pace.map_or_else(String::new, |(_, when)| {
-            format!(", by {} a day", forecast::pace(when.per_day))
-        });
-        what.push_str(&format!(
-            "; its document {}{pace} (full at about {} elements)",
-            forecast::dates(&sizes_at),
-            text::count(room)
-        ));
-    }
-    if let (None, Some(growth)) = (&unbounded.observed, &unbounded.growth)
-        && (long_at.is_some() || !sizes_at.is_empty())
-    {
-        what.push_str(&forecast::counted_from(growth));
-    }
+    let mut what = growth_text(field, unbounded, rate, limits, long_at.as_ref(), &sizes_at);
     if let Some(broken) = patterns::broken_cap(cx.settings(), collection, field) {
         what.push_str(&format!("; {broken}"));
     }
@@ -311,6 +261,65 @@ fn report(
         },
     };
     cx.report(draft);
+}
+
+/// How long it is, how fast it grows and when that ends, in one sentence. Dates follow from the data, which may
+/// be old: the sentence names the day on which it ends.
+fn growth_text(
+    field: &Field,
+    unbounded: &Unbounded,
+    rate: Option<f64>,
+    limits: &Limits,
+    long_at: Option<&Forecast>,
+    sizes_at: &[(u64, Forecast)],
+) -> String {
+    let lengths = field.array.as_ref().map(|array| &array.lengths);
+    let (p99, max) = lengths.map_or((0, 0), |lengths| (lengths.p99(), lengths.max));
+    let path = &field.path;
+    let longest = format!("longest array {}", text::plural(max, "element"));
+    let dates: Vec<String> = long_at
+        .map(|when| format!("{} elements on {}", text::count(limits.elements), when.date))
+        .into_iter()
+        .chain(sizes_at.iter().map(|(limit, w)| format!("{} on {}", text::bytes(*limit), w.date)))
+        .collect();
+    // The next limit and the last one: those between are in the data.
+    let reaches = match dates.as_slice() {
+        [] => String::new(),
+        [one] => format!(" reaches {one}"),
+        [first, .., last] => format!(" reaches {first} and {last}"),
+    };
+    let pace_of = long_at.or(sizes_at.first().map(|(_, when)| when)).map(|when| when.per_day);
+    let typical = |per_day: f64| format!("typical document: +{} a day", forecast::pace(per_day));
+    match (&unbounded.observed, unbounded.growth) {
+        (Some(seen), _) => {
+            let fastest = pace_of.map_or_else(String::new, |per_day| {
+                format!("; the first, +{} a day,{reaches}", forecast::pace(per_day))
+            });
+            let seen_on = forecast::seen(seen);
+            format!("`{path}` {seen_on}: {longest}{fastest} ({})", typical(seen.per_day))
+        }
+        (None, Some(growth)) => {
+            let pace = pace_of.or(rate).map_or_else(String::new, |per_day| {
+                format!(", +{} a day", forecast::pace(per_day))
+            });
+            let at_that_pace = match reaches.as_str() {
+                "" => String::new(),
+                reaches => format!("; at that pace it{reaches}"),
+            };
+            let newest = text::date(growth.newest_ms)
+                .map_or_else(String::new, |day| format!("; data up to {day}"));
+            format!(
+                "`{path}` grows with the age of its document: {longest}{pace}{at_that_pace} ({}{newest})",
+                typical(growth.per_day)
+            )
+        }
+        (None, None) => format!(
+            "`{path}` is long and nothing bounds it: p99 {}, longest {} elements{}",
+            text::count(p99),
+            text::count(max),
+            if unbounded.dated { ", with dates that lie days apart" } else { "" },
+        ),
+    }
 }
 
 /// The first of the fixes the rule book ranks.
@@ -678,9 +687,11 @@ mod tests {
         };
         let (one, ten, full) = (day("reaches1MbOn"), day("reaches10MbOn"), day("full16MbOn"));
         assert!(one < ten && ten < full, "{one} {ten} {full}");
-        let told =
-            format!("its document reaches 1 MB on {one}, 10 MB on {ten} and 16 MB on {full}");
-        assert!(found[0].what.contains(&told), "{}", found[0].what);
+        let what = &found[0].what;
+        assert!(what.contains(&format!(" and 16 MB on {full} (typical document: +")), "{what}");
+        assert!(what.contains("; at that pace it reaches "), "{what}");
+        assert!(what.ends_with("; data up to 2024-02-29)"), "{what}");
+        assert_eq!(what.matches(" a day").count(), 2, "{what}");
         // Slow growth: only the nearer sizes lie within twenty years.
         let slow = check("D008", &growing(60, 20, "{\"n\": 1}"));
         assert_eq!(slow[0].data.get("full16MbOn"), None, "{}", slow[0].what);

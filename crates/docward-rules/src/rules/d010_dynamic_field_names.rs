@@ -1,8 +1,8 @@
 //! AP-S2.5: values used as field names.
 
 use docward_model::{
-    BsonType, Collection, Draft, DynamicKeys, Field, FieldShape, KeyForm, Profile, Safety,
-    Severity, Subject,
+    BsonType, Collection, Draft, DynamicKeys, Field, FieldChange, FieldShape, KeyForm, Profile,
+    Safety, Severity, Subject,
 };
 
 use crate::facts::{names, patterns, proposals, shell, text, words};
@@ -55,7 +55,7 @@ threshold!(
     "max-scale",
     Int(12),
     "keys",
-    "no figure in source",
+    "our default",
     "numbers of at most two digits, at most this many of them, are a fixed scale"
 );
 
@@ -313,7 +313,7 @@ fn report(
         } else {
             format!("{{{}: {of_key}, {}: \"$$this.v\"}}", shell::key(&key), shell::key(&value))
         };
-        draft = draft.fix(
+        draft = draft.change(FieldChange::convert(&field.path, [BsonType::Array])).fix(
             Some("RF-08"),
             Safety::Guarded,
             format!(

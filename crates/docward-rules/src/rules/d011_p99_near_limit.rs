@@ -46,7 +46,7 @@ threshold!(
     "max-share-of-limit",
     Float(0.10),
     "share of 16 MB",
-    "CK-14; no figure in source",
+    "CK-14; our default",
     "share of the server's limit that the 99th percentile may have"
 );
 threshold!(

@@ -48,7 +48,7 @@ threshold!(
     "warn-depth",
     Int(80),
     "levels as the server counts them",
-    "no figure in source",
+    "our default",
     "levels from which a warning is given"
 );
 threshold!(

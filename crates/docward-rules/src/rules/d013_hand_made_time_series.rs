@@ -52,7 +52,7 @@ threshold!(
     "min-documents",
     Int(10_000),
     "documents",
-    "no figure in source",
+    "our default",
     "documents below which bucketing is not worth it"
 );
 threshold!(
@@ -60,7 +60,7 @@ threshold!(
     "min-per-series",
     Int(50),
     "documents",
-    "ALG-8; no figure in source",
+    "ALG-8; our default",
     "documents each series must have on average"
 );
 threshold!(

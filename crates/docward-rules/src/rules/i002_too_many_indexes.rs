@@ -58,7 +58,7 @@ threshold!(
     "max-indexes",
     Int(10),
     "indexes",
-    "no figure in source; Compass warns above 10",
+    "our default; Compass warns above 10",
     "most indexes of a collection, `_id` included"
 );
 threshold!(HARD_LIMIT, "hard-limit", Int(64), "indexes", "LM-10", "most indexes a server takes");

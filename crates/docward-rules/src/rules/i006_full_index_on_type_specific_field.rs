@@ -56,7 +56,7 @@ threshold!(
     "min-other-share",
     Float(0.2),
     "share of documents",
-    "no figure in source",
+    "our default",
     "share of documents without the field from which a partial index pays"
 );
 

@@ -61,7 +61,7 @@ threshold!(
     "min-days",
     Int(7),
     "days",
-    "no figure in source",
+    "our default",
     "indexes observed for a shorter time are not judged"
 );
 

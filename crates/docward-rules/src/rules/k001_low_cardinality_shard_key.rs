@@ -69,7 +69,7 @@ threshold!(
     "min-repeats",
     Int(sharding::MIN_REPEATS),
     "documents per value",
-    "no figure in source",
+    "our default",
     "documents per value from which more documents will hardly bring more values"
 );
 

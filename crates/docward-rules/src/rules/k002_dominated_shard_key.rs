@@ -66,7 +66,7 @@ threshold!(
     "min-documents",
     Int(sharding::MIN_DOCUMENTS),
     "documents",
-    "no figure in source",
+    "our default",
     "documents to count before a share says anything"
 );
 

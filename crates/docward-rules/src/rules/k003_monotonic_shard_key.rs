@@ -48,7 +48,7 @@ threshold!(
     "min-correlation",
     Float(rising::CORRELATION),
     "rank correlation",
-    "no figure in source",
+    "our default",
     "correlation of value and order of documents from which a field counts as rising"
 );
 threshold!(

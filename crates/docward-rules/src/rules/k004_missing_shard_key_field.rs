@@ -47,7 +47,7 @@ threshold!(
     "min-share",
     Float(0.001),
     "share of documents",
-    "no figure in source",
+    "our default",
     "share of documents without the field above which it is reported"
 );
 threshold!(

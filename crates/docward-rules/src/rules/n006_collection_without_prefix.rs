@@ -62,7 +62,7 @@ threshold!(
     "exempt",
     Words(&[]),
     "collection names",
-    "no figure in source",
+    "our default",
     "collections that keep a name without prefix"
 );
 

@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use docward_model::{Collection, DataValue, Draft, Evidence, Profile, Safety, Severity, Subject};
+use docward_model::{
+    Collection, DataValue, Draft, Evidence, FieldChange, Profile, Safety, Severity, Subject,
+};
 
 use crate::{
     Cx, declare_rule,
@@ -209,6 +211,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     if let Some(command) = rename_command(collection, profile, &offenders, target) {
         draft = draft.fix(Some("RF-11"), Safety::Guarded, command);
     }
+    draft.changes = offenders.iter().map(|n| FieldChange::remove(&n.field.path)).collect();
     cx.report(draft);
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use docward_model::{Collection, DataValue, Draft, Safety, Subject};
+use docward_model::{Collection, DataValue, Draft, FieldChange, Safety, Subject};
 
 use crate::{
     Cx, declare_rule,
@@ -101,6 +101,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             renames.iter().map(|(a, b)| (a.clone(), DataValue::from(b.as_str()))).collect(),
         ),
     );
+    draft.changes = mixed.iter().map(|n| FieldChange::remove(&n.field.path)).collect();
     if !reachable.is_empty() {
         draft = draft.fix(
             Some("RF-11"),

@@ -51,7 +51,7 @@ threshold!(
     "max-length",
     Int(40),
     "characters",
-    "DM-04.4, GC-24: no figure in source",
+    "DM-04.4, GC-24: our default",
     "longest field name"
 );
 threshold!(
@@ -59,7 +59,7 @@ threshold!(
     "max-words",
     Int(5),
     "words",
-    "DM-04.4: no figure in source",
+    "DM-04.4: our default",
     "most words in a field name"
 );
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use docward_model::{Collection, DataValue, Draft, FieldShape, Safety, Subject};
+use docward_model::{Collection, DataValue, Draft, FieldChange, FieldShape, Safety, Subject};
 
 use crate::{
     Cx, declare_rule,
@@ -120,6 +120,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         ),
     )
     .data("exempt_present", left_alone.iter().map(|n| (*n).to_owned()).collect::<Vec<_>>());
+    draft.changes = found.iter().map(|n| FieldChange::remove(&n.field.path)).collect();
     if !top.is_empty() {
         draft = draft.fix(
             Some("RF-11"),

@@ -1,7 +1,7 @@
 //! DM-04.6: one spelling per concept.
 
 use docward_model::{
-    BsonType, Collection, DataValue, Draft, Field, FieldPath, Profile, Safety, Subject,
+    BsonType, Collection, DataValue, Draft, Field, FieldChange, FieldPath, Profile, Safety, Subject,
 };
 
 use crate::{
@@ -167,6 +167,8 @@ fn report(
     .data("keep", target.as_str())
     .data("to_move", rename)
     .data("disjoint", disjoint);
+    let moved = fields.iter().filter(|f| f.name != target);
+    draft.changes = moved.map(|f| FieldChange::remove(&f.path)).collect();
     match group.overlap {
         Overlap::Exactly(n) | Overlap::AtLeast(n) => draft = draft.data("overlap", n),
         Overlap::Unknown => {}

@@ -72,7 +72,7 @@ threshold!(
     "max-length",
     Int(40),
     "characters",
-    "DM-04.4, GC-24: no figure in source",
+    "DM-04.4, GC-24: our default",
     "longest field name"
 );
 

@@ -1,6 +1,6 @@
 //! PT-ref.1: a reference must have the type of the `_id` it refers to.
 
-use docward_model::{BsonType, Collection, Draft, Safety, Subject};
+use docward_model::{BsonType, Collection, Draft, FieldChange, Safety, Subject};
 
 use crate::facts::{patterns, statements, text};
 use crate::{Cx, declare_rule};
@@ -84,7 +84,8 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         .data("target", to.to_string())
         .data("contained", reference.contained)
         .data("checked", reference.checked_values)
-        .data("values", values);
+        .data("values", values)
+        .change(FieldChange::convert(path, [reference.to_type]));
         let target = match reference.to_type {
             BsonType::ObjectId => Some("objectId"),
             BsonType::Int => Some("int"),

@@ -66,7 +66,7 @@ threshold!(
     "min-documents",
     Int(1000),
     "documents",
-    "no figure in source",
+    "our default",
     "documents from which reading a whole collection hurts"
 );
 threshold!(
@@ -74,7 +74,7 @@ threshold!(
     "max-share",
     Float(0.50),
     "share of documents",
-    "no figure in source",
+    "our default",
     "share of the documents one value may find before an index is of no use"
 );
 

@@ -54,7 +54,7 @@ threshold!(
     "min-values",
     Int(50),
     "values",
-    "no figure in source",
+    "our default",
     "different values to look up before anything is said"
 );
 threshold!(
@@ -62,7 +62,7 @@ threshold!(
     "min-contained-unique",
     Float(0.50),
     "share of values",
-    "no figure in source",
+    "our default",
     "share that must exist for ObjectIds and UUIDs to be references at all"
 );
 threshold!(
@@ -70,7 +70,7 @@ threshold!(
     "min-contained",
     Float(0.90),
     "share of values",
-    "no figure in source",
+    "our default",
     "the same for numbers and text, which match by chance more easily"
 );
 

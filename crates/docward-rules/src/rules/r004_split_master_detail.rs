@@ -78,7 +78,7 @@ threshold!(
     "min-parents",
     Int(20),
     "masters",
-    "no figure in source",
+    "our default",
     "masters with details to count before anything is said"
 );
 

@@ -49,7 +49,7 @@ threshold!(
     "min-presence",
     Float(0.50),
     "share of elements",
-    "no figure in source",
+    "our default",
     "share of the elements that must carry a name and a price"
 );
 

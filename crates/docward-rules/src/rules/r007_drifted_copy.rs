@@ -64,7 +64,7 @@ threshold!(
     "min-compared",
     Int(20),
     "pairs",
-    "no figure in source",
+    "our default",
     "pairs of copy and source to compare before anything is said"
 );
 threshold!(

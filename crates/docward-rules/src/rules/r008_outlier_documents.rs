@@ -54,7 +54,7 @@ threshold!(
     "min-ratio",
     Int(10),
     "times the 99th percentile",
-    "PT-outlier.1; no figure in source",
+    "PT-outlier.1; our default",
     "how much longer than the 99th percentile the longest array must be"
 );
 threshold!(

@@ -52,7 +52,7 @@ threshold!(
     "min-families",
     Int(3),
     "families",
-    "no figure in source",
+    "our default",
     "families of documents from which a discriminator is missed"
 );
 threshold!(
@@ -60,7 +60,7 @@ threshold!(
     "min-share",
     Float(0.05),
     "share of documents",
-    "no figure in source",
+    "our default",
     "share of the documents that makes a family"
 );
 threshold!(
@@ -68,7 +68,7 @@ threshold!(
     "max-overlap",
     Float(0.50),
     "share of fields",
-    "no figure in source",
+    "our default",
     "share of common fields from which two shapes are of one family"
 );
 threshold!(
@@ -76,7 +76,7 @@ threshold!(
     "min-documents",
     Int(100),
     "documents",
-    "no figure in source",
+    "our default",
     "documents a collection must have before its shapes say anything"
 );
 

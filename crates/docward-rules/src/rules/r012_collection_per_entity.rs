@@ -70,7 +70,7 @@ threshold!(
     "min-members",
     Int(10),
     "collections",
-    "no figure in source",
+    "our default",
     "fewest collections of one stem with a number that are reported"
 );
 threshold!(
@@ -78,7 +78,7 @@ threshold!(
     "min-periods",
     Int(24),
     "collections",
-    "no figure in source",
+    "our default",
     "fewest collections of one stem with a time suffix that are reported"
 );
 threshold!(
@@ -86,7 +86,7 @@ threshold!(
     "min-same-shape",
     Float(0.8),
     "share of collections",
-    "no figure in source",
+    "our default",
     "share of the family whose documents must look alike, where documents were read"
 );
 

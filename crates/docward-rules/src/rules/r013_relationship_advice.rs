@@ -206,6 +206,13 @@ fn draft(collection: &Collection, relation: &Relation<'_>, ruling: &Ruling) -> D
             }
         }
     };
+    // What decides may be one row that goes before a count of the votes.
+    let reason = ruling.how.trim_start_matches("vetoed: ");
+    let reason = match ruling.decided_by {
+        ["ER-X.1" | "DM-07.1", ..] | [] => reason.to_owned(),
+        _ if is_vetoed => reason.to_owned(),
+        [row, ..] => format!("{reason}, and {row} goes before the votes"),
+    };
     let questions = match (answered.is_empty(), open.is_empty()) {
         (true, _) => format!(
             "; the workload decides: are both read and written together ({})",
@@ -252,7 +259,7 @@ fn draft(collection: &Collection, relation: &Relation<'_>, ruling: &Ruling) -> D
         } else {
             "embed or reference is the choice that costs most to change later, and who reads and writes together is a part of it"
         },
-        format!("{leaning} ({said}){questions}{direction}{caution}"),
+        format!("{leaning}: {reason} ({said}){questions}{direction}{caution}"),
         seen,
     )
     // The rows that voted are named in the advice.
@@ -275,6 +282,8 @@ fn draft(collection: &Collection, relation: &Relation<'_>, ruling: &Ruling) -> D
             })
             .collect::<Vec<_>>(),
     )
+    .data("decidedBy", ruling.decided_by.to_vec())
+    .data("reason", reason)
     .data("open", open);
     if answered.is_empty() {
         return draft;

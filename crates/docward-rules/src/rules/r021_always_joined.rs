@@ -55,7 +55,7 @@ threshold!(
     "min-places",
     Int(2),
     "pipelines",
-    "no figure in source",
+    "our default",
     "pipelines from which a join counts as the rule"
 );
 threshold!(

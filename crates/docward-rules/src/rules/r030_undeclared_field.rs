@@ -62,7 +62,7 @@ threshold!(
     "min-share",
     Float(0.01),
     "share of documents",
-    "no figure in source",
+    "our default",
     "share of the documents (or objects) that must have a field before it is missed in the model, or lack it, or have null or another type, before that is told"
 );
 

@@ -77,7 +77,7 @@ threshold!(
     "factor",
     Float(1.5),
     "times the declared 99th percentile",
-    "no figure in source",
+    "our default",
     "children at the 99th percentile, against the declared ones, above which the model is out of date"
 );
 

@@ -59,7 +59,7 @@ threshold!(
     "factor",
     Float(1.5),
     "times the predicted 99th percentile",
-    "no figure in source",
+    "our default",
     "bytes at the 99th percentile, against those predicted, above which the model is out of date"
 );
 

@@ -65,7 +65,7 @@ threshold!(
     "factor",
     Float(3.0),
     "times the declared rate",
-    "no figure in source",
+    "our default",
     "operations a second, against the declared ones, above which the model is out of date"
 );
 threshold!(
@@ -73,7 +73,7 @@ threshold!(
     "min-operations",
     Int(100),
     "operations",
-    "no figure in source",
+    "our default",
     "operations on a collection that must have been seen before anything is said"
 );
 

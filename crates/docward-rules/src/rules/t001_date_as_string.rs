@@ -2,7 +2,7 @@
 //! rule's matter too (DM-09.6), so that `T005` stays silent about them.
 
 use docward_model::{
-    BsonType, Collection, Draft, Field, Level, Profile, Safety, Subject, TextClass,
+    BsonType, Collection, Draft, Field, FieldChange, Level, Profile, Safety, Subject, TextClass,
 };
 
 use crate::facts::dates::{self, DateText, DateVerdict};
@@ -66,7 +66,7 @@ threshold!(
     "named-date-share",
     Float(dates::NAMED_DATE_SHARE),
     "share of strings",
-    "no figure in source",
+    "our default",
     "the same for fields whose name says a point in time"
 );
 threshold!(
@@ -74,7 +74,7 @@ threshold!(
     "min-unknown",
     Int(5),
     "strings",
-    "no figure in source",
+    "our default",
     "strings in no known form that a field named like a date must hold before it is mentioned"
 );
 
@@ -171,6 +171,7 @@ fn dates_as_text(
     .data("noDate", found.other())
     .data("empty", found.empty)
     .data("realDates", real)
+    .change(FieldChange::convert(path, [BsonType::Date]).or_absent(found.empty > 0))
     .examples(field.examples.iter().cloned())
     .clauses(if real > 0 { &["DM-09.1", "DM-09.6"] } else { &["DM-09.1"] });
     // A converter cannot know whether 03/04 is in March or in April.

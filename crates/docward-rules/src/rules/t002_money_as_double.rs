@@ -2,7 +2,8 @@
 //! exact twin are legitimate.
 
 use docward_model::{
-    BsonType, Collection, Draft, Field, NumberProfile, Profile, Safety, Severity, Subject,
+    BsonType, Collection, Draft, Field, FieldChange, NumberProfile, Profile, Safety, Severity,
+    Subject,
 };
 
 use crate::facts::amounts;
@@ -59,7 +60,7 @@ threshold!(
     "min-double-share",
     Float(0.01),
     "share of numbers",
-    "no figure in source",
+    "our default",
     "share of the numbers that must be doubles before the field is reported"
 );
 threshold!(
@@ -180,6 +181,12 @@ fn draft(collection: &Collection, profile: &Profile, field: &Field, scale: u64) 
             text::form(not_finite, "needs", "need"),
         ));
     }
+    // Amounts without a fraction may become minor units as well.
+    let kinds = if fractional_doubles == 0 {
+        vec![BsonType::Decimal, BsonType::Long]
+    } else {
+        vec![BsonType::Decimal]
+    };
     let mut draft = Draft::new(
         Subject::Field(ns.clone(), path.clone()),
         format!(
@@ -196,7 +203,8 @@ fn draft(collection: &Collection, profile: &Profile, field: &Field, scale: u64) 
     .data("fractional", fractional_doubles)
     .data("examined", examined_doubles)
     .data("unrounded", unrounded)
-    .data("notFinite", not_finite);
+    .data("notFinite", not_finite)
+    .change(FieldChange::convert(path, kinds));
     // Whole numbers as doubles come from shells and drivers that know no integers (GC-52).
     if fractional_doubles == 0 && not_finite == 0 {
         draft = draft.severity(Severity::Info);

@@ -1,7 +1,7 @@
 //! DM-09.4: large numeric ids belong in a long. Digits that are codes stay strings.
 
 use docward_model::{
-    BsonType, Collection, Draft, Field, Level, Namespace, Profile, Safety, Subject,
+    BsonType, Collection, Draft, Field, FieldChange, Level, Namespace, Profile, Safety, Subject,
 };
 
 use crate::facts::ids::{self, Digits};
@@ -63,7 +63,7 @@ threshold!(
     "min-values",
     Int(ids::DIGIT_VALUES as i64),
     "strings",
-    "no figure in source",
+    "our default",
     "strings a field must hold before its digits say anything"
 );
 
@@ -149,7 +149,8 @@ fn draft(
         "text compares digit by digit: ranges and sorting go wrong once the number of digits changes",
         todo,
         digits.integers,
-    );
+    )
+    .change(FieldChange::convert(path, [BsonType::Long]));
     if path.as_str() == "_id" || target.is_some() {
         return draft;
     }

@@ -1,6 +1,8 @@
 //! DM-09.5: states are words. Ordered scales and codes with a public meaning are numbers by right.
 
-use docward_model::{Collection, Draft, Field, Level, Profile, Safety, Subject};
+use docward_model::{
+    BsonType, Collection, Draft, Field, FieldChange, Level, Profile, Safety, Subject,
+};
 
 use crate::facts::{classes, fold, names, statements, text, words};
 use crate::{Cx, declare_rule, threshold};
@@ -60,7 +62,7 @@ threshold!(
     "max-soft-values",
     Int(10),
     "different values",
-    "no figure in source",
+    "our default",
     "the same for `type`, `kind`, `flag`, `mode` and `category`"
 );
 threshold!(
@@ -68,7 +70,7 @@ threshold!(
     "min-soft-documents",
     Int(20),
     "documents",
-    "no figure in source",
+    "our default",
     "documents from which such fields are mentioned"
 );
 
@@ -128,6 +130,8 @@ fn draft(
     strong: bool,
 ) -> Draft {
     let path = &field.path;
+    let words =
+        if values == 2 { vec![BsonType::String, BsonType::Bool] } else { vec![BsonType::String] };
     let mut draft = Draft::new(
         Subject::Field(collection.namespace.clone(), path.clone()),
         format!("`{path}` holds {values} different whole numbers in place of words"),
@@ -140,7 +144,8 @@ fn draft(
         profile.seen_in(field, field.count),
     )
     .data("values", values)
-    .data("documents", field.count);
+    .data("documents", field.count)
+    .change(FieldChange::convert(path, words));
     if let Some(listed) = &field.enumeration {
         draft = draft.examples(
             listed.iter().map(|(v, n)| format!("{v} -> \"?\" ({})", text::plural(*n, "value"))),

@@ -2,8 +2,8 @@
 //! numbers are `T006`'s.
 
 use docward_model::{
-    Collection, CollectionKind, DataValue, Draft, Field, FieldPath, FieldShape, Profile, Safety,
-    Severity, Subject, TextClass,
+    BsonType, Collection, CollectionKind, DataValue, Draft, Field, FieldChange, FieldPath,
+    FieldShape, Profile, Safety, Severity, Subject, TextClass,
 };
 
 use crate::facts::classes::{self, Class, classes as classes_in};
@@ -64,7 +64,7 @@ threshold!(
     "discriminator-accuracy",
     Float(0.90),
     "share of documents",
-    "no figure in source",
+    "our default",
     "accuracy from which a discriminator explains objects and arrays that differ"
 );
 
@@ -294,6 +294,11 @@ fn draft(
     .data("empty", outcome.empty)
     .data("leadingZeros", outcome.padded)
     .data("stuck", outcome.stuck)
+    .change(
+        FieldChange::convert(path, BsonType::from_name(target).into_iter().collect::<Vec<_>>())
+            .or_null(outcome.empty > 0 && !only_empty)
+            .or_absent(only_empty),
+    )
     .examples(field.examples.iter().cloned());
     if soft {
         draft = draft.severity(Severity::Info);

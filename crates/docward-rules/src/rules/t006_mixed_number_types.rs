@@ -1,7 +1,7 @@
 //! DM-09.6, numeric part: widths of numbers in one path. Information, because numbers compare across
 //! widths; int beside long is not worth a word (GC-52).
 
-use docward_model::{BsonType, Collection, DataValue, Draft, Field, Profile, Subject};
+use docward_model::{BsonType, Collection, DataValue, Draft, Field, FieldChange, Profile, Subject};
 
 use crate::facts::{amounts, classes, text};
 use crate::{Cx, declare_rule, threshold};
@@ -52,7 +52,7 @@ threshold!(
     "min-share",
     Float(0.0),
     "share of numbers",
-    "no figure in source",
+    "our default",
     "share of the numbers the rarer kind must have before the field is mentioned"
 );
 
@@ -65,6 +65,17 @@ enum Mix {
     Fractions,
     /// Decimals and others.
     Decimals,
+}
+
+impl Mix {
+    /// The types that the advice leaves.
+    fn kinds(self) -> &'static [BsonType] {
+        match self {
+            Self::WholeDoubles => &[BsonType::Int, BsonType::Long],
+            Self::Fractions => &[BsonType::Int, BsonType::Long, BsonType::Double],
+            Self::Decimals => &[BsonType::Decimal],
+        }
+    }
 }
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
@@ -103,7 +114,8 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             ));
         }
     }
-    cx.report(
+    let changes = found.iter().map(|(field, mix)| FieldChange::convert(&field.path, mix.kinds()));
+    let mut draft =
         Draft::new(
             Subject::Collection(collection.namespace.clone()),
             format!(
@@ -126,8 +138,9 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                     ])
                 })
                 .collect::<Vec<_>>(),
-        ),
-    );
+        );
+    draft.changes = changes.collect();
+    cx.report(draft);
 }
 
 fn mix(profile: &Profile, field: &Field, min_share: f64) -> Option<Mix> {

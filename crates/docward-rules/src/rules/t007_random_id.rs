@@ -55,7 +55,7 @@ threshold!(
     "min-pairs",
     Int(ids::ORDER_PAIRS as i64),
     "neighbouring documents",
-    "no figure in source",
+    "our default",
     "neighbours to compare before their order tells random text from other text"
 );
 

@@ -68,7 +68,7 @@ threshold!(
     "min-pairs",
     Int(ids::ORDER_PAIRS as i64),
     "neighbouring documents",
-    "no figure in source",
+    "our default",
     "neighbours to compare before their order says anything"
 );
 threshold!(
@@ -76,7 +76,7 @@ threshold!(
     "min-documents",
     Int(ids::ORDER_DOCUMENTS as i64),
     "documents",
-    "no figure in source",
+    "our default",
     "documents a collection must have before the order of its ids matters"
 );
 

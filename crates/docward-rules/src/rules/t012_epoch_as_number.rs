@@ -1,6 +1,6 @@
 //! DM-09.1, numeric part: seconds or milliseconds since 1970 where a date would do. Information.
 
-use docward_model::{Collection, Draft, Field, Profile, Safety, Subject};
+use docward_model::{BsonType, Collection, Draft, Field, FieldChange, Profile, Safety, Subject};
 
 use crate::facts::{classes, fold, statements, text, words};
 use crate::{Cx, declare_rule, threshold};
@@ -48,7 +48,7 @@ threshold!(
     "earliest",
     Int(631_152_000),
     "seconds since 1970",
-    "no figure in source",
+    "our default",
     "the earliest moment taken for plausible (1990)"
 );
 threshold!(
@@ -56,7 +56,7 @@ threshold!(
     "latest",
     Int(4_102_444_800),
     "seconds since 1970",
-    "no figure in source",
+    "our default",
     "the latest moment taken for plausible (2100)"
 );
 
@@ -110,7 +110,8 @@ fn draft(collection: &Collection, profile: &Profile, field: &Field, unit: &Unit)
         profile.seen_in(field, numbers),
     )
     .data("numbers", numbers)
-    .data("unit", unit.name);
+    .data("unit", unit.name)
+    .change(FieldChange::convert(path, [BsonType::Date]).or_absent(unit.sentinel));
     let types: Vec<_> = field.types.values().into_iter().map(|(kind, _)| kind).collect();
     let expression = |v: &str| {
         let date = if unit.per_second > 1.0 {

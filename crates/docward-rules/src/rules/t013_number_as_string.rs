@@ -1,6 +1,8 @@
 //! DM-09.6, DM-09.4: amounts and quantities kept as text throughout.
 
-use docward_model::{BsonType, Collection, Draft, Field, Profile, Safety, Subject, TextClass};
+use docward_model::{
+    BsonType, Collection, Draft, Field, FieldChange, Profile, Safety, Subject, TextClass,
+};
 
 use crate::facts::{amounts, classes, fold, names, statements, text, words};
 use crate::{Cx, declare_rule, threshold};
@@ -56,7 +58,7 @@ threshold!(
     "min-values",
     Int(5),
     "strings",
-    "no figure in source",
+    "our default",
     "strings a field must hold before it is reported"
 );
 threshold!(
@@ -86,7 +88,7 @@ threshold!(
         "mileage",
     ]),
     "words",
-    "no figure in source",
+    "our default",
     "last words of a name that say a quantity"
 );
 
@@ -177,6 +179,7 @@ fn draft(
     .data("whole", numbers.whole)
     .data("fractions", numbers.fractions)
     .data("target", target)
+    .change(FieldChange::convert(path, BsonType::from_name(target).into_iter().collect::<Vec<_>>()))
     .clauses(&["DM-09.6"])
     .examples(field.examples.iter().cloned());
     let expression =

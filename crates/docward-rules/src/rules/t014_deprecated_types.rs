@@ -1,6 +1,6 @@
 //! DM-09.6, in a corner: BSON types that MongoDB has deprecated.
 
-use docward_model::{BsonType, Collection, DataValue, Draft, Subject};
+use docward_model::{BsonType, Collection, DataValue, Draft, FieldChange, Subject};
 
 use crate::facts::{classes, text};
 use crate::{Cx, declare_rule};
@@ -55,6 +55,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let mut counts = Vec::new();
     let mut advice = Vec::new();
     let mut paths: Vec<String> = Vec::new();
+    let mut changes: Vec<FieldChange> = Vec::new();
     for (kind, remedy) in DEPRECATED {
         let holding: Vec<_> = profile.fields.iter().filter(|f| f.types.of(kind) > 0).collect();
         if holding.is_empty() {
@@ -63,6 +64,14 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         counts.push((kind.name(), holding.iter().map(|f| f.types.of(kind)).sum::<u64>()));
         advice.push(remedy);
         for field in holding {
+            let becomes = match kind {
+                BsonType::DbPointer => vec![BsonType::ObjectId],
+                BsonType::Symbol => vec![BsonType::String],
+                _ => Vec::new(),
+            };
+            changes.push(
+                FieldChange::convert(&field.path, becomes).or_absent(kind == BsonType::Undefined),
+            );
             if !paths.iter().any(|p| p == field.path.as_str()) {
                 paths.push(field.path.as_str().to_owned());
             }
@@ -73,22 +82,22 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     }
     let said: Vec<String> =
         counts.iter().map(|(kind, n)| format!("{} {kind}", text::count(*n))).collect();
-    cx.report(
-        Draft::new(
-            Subject::Collection(collection.namespace.clone()),
-            format!("deprecated types in {}: {}", text::paths(&paths, 5), said.join(", ")),
-            "drivers drop, convert or refuse such values, each in its own way",
-            advice.join("; "),
-            profile.seen(),
-        )
-        .data(
-            "types",
-            DataValue::Map(
-                counts.iter().map(|(k, n)| ((*k).to_owned(), DataValue::from(*n))).collect(),
-            ),
-        )
-        .data("fields", paths),
-    );
+    let mut draft = Draft::new(
+        Subject::Collection(collection.namespace.clone()),
+        format!("deprecated types in {}: {}", text::paths(&paths, 5), said.join(", ")),
+        "drivers drop, convert or refuse such values, each in its own way",
+        advice.join("; "),
+        profile.seen(),
+    )
+    .data(
+        "types",
+        DataValue::Map(
+            counts.iter().map(|(k, n)| ((*k).to_owned(), DataValue::from(*n))).collect(),
+        ),
+    )
+    .data("fields", paths);
+    draft.changes = changes;
+    cx.report(draft);
 }
 
 #[cfg(test)]

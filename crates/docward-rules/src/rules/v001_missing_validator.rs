@@ -8,7 +8,9 @@ use crate::{
     Cx, declare_rule,
     facts::{
         schema::{self, Held},
-        server, shell, text,
+        server, shell,
+        targets::Targets,
+        text,
     },
     threshold,
 };
@@ -88,11 +90,12 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     }
     let seen = seen(collection);
     let documents = collection.profile.as_ref().map_or(0, |p| p.total.max(p.documents));
+    let targets = Targets::new(&cx.changes_of(ns), ns);
     let proposal = collection
         .profile
         .as_ref()
         .filter(|p| p.documents > 0)
-        .map(|p| schema::propose(p, cx.limit(&REQUIRED_SHARE)));
+        .map(|p| schema::propose(p, cx.limit(&REQUIRED_SHARE), &targets));
     // A schema that names no field accepts any document, and only looks like a validator.
     let has_no_names = proposal.as_ref().is_some_and(|p| p.required.is_empty() && p.typed == 0);
     let proposal = proposal.filter(|_| !has_no_names);
@@ -124,8 +127,22 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                     )
                 }
             };
+            // What other findings convert must pass before and after.
+            let converted: Vec<_> = p.converted.iter().map(String::as_str).collect();
+            let later = if converted.is_empty() {
+                String::new()
+            } else {
+                format!(
+                    "; {} the stored and the target type: remove the stored type when the values are converted",
+                    if converted.len() == 1 {
+                        format!("`{}` admits", converted[0])
+                    } else {
+                        format!("{} admit", text::list(&converted, 3))
+                    }
+                )
+            };
             format!(
-                "start from the skeleton ({} required, {} typed; {clean}), apply it with action `warn`, and raise it to `error` when the log stays silent",
+                "start from the skeleton ({} required, {} typed; {clean}), apply it with action `warn`, and raise it to `error` when the log stays silent{later}",
                 text::plural(p.required.len() as u64, "field"),
                 text::count(p.typed as u64)
             )

@@ -61,7 +61,7 @@ threshold!(
     "min-required-share",
     Float(0.5),
     "share of always-present fields",
-    "DM-11.6: no figure in source",
+    "DM-11.6: our default",
     "always-present fields that must be required"
 );
 threshold!(
@@ -69,7 +69,7 @@ threshold!(
     "min-typed-share",
     Float(0.8),
     "share of fields",
-    "DM-11.6: no figure in source",
+    "DM-11.6: our default",
     "fields that must have a type or enumeration"
 );
 threshold!(
@@ -77,7 +77,7 @@ threshold!(
     "min-format-share",
     Float(0.5),
     "share of text fields with a form",
-    "DM-11.6: no figure in source",
+    "DM-11.6: our default",
     "text fields with one form that must have a pattern, length or enumeration"
 );
 threshold!(
@@ -93,7 +93,7 @@ threshold!(
     "min-documents",
     Int(20),
     "documents",
-    "no figure in source",
+    "our default",
     "fewer documents do not show which fields are always there"
 );
 

@@ -58,7 +58,7 @@ threshold!(
     "min-examined",
     Int(1000),
     "documents",
-    "no figure in source",
+    "our default",
     "scans of smaller collections are not reported"
 );
 threshold!(
@@ -66,7 +66,7 @@ threshold!(
     "min-count",
     Int(3),
     "operations",
-    "no figure in source",
+    "our default",
     "fewer operations of a shape are told as information"
 );
 
@@ -75,7 +75,7 @@ threshold!(
     "meant-share",
     Float(0.8),
     "share of the documents examined",
-    "no figure in source",
+    "our default",
     "scans that return at least this share, unsorted, are meant"
 );
 

@@ -59,7 +59,7 @@ threshold!(
     "min-ratio",
     Int(100),
     "documents examined per document returned",
-    "no figure in source",
+    "our default",
     "a lower ratio is not reported"
 );
 threshold!(
@@ -67,7 +67,7 @@ threshold!(
     "min-examined",
     Int(1000),
     "documents per operation",
-    "no figure in source",
+    "our default",
     "operations that examine fewer on average are not reported"
 );
 threshold!(
@@ -75,7 +75,7 @@ threshold!(
     "min-count",
     Int(3),
     "operations",
-    "no figure in source",
+    "our default",
     "shapes seen less often are not reported"
 );
 

@@ -50,7 +50,7 @@ threshold!(
     "min-sorted",
     Int(1000),
     "documents per operation",
-    "no figure in source",
+    "our default",
     "smaller sorts are not reported"
 );
 threshold!(
@@ -58,7 +58,7 @@ threshold!(
     "min-count",
     Int(3),
     "operations",
-    "no figure in source",
+    "our default",
     "shapes seen less often are not reported"
 );
 

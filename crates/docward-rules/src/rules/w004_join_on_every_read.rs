@@ -54,7 +54,7 @@ threshold!(
     "min-share",
     Float(0.5),
     "share of reads",
-    "no figure in source",
+    "our default",
     "collections of whose reads fewer join are not reported"
 );
 threshold!(
@@ -62,7 +62,7 @@ threshold!(
     "hot-share",
     Float(joins::HOT_SHARE),
     "share of reads",
-    "no figure in source",
+    "our default",
     "read paths that make up less of the reads of their collection are not reported for themselves"
 );
 threshold!(
@@ -70,7 +70,7 @@ threshold!(
     "min-count",
     Int(workload::ENOUGH),
     "operations",
-    "no figure in source",
+    "our default",
     "fewer joins are no pattern"
 );
 

@@ -50,7 +50,7 @@ threshold!(
     "min-count",
     Int(workload::ENOUGH),
     "operations",
-    "no figure in source",
+    "our default",
     "figures computed less often are not reported"
 );
 threshold!(
@@ -58,7 +58,7 @@ threshold!(
     "min-examined",
     Int(100),
     "keys or documents per operation",
-    "no figure in source",
+    "our default",
     "cheaper figures are not reported"
 );
 

@@ -57,7 +57,7 @@ threshold!(
     "min-count",
     Int(workload::ENOUGH),
     "requests",
-    "no figure in source",
+    "our default",
     "fewer requests are no pattern"
 );
 threshold!(

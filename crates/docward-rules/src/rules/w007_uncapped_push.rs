@@ -59,7 +59,7 @@ threshold!(
     "min-count",
     Int(10),
     "operations",
-    "no figure in source",
+    "our default",
     "fewer pushes are not reported"
 );
 threshold!(
@@ -67,7 +67,7 @@ threshold!(
     "long-array",
     Int(100),
     "elements",
-    "no figure in source; DM-08.1 limits arrays to 1000",
+    "our default; DM-08.1 limits arrays to 1000",
     "an array whose longest has fewer elements and does not grow is reported as a warning"
 );
 

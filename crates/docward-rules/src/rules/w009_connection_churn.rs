@@ -83,7 +83,7 @@ threshold!(
     "min-ended",
     Int(100),
     "connections",
-    "no figure in source",
+    "our default",
     "fewer ended connections say nothing about their life"
 );
 threshold!(
@@ -91,7 +91,7 @@ threshold!(
     "min-per-minute",
     Int(60),
     "connections",
-    "no figure in source",
+    "our default",
     "short connections accepted more rarely on average are probes and tools"
 );
 threshold!(
@@ -99,7 +99,7 @@ threshold!(
     "min-turnover",
     Float(0.5),
     "connections accepted in a minute per connection open",
-    "no figure in source",
+    "our default",
     "a smaller share of short connections stands beside pools"
 );
 threshold!(
@@ -107,7 +107,7 @@ threshold!(
     "accepted-per-minute",
     Int(1000),
     "connections",
-    "no figure in source; CN-02.1 names 1000 per second",
+    "our default; CN-02.1 names 1000 per second",
     "this many within a minute are reported whatever their life"
 );
 
@@ -116,7 +116,7 @@ threshold!(
     "min-uptime",
     Int(300),
     "seconds",
-    "no figure in source",
+    "our default",
     "after a start, or between two dates, a server's counters say nothing before"
 );
 

@@ -58,7 +58,7 @@ threshold!(
     "min-count",
     Int(workload::ENOUGH),
     "times",
-    "no figure in source",
+    "our default",
     "fewer are not reported"
 );
 

@@ -73,7 +73,7 @@ threshold!(
     "min-count",
     Int(workload::ENOUGH),
     "reads",
-    "no figure in source",
+    "our default",
     "fewer reads say nothing"
 );
 

@@ -60,7 +60,7 @@ threshold!(
     "min-seconds",
     Int(60),
     "seconds",
-    "no figure in source; an election takes about 12 s, ST-15 tells of 15 minutes",
+    "our default; an election takes about 12 s, ST-15 tells of 15 minutes",
     "refusals over a shorter time are those of a change of primary"
 );
 threshold!(
@@ -68,7 +68,7 @@ threshold!(
     "min-count",
     Int(20),
     "operations",
-    "no figure in source",
+    "our default",
     "fewer refused operations are not reported"
 );
 

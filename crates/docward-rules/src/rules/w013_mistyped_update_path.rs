@@ -74,7 +74,7 @@ threshold!(
     "min-documents",
     Int(100),
     "documents",
-    "no figure in source",
+    "our default",
     "fewer documents do not show that a field is absent"
 );
 

@@ -72,7 +72,7 @@ threshold!(
     "min-reads",
     Float(0.5),
     "share of the collection's reads",
-    "no figure in source",
+    "our default",
     "a smaller share of such reads is not reported"
 );
 threshold!(
@@ -80,7 +80,7 @@ threshold!(
     "min-count",
     Int(10),
     "operations",
-    "no figure in source",
+    "our default",
     "fewer such reads are not reported"
 );
 

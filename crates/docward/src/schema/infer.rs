@@ -4,7 +4,11 @@ use anyhow::{Context, bail};
 use docward_bson::value::to_bytes;
 use docward_collect::{Collected, Request, collect};
 use docward_model::{Checked, Collection, CollectionKind, Namespace, Value, text};
-use docward_rules::infer::{Choices, Inferred, infer as read_off};
+use docward_rules::{
+    facts::targets::Targets,
+    infer::{Choices, Inferred, infer as read_off},
+    type_changes,
+};
 use serde_json::{Map, Value as Json, json};
 
 use super::{
@@ -34,7 +38,7 @@ struct Outcome<'c> {
 
 /// Runs the command.
 pub(crate) fn infer(args: &InferArgs) -> anyhow::Result<u8> {
-    config::load(args.reading.config.as_deref(), &args.sources, args.quiet)?;
+    let settings = config::load(args.reading.config.as_deref(), &args.sources, args.quiet)?;
     let reading = audit::reading(&args.sources, &args.reading)?;
     let threads = args.threads.unwrap_or(reading.threads);
     let request = Request { server_workload: false, documents_only: true, threads, ..reading };
@@ -53,6 +57,7 @@ pub(crate) fn infer(args: &InferArgs) -> anyhow::Result<u8> {
         descriptions: !args.no_descriptions,
         by_name: is_checked,
     };
+    let changes = type_changes(&evidence, &settings);
     let mut outcomes = Vec::new();
     for collection in &evidence.collections {
         if let Some(why) = no_validator(collection) {
@@ -64,7 +69,8 @@ pub(crate) fn infer(args: &InferArgs) -> anyhow::Result<u8> {
         let Some(profile) = collection.profile.as_ref().filter(|p| p.documents > 0) else {
             continue;
         };
-        let inferred = read_off(profile, &choices);
+        let targets = Targets::new(&changes, &collection.namespace);
+        let inferred = read_off(profile, &targets, &choices);
         outcomes.push(Outcome { namespace: &collection.namespace, inferred, checked: None });
     }
     if outcomes.is_empty() {
