@@ -38,7 +38,8 @@ struct Outcome<'c> {
 
 /// Runs the command.
 pub(crate) fn infer(args: &InferArgs) -> anyhow::Result<u8> {
-    let settings = config::load(args.reading.config.as_deref(), &args.sources, args.quiet)?;
+    let docward_config::Config { settings, .. } =
+        config::load(args.reading.config.as_deref(), &args.sources, args.quiet)?;
     let reading = audit::reading(&args.sources, &args.reading)?;
     let threads = args.threads.unwrap_or(reading.threads);
     let request = Request { server_workload: false, documents_only: true, threads, ..reading };
