@@ -14,6 +14,7 @@ mod junit;
 mod lint;
 mod markdown;
 mod overview;
+mod ranking;
 mod read;
 mod sarif;
 mod shardkey;

@@ -3,9 +3,10 @@
 
 use std::{collections::BTreeMap, fmt::Write};
 
-use docward_model::{Finding, Report, Severity, SourceKind, text};
+use docward_model::{Report, Severity, SourceKind, text};
 
 use crate::{
+    ranking::{self, FIX_FIRST, OfRule},
     terminal::TerminalOptions,
     text::{Paint, besides, cut, line, summary},
 };
@@ -13,14 +14,8 @@ use crate::{
 /// Lines that fit a screen.
 const LINES: usize = 40;
 
-/// Rules listed under "Fix first".
-const FIX_FIRST: usize = 5;
-
 /// Problems and remarks that are listed one by one.
 const LISTED: usize = 4;
-
-/// The rule that recognises patterns done right: counted apart, because nothing is to be done about them.
-const RECOGNISED: &str = "R020";
 
 /// The first screen.
 pub(crate) fn overview(report: &Report, options: &TerminalOptions) -> String {
@@ -28,7 +23,7 @@ pub(crate) fn overview(report: &Report, options: &TerminalOptions) -> String {
     let mut lines = page.head();
     lines.extend(page.problems());
     let tail = page.tail();
-    let rules = page.by_rule();
+    let rules = ranking::by_rule(report);
     let fix_first = page.fix_first(&rules);
     lines.extend(fix_first);
     let left = LINES.saturating_sub(lines.len() + tail.len());
@@ -72,18 +67,10 @@ struct Overview<'a> {
     paint: Paint,
 }
 
-/// The errors of one rule, or its warnings, in the order of the report.
-struct OfRule<'a> {
-    first: &'a Finding,
-    count: usize,
-}
-
-impl OfRule<'_> {
-    /// `2 err`, `3 warn`.
-    fn counted(&self) -> String {
-        let word = if self.first.severity == Severity::Error { "err" } else { "warn" };
-        format!("{} {word}", text::count(self.count as u64))
-    }
+/// `2 err`, `3 warn`.
+fn counted(rule: &OfRule<'_>) -> String {
+    let word = if rule.first.severity == Severity::Error { "err" } else { "warn" };
+    format!("{} {word}", text::count(rule.count as u64))
 }
 
 impl Overview<'_> {
@@ -126,7 +113,8 @@ impl Overview<'_> {
 
     fn counts(&self) -> Vec<String> {
         let count = |severity| self.report.count(severity) as u64;
-        let notes = count(Severity::Info) - self.recognised();
+        let recognised = ranking::recognised(self.report).count() as u64;
+        let notes = count(Severity::Info) - recognised;
         let mut parts = vec![format!(
             "{}, {}{}",
             text::plural(count(Severity::Error), "error"),
@@ -143,15 +131,11 @@ impl Overview<'_> {
             (0, _) => self.paint.yellow(&line),
             _ => self.paint.red(&line),
         }];
-        if self.recognised() > 0 {
-            let patterns = text::plural(self.recognised(), "pattern");
+        if recognised > 0 {
+            let patterns = text::plural(recognised, "pattern");
             lines.push(self.paint.dim(&format!("{patterns} recognised")));
         }
         lines
-    }
-
-    fn recognised(&self) -> u64 {
-        self.report.findings.iter().filter(|f| f.rule == RECOGNISED).count() as u64
     }
 
     fn problems(&self) -> Vec<String> {
@@ -189,18 +173,6 @@ impl Overview<'_> {
         lines
     }
 
-    fn by_rule(&self) -> Vec<OfRule<'_>> {
-        let mut rules: Vec<OfRule<'_>> = Vec::new();
-        for finding in self.report.findings.iter().filter(|f| f.severity > Severity::Info) {
-            let key = |finding: &Finding| (finding.rule.clone(), finding.severity);
-            match rules.iter_mut().find(|known| key(known.first) == key(finding)) {
-                Some(known) => known.count += 1,
-                None => rules.push(OfRule { first: finding, count: 1 }),
-            }
-        }
-        rules
-    }
-
     /// The rules whose findings come first, with the worst place of each.
     fn fix_first(&self, rules: &[OfRule<'_>]) -> Vec<String> {
         if rules.is_empty() {
@@ -228,8 +200,8 @@ impl Overview<'_> {
         }
         let longest = |of: &dyn Fn(&OfRule<'_>) -> usize| rules.iter().map(of).max().unwrap_or(0);
         let name = longest(&|rule| rule.first.name.chars().count());
-        let counted = longest(&|rule| rule.counted().chars().count());
-        let cell = 5 + name + 1 + counted;
+        let number = longest(&|rule| counted(rule).chars().count());
+        let cell = 5 + name + 1 + number;
         let columns = if self.width() >= 2 + 2 * cell + 2 { 2 } else { 1 };
         // A blank line and the heading; the last row says how many are left out.
         let rows = most - 2;
@@ -244,8 +216,8 @@ impl Overview<'_> {
                 let Some(rule) = rules.get(at).filter(|_| at < shown) else { continue };
                 let code = self.tag(rule.first.severity, &rule.first.rule);
                 let gap = if column > 0 { "  " } else { "" };
-                let (rule_name, number) = (&rule.first.name, rule.counted());
-                let _ = write!(text, "{gap}{code} {rule_name:<name$} {number:>counted$}");
+                let (rule_name, counted) = (&rule.first.name, counted(rule));
+                let _ = write!(text, "{gap}{code} {rule_name:<name$} {counted:>number$}");
             }
             lines.push(text);
         }
@@ -304,14 +276,19 @@ impl Overview<'_> {
     }
 }
 
-/// What was read, in a few figures.
-fn facts(report: &Report) -> Vec<String> {
+/// How much was read: documents, collections, lines, files, bytes.
+pub(crate) fn amounts(report: &Report) -> Vec<String> {
     let count_of = |kind| -> u64 {
         report.sources.iter().filter(|s| s.kind == kind).map(|s| s.documents).sum()
     };
-    let mut facts = vec![text::plural(report.documents(), "document")];
+    let mut facts = Vec::new();
     let collections = report.evidence.collections.len() as u64;
-    facts.push(text::plural(collections, "collection"));
+    // Code and connection strings alone have neither.
+    let has_data = report.sources.iter().any(|source| source.kind.is_data());
+    if has_data || collections > 0 || report.sources.is_empty() {
+        facts.push(text::plural(report.documents(), "document"));
+        facts.push(text::plural(collections, "collection"));
+    }
     for (kind, word) in [
         (SourceKind::Log, "log line"),
         (SourceKind::Workload, "recorded operation"),
@@ -328,6 +305,12 @@ fn facts(report: &Report) -> Vec<String> {
     if bytes > 0 {
         facts.push(text::bytes(bytes));
     }
+    facts
+}
+
+/// What was read and how, in a few figures.
+fn facts(report: &Report) -> Vec<String> {
+    let mut facts = amounts(report);
     if report.documents() > 0 {
         let sampled = report.sources.iter().any(|source| source.sampled);
         facts.push(if sampled { "sampled" } else { "read in full" }.to_owned());
@@ -341,28 +324,12 @@ fn facts(report: &Report) -> Vec<String> {
 
 /// Which input would let more rules look, as options people can type.
 fn not_checked(report: &Report) -> String {
-    let mut inputs: BTreeMap<usize, &str> = BTreeMap::new();
-    let mut rules = std::collections::BTreeSet::new();
-    for skip in &report.skipped {
-        let (rank, input) = match skip.needs.as_str() {
-            "source code" => (0, "code (--code PATH)"),
-            "workload" | "a workload of at least a minute" => (1, "a server log (--log FILE)"),
-            "a connection string" => (2, "clients' connection strings (--client-uri URI)"),
-            "a running server" | "index usage" => (3, "a running deployment (mongodb://…)"),
-            "network rules" => (4, "firewall rules (--network-rules FILE)"),
-            "a declared model" => (5, "a design (--design MODEL.yaml)"),
-            "shard keys" => (6, "shard keys (docward.toml)"),
-            "options" | "indexes" => (7, "metadata of a mongodump"),
-            "documents" | "names" => (8, "documents"),
-            // `schema check` is a command of its own.
-            _ => continue,
-        };
-        inputs.insert(rank, input);
-        rules.insert(&skip.rule);
-    }
-    if rules.is_empty() {
+    let missing = ranking::missing_inputs(report);
+    if missing.is_empty() {
         return String::new();
     }
-    let inputs: Vec<&str> = inputs.into_values().collect();
+    let rules: std::collections::BTreeSet<&str> =
+        missing.iter().flat_map(|input| input.rules.iter().copied()).collect();
+    let inputs: Vec<String> = missing.iter().map(ranking::MissingInput::text).collect();
     format!("Not checked: {} more rules need {}", rules.len(), inputs.join(", "))
 }

@@ -6,7 +6,7 @@ use docward_model::{Change, Finding, Report, Severity, SourceKind, Subject, text
 
 use crate::{
     overview,
-    text::{Paint, line, seen, summary, wrap},
+    text::{Paint, line, seen, summary, task, wrap},
 };
 
 /// More rules than this are not listed one by one when they could not look.
@@ -159,16 +159,7 @@ impl Page<'_> {
         if files > 0 {
             read.push(text::plural(files, "file"));
         }
-        let all_are = |kind| self.report.sources.iter().all(|source| source.kind == kind);
-        let command = match self.report.sources.as_slice() {
-            [] => "audit",
-            _ if all_are(SourceKind::Code) => "lint",
-            _ if all_are(SourceKind::ConnectionStrings) => "check",
-            _ if self.report.evidence.collections.iter().any(|c| c.checked.is_some()) => {
-                "schema check"
-            }
-            _ => "audit",
-        };
+        let command = task(self.report);
         if of_strings {
             read.push(text::plural(strings, "connection string"));
         }

@@ -154,6 +154,18 @@ pub(crate) fn seen(seen: &Seen) -> String {
     }
 }
 
+/// The word for what a run did, by what it read: `audit`, `lint`.
+pub(crate) fn task(report: &Report) -> &'static str {
+    let all_are = |kind| report.sources.iter().all(|source| source.kind == kind);
+    match report.sources.as_slice() {
+        [] => "audit",
+        _ if all_are(SourceKind::Code) => "lint",
+        _ if all_are(SourceKind::ConnectionStrings) => "check",
+        _ if report.evidence.collections.iter().any(|c| c.checked.is_some()) => "schema check",
+        _ => "audit",
+    }
+}
+
 /// The line people quote.
 pub(crate) fn summary(report: &Report) -> String {
     let part = |n: usize, one: &str| text::plural(n as u64, one);

@@ -11,7 +11,10 @@ use maud::{Markup, html};
 use serde::Serialize;
 
 use super::{MAX_COLLECTION_BYTES, MAX_COLLECTIONS, chart, pack};
-use crate::text::{line, plain};
+use crate::{
+    ranking,
+    text::{line, plain},
+};
 
 /// Fields of a collection that are listed.
 const MAX_FIELDS: usize = 300;
@@ -58,7 +61,7 @@ pub(super) fn in_baseline(report: &Report) -> BTreeMap<String, u64> {
 pub(crate) fn section(report: &Report) -> Markup {
     let known = in_baseline(report);
     let mut counts: BTreeMap<String, [u64; 3]> = BTreeMap::new();
-    for finding in &report.findings {
+    for finding in report.findings.iter().filter(|f| !ranking::is_recognised(f)) {
         if let Some(namespace) = finding.at.namespace() {
             let at = match finding.severity {
                 Severity::Error => 0,
@@ -120,7 +123,7 @@ pub(crate) fn section(report: &Report) -> Markup {
             p #collections-found role="status" aria-live="polite" {}
             p #collections-on-paper .warn.on-paper {}
             @if collections.len() > shown.len() {
-                p .warn { (collections.len() - shown.len()) " more collections are left out of this page." }
+                p .warn { (text::plural((collections.len() - shown.len()) as u64, "more collection")) " left out of this page." }
             }
             div #collection-list data-block=(PER_BLOCK) {}
             div .pager #collections-pager {}
@@ -248,7 +251,7 @@ fn fields(report: &Report, collection: &Collection, profile: &Profile) -> Markup
     html! {
         h3 { "Fields" }
         div .scroll tabindex="0" role="region" aria-label={ "Fields of " (plain(&collection.namespace.to_string())) } {
-            table .fields {
+            table .fields.stacked {
                 thead { tr {
                     th scope="col" { "Field" }
                     th scope="col" { "Types" }
@@ -311,8 +314,8 @@ fn row(
                 }
                 (name)
             }
-            td { (types(field)) }
-            td {
+            td data-label="Types" { (types(field)) }
+            td data-label="Present" {
                 @if field.shape == FieldShape::Named {
                     span .stack.thin role="img" aria-label={ "present in " (text::percent(presence)) " of " (above.as_deref().unwrap_or("documents")) } {
                         span .fill style={ "flex:" (format!("{:.1}", (presence * 100.0).max(1.0))) } {}
@@ -324,10 +327,10 @@ fn row(
                     @if let Some(above) = above { " " span .muted { "of " (above) } }
                 }
             }
-            td .num {
+            td data-label="Different values" .num {
                 @if field.distinct.values >= 1.0 { (text::about(field.distinct.values, field.distinct.exact)) }
             }
-            td .notes { (notes(report, field)) }
+            td data-label="More" .notes { (notes(report, field)) }
         }
     }
 }
@@ -417,7 +420,7 @@ fn indexes(collection: &Collection) -> Markup {
     html! {
         h3 { "Indexes" }
         div .scroll tabindex="0" role="region" aria-label={ "Indexes of " (plain(&collection.namespace.to_string())) } {
-            table {
+            table .stacked {
                 thead { tr {
                     th scope="col" { "Name" }
                     th scope="col" { "Key" }
@@ -428,11 +431,11 @@ fn indexes(collection: &Collection) -> Markup {
                     @for index in indexes {
                         tr {
                             th scope="row" { (plain(&index.name)) }
-                            td { code { (plain(&index.key_text())) } }
-                            td { (properties(index)) }
+                            td data-label="Key" { code { (plain(&index.key_text())) } }
+                            td data-label="Properties" { (properties(index)) }
                             @if used {
-                                td .num { @if let Some(usage) = index.usage { (text::count(usage.operations)) } }
-                                td .num { @if let Some(bytes) = index.bytes { (text::bytes(bytes)) } }
+                                td data-label="Used" .num { @if let Some(usage) = index.usage { (text::count(usage.operations)) } }
+                                td data-label="Bytes" .num { @if let Some(bytes) = index.bytes { (text::bytes(bytes)) } }
                             }
                         }
                     }

@@ -5,7 +5,7 @@ use docward_connect::{Gravity, Verdict, share_text};
 use docward_model::{LimitScope, text};
 use maud::{Markup, html};
 
-use super::{code_spans, shell};
+use super::{code_spans, document, head::buttons};
 use crate::connect::{Column, PlanReport};
 
 // Narrow enough that text stays readable when the picture is as wide as a phone.
@@ -37,7 +37,7 @@ pub(crate) fn page(report: &PlanReport) -> String {
                     p .muted { (subject(report)) }
                     @for origin in &report.origins { p .muted { (code_spans(origin)) } }
                 }
-                div .buttons { button type="button" #theme { "Toggle theme" } }
+                (buttons(false))
             }
         }
         main #main {
@@ -85,7 +85,7 @@ pub(crate) fn page(report: &PlanReport) -> String {
             }
         }
     };
-    shell("Docward connection plan", report.version, &body)
+    document("Docward connection plan", report.version, &body)
 }
 
 fn class(verdict: Verdict) -> &'static str {
@@ -112,7 +112,7 @@ fn rows<R>(
 ) -> Markup {
     html! {
         div .scroll tabindex="0" role="region" aria-label=(label) {
-            table .narrow-cards {
+            table .stacked {
                 thead {
                     tr {
                         @for column in columns {

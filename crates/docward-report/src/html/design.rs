@@ -6,7 +6,7 @@ use docward_model::text;
 use maud::{Markup, html};
 
 use super::graph::{Graph, GraphArrow, GraphBox};
-use super::{code_spans, shell};
+use super::{code_spans, document, head::buttons};
 use crate::design::{costs, crossings, keys, patterns, pool_notes, rows};
 
 const WIDTH: f64 = 640.0;
@@ -27,7 +27,7 @@ pub(crate) fn page(design: &Design, pools: &Pools) -> String {
         header .top {
             div .bar {
                 div { h1 { (design.name) } p .muted { "Document model for " code { (design.database) } } }
-                div .buttons { button type="button" #theme { "Dark or light" } }
+                (buttons(false))
             }
         }
         main #main {
@@ -52,7 +52,7 @@ pub(crate) fn page(design: &Design, pools: &Pools) -> String {
             section aria-labelledby="collections-title" {
                 h2 #collections-title { "Collections" }
                 div .scroll tabindex="0" role="region" aria-label="Collections and sizes" {
-                    table {
+                    table .stacked {
                         thead { tr {
                             th scope="col" { "Collection" } th scope="col" { "Indexes" } th scope="col" { "Shard key" }
                             th scope="col" .num { "p50" } th scope="col" .num { "p99" } th scope="col" .num { "Max" } th scope="col" .num { "Data in 5 years" }
@@ -61,12 +61,12 @@ pub(crate) fn page(design: &Design, pools: &Pools) -> String {
                             @for (collection, size) in design.collections.iter().zip(&design.capacity) {
                                 tr {
                                     th scope="row" { code { (collection.name) } br; span .muted { (collection.purpose.name()) } }
-                                    td { @for index in &collection.indexes { code { (keys(&index.keys)) } @if index.unique { " unique" } br; } }
-                                    td { @if let Some(shard) = &collection.shard { code { (shard.key.text()) } } }
-                                    td .num { (text::bytes(size.document.0)) }
-                                    td .num { (text::bytes(size.document.1)) }
-                                    td .num { (text::bytes(size.document.2)) }
-                                    td .num { @if let Some((_, Some((_, bytes)))) = size.years.last() { (text::bytes(*bytes)) } }
+                                    td data-label="Indexes" { @for index in &collection.indexes { code { (keys(&index.keys)) } @if index.unique { " unique" } br; } }
+                                    td data-label="Shard key" { @if let Some(shard) = &collection.shard { code { (shard.key.text()) } } }
+                                    td data-label="p50" .num { (text::bytes(size.document.0)) }
+                                    td data-label="p99" .num { (text::bytes(size.document.1)) }
+                                    td data-label="Max" .num { (text::bytes(size.document.2)) }
+                                    td data-label="Data in 5 years" .num { @if let Some((_, Some((_, bytes)))) = size.years.last() { (text::bytes(*bytes)) } }
                                 }
                             }
                         }
@@ -102,7 +102,7 @@ pub(crate) fn page(design: &Design, pools: &Pools) -> String {
             }
         }
     };
-    shell(&format!("Docward design: {}", design.name), env!("CARGO_PKG_VERSION"), &body)
+    document(&format!("Docward design: {}", design.name), env!("CARGO_PKG_VERSION"), &body)
 }
 
 /// The two pictures as files that need no page around them.
@@ -152,9 +152,9 @@ fn one(decision: &Decision) -> Markup {
                 @let rows = costs(decision);
                 @if let Some((heading, rest)) = rows.split_first() {
                     div .scroll tabindex="0" role="region" aria-label="Costs of each way" {
-                        table {
+                        table .stacked {
                             thead { tr { @for cell in heading { th scope="col" { (cell) } } } }
-                            tbody { @for row in rest { tr { @for (i, cell) in row.iter().enumerate() { @if i == 0 { th scope="row" { (cell) } } @else { td .num { (cell) } } } } } }
+                            tbody { @for row in rest { tr { @for (i, cell) in row.iter().enumerate() { @if i == 0 { th scope="row" { (cell) } } @else { td data-label=(heading[i]) .num { (cell) } } } } } }
                         }
                     }
                     (growth(decision))
@@ -228,6 +228,7 @@ fn before(design: &Design) -> Markup {
             lines: vec![advice.entity.clone()],
             title: advice.entity.clone(),
             href: None,
+            class: "",
         });
     }
     let place = |name: &str| design.entities.iter().position(|advice| advice.entity == name);
@@ -278,6 +279,7 @@ fn after(design: &Design) -> Markup {
             lines,
             title: collection.purpose.name().to_owned(),
             href: None,
+            class: "",
         });
     }
     for (from, collection) in design.collections.iter().enumerate() {

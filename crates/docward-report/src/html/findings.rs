@@ -1,13 +1,16 @@
-//! The list of findings: filters, and one block of data with every finding drawn.
+//! The list of findings: filters, grouping, and one block of data with every finding drawn.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use docward_model::{Change, DataValue, Finding, Report, RuleMeta, Severity, text};
+use docward_model::{Area, Change, Finding, Fix, Report, RuleMeta, Safety, Severity, text};
 use maud::{Markup, html};
 use serde::Serialize;
 
-use super::{MAX_FINDING_BYTES, MAX_FINDINGS, code_spans, pack};
-use crate::text::{line, plain, seen};
+use super::{MAX_FINDING_BYTES, MAX_FINDINGS, code_spans, command, figures, pack, verdict};
+use crate::{
+    ranking,
+    text::{checkout_path, line, plain, seen},
+};
 
 /// A finding for the script: what it is filtered by, and how it looks.
 #[derive(Serialize)]
@@ -18,7 +21,9 @@ struct Entry<'a> {
     s: &'a str,
     /// Rule.
     r: &'a str,
-    /// Namespace; empty for the deployment.
+    /// Area.
+    a: &'a str,
+    /// Namespace or file; empty for the deployment.
     n: String,
     /// What became of it, when it was compared.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -29,38 +34,98 @@ struct Entry<'a> {
     h: String,
 }
 
+/// The findings, and the heading of each rule.
+#[derive(Serialize)]
+struct Packed<'a> {
+    rules: BTreeMap<&'a str, String>,
+    list: Vec<Entry<'a>>,
+}
+
+/// The colour of a severity.
+pub(super) fn severity_class(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Error => "bad",
+        Severity::Warn => "poor",
+        Severity::Info => "note",
+    }
+}
+
+/// The file that a finding is in, or else its namespace; empty for the deployment.
+fn home(report: &Report, finding: &Finding) -> String {
+    match &finding.location {
+        Some(at) => line(&checkout_path(report, &at.file)),
+        None => line(&finding.at.namespace().unwrap_or_default()),
+    }
+}
+
 pub(crate) fn section(report: &Report, rules: &[&RuleMeta]) -> Markup {
-    let kept = kept(&report.findings);
+    let findings: Vec<&Finding> =
+        report.findings.iter().filter(|finding| !ranking::is_recognised(finding)).collect();
+    let whys = whys(&findings);
     let mut by_rule: BTreeMap<(&str, &str), u64> = BTreeMap::new();
     let mut by_severity: BTreeMap<Severity, u64> = BTreeMap::new();
+    let mut areas: BTreeSet<Area> = BTreeSet::new();
+    let (mut in_files, mut in_data) = (false, false);
     let mut bytes = 0;
     let mut entries: Vec<Entry<'_>> = Vec::new();
-    for finding in kept {
-        let entry = entry(report, finding);
+    for finding in kept(&findings) {
+        let why = whys.get(&*finding.rule).copied().unwrap_or_default();
+        let entry = entry(report, finding, why);
         bytes += entry.h.len() + entry.t.len();
         if bytes > MAX_FINDING_BYTES {
             break;
         }
         *by_rule.entry((&finding.rule, &finding.name)).or_default() += 1;
         *by_severity.entry(finding.severity).or_default() += 1;
+        areas.insert(finding.area);
+        in_files |= finding.location.is_some();
+        in_data |= finding.location.is_none() && !entry.n.is_empty();
         entries.push(entry);
     }
-    let namespaces: BTreeSet<&str> = entries.iter().map(|entry| entry.n.as_str()).collect();
-    let left_out = report.findings.len() - entries.len();
+    let homes: BTreeSet<String> = entries.iter().map(|entry| entry.n.clone()).collect();
+    let left_out = findings.len() - entries.len();
+    let home = match (in_data, in_files) {
+        (true, true) => "Collection or file",
+        (false, true) => "File",
+        _ => "Collection",
+    };
     html! {
         section #findings aria-labelledby="findings-title" {
             h2 #findings-title { "Findings" }
-            @if report.findings.is_empty() {
-                p { "Nothing was found." }
+            @if findings.is_empty() {
+                p { "No findings." }
             } @else {
                 form #filter role="search" aria-label="Filter findings" {
                     fieldset {
                         legend { "Severity" }
                         @for severity in Severity::ALL {
+                            @let n = by_severity.get(&severity).copied().unwrap_or(0);
                             label {
-                                input type="checkbox" name="severity" value=(severity.name()) checked;
-                                " " (severity.name()) " (" (by_severity.get(&severity).copied().unwrap_or(0)) ")"
+                                input type="checkbox" name="severity" value=(severity.word()) checked;
+                                " " (severity.word()) " (" (text::count(n)) ")"
                             }
+                        }
+                    }
+                    label {
+                        "Group by "
+                        select name="group" {
+                            option value="" { "rule" }
+                            option value="place" { (home.to_lowercase()) }
+                        }
+                    }
+                    label {
+                        "Sort by "
+                        select name="sort" {
+                            option value="" { "impact" }
+                            option value="severity" { "severity" }
+                            option value="name" { "name" }
+                        }
+                    }
+                    label {
+                        "Area "
+                        select name="area" {
+                            option value="" { "all areas" }
+                            @for area in areas { option value=(area.name()) { (area.title()) } }
                         }
                     }
                     label {
@@ -68,7 +133,7 @@ pub(crate) fn section(report: &Report, rules: &[&RuleMeta]) -> Markup {
                         select name="rule" {
                             option value="" { "all rules" }
                             @for ((code, name), n) in &by_rule {
-                                option value=(code) { (code) " " (name) " (" (n) ")" }
+                                option value=(code) { (code) " " (name) " (" (text::count(*n)) ")" }
                             }
                         }
                     }
@@ -83,13 +148,15 @@ pub(crate) fn section(report: &Report, rules: &[&RuleMeta]) -> Markup {
                             }
                         }
                     }
-                    label {
-                        "Namespace "
-                        input type="text" name="ns" list="namespaces" autocomplete="off"
-                            placeholder="database.collection";
-                    }
-                    datalist id="namespaces" {
-                        @for name in namespaces { @if !name.is_empty() { option value=(name) {} } }
+                    @if in_data || in_files {
+                        label {
+                            (home) " "
+                            input type="text" name="ns" list="namespaces" autocomplete="off"
+                                placeholder=(if in_data { "database.collection" } else { "path" });
+                        }
+                        datalist id="namespaces" {
+                            @for name in &homes { @if !name.is_empty() { option value=(name) {} } }
+                        }
                     }
                     label {
                         "Text "
@@ -108,14 +175,51 @@ pub(crate) fn section(report: &Report, rules: &[&RuleMeta]) -> Markup {
                 div #list {}
                 div .pager #findings-pager {}
                 (rule_pages(report, rules))
-                (pack::block("findings-data", &entries))
+                (pack::block("findings-data", &Packed { rules: headings(&findings, rules, &whys), list: entries }))
             }
+            (verdict::patterns(report))
         }
     }
 }
 
+/// The reason that most findings of a rule share: it is told once, with the rule.
+fn whys<'a>(findings: &[&'a Finding]) -> BTreeMap<&'a str, &'a str> {
+    let mut counts: BTreeMap<&str, BTreeMap<&str, usize>> = BTreeMap::new();
+    for finding in findings {
+        *counts.entry(&finding.rule).or_default().entry(&finding.why).or_default() += 1;
+    }
+    let most = |whys: BTreeMap<&'a str, usize>| whys.into_iter().max_by_key(|(_, n)| *n);
+    counts.into_iter().filter_map(|(rule, whys)| Some((rule, most(whys)?.0))).collect()
+}
+
+/// What stands above the findings of a rule.
+fn headings<'a>(
+    findings: &[&'a Finding],
+    rules: &[&RuleMeta],
+    whys: &BTreeMap<&str, &str>,
+) -> BTreeMap<&'a str, String> {
+    let mut out: BTreeMap<&str, String> = BTreeMap::new();
+    for finding in findings {
+        out.entry(&finding.rule).or_insert_with(|| {
+            let rule = rules.iter().find(|rule| rule.code == finding.rule);
+            let title = rule.map_or(&*finding.name, |rule| rule.title());
+            let heading = html! {
+                h3 { span .code { (finding.rule) } " " (title) }
+                p .why { (code_spans(whys.get(&*finding.rule).copied().unwrap_or_default())) }
+                p .links {
+                    span .muted { (finding.area.title()) }
+                    @if rule.is_some() { button type="button" data-rule=(finding.rule) { "About this rule" } }
+                    a href={ "#findings?rule=" (finding.rule) } { "Only " (finding.rule) }
+                }
+            };
+            heading.into_string()
+        });
+    }
+    out
+}
+
 /// The findings that fit: of every rule as many as its share of the room, in the report's order.
-fn kept(findings: &[Finding]) -> Vec<&Finding> {
+fn kept<'a>(findings: &[&'a Finding]) -> Vec<&'a Finding> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for finding in findings {
         *counts.entry(&finding.rule).or_default() += 1;
@@ -138,7 +242,7 @@ fn kept(findings: &[Finding]) -> Vec<&Finding> {
         let taken = taken.entry(&finding.rule).or_default();
         *taken += 1;
         if *taken <= share {
-            kept.push(finding);
+            kept.push(*finding);
         }
     }
     kept
@@ -166,40 +270,39 @@ fn rule_pages(report: &Report, rules: &[&RuleMeta]) -> Markup {
     pack::block("rules-data", &pages)
 }
 
-fn entry<'a>(report: &'a Report, finding: &'a Finding) -> Entry<'a> {
+fn entry<'a>(report: &'a Report, finding: &'a Finding, why: &str) -> Entry<'a> {
     let place = finding.place();
     let change = report.compared.as_ref().map(|compared| compared.change(finding));
     let words = format!("{} {} {place} {}", finding.rule, finding.name, finding.what);
     Entry {
         f: &finding.fingerprint,
-        s: finding.severity.name(),
+        s: finding.severity.word(),
         r: &finding.rule,
-        n: line(&finding.at.namespace().unwrap_or_default()),
+        a: finding.area.name(),
+        n: home(report, finding),
         c: change.map(Change::name),
         t: plain(&words).to_lowercase(),
-        h: drawn(report, finding, change).into_string(),
+        h: drawn(report, finding, change, why).into_string(),
     }
 }
 
-fn drawn(report: &Report, finding: &Finding, change: Option<&Change>) -> Markup {
-    let class = match finding.severity {
-        Severity::Error => "bad",
-        Severity::Warn => "poor",
-        Severity::Info => "note",
-    };
+/// `why` is what stands above the findings of the rule already.
+fn drawn(report: &Report, finding: &Finding, change: Option<&Change>, why: &str) -> Markup {
+    let class = severity_class(finding.severity);
     let place = match &finding.location {
-        Some(at) => format!("{}:{}:{}", at.file, at.line, at.column),
+        Some(at) => format!("{}:{}:{}", checkout_path(report, &at.file), at.line, at.column),
         None => finding.at.text(),
     };
     html! {
         details .finding id={ "finding-" (finding.fingerprint) } {
             summary {
-                span class={ "badge " (class) } { (finding.severity.name()) }
-                " " b { (finding.rule) } " " span .name { (finding.name) }
+                span class={ "badge " (class) } { (finding.severity.word()) }
+                span .of-rule { " " b { (finding.rule) } " " span .name { (finding.name) } }
                 " " code .place { (plain(&place)) }
+                @if let Some(day) = &finding.deadline { " " span .badge.bad { "limit reached " (day) } }
                 @match change {
                     Some(Change::New) => { " " span .badge { "new" } },
-                    Some(Change::Worse(before)) => { " " span .badge { "was " (before.name()) } },
+                    Some(Change::Worse(before)) => { " " span .badge { "was " (before.word()) } },
                     Some(Change::Changed(_)) => { " " span .badge { "changed" } },
                     Some(Change::NotLookedFor) => { " " span .badge { "not looked for before" } },
                     Some(Change::Same) | None => {},
@@ -208,60 +311,54 @@ fn drawn(report: &Report, finding: &Finding, change: Option<&Change>) -> Markup 
             }
             dl {
                 @if let Some(Change::Changed(before)) = change {
-                    dt { "Before" } dd { (code_spans(before)) }
+                    div { dt { "Before" } dd { (code_spans(before)) } }
                 }
-                dt { "Why" } dd { (code_spans(&finding.why)) }
-                dt { "What to do" } dd { (code_spans(&finding.todo)) }
-                @if let Some(fix) = &finding.fix {
-                    dt { "Command" }
-                    dd {
-                        div .command {
-                            pre tabindex="0" { code { (plain(&fix.command)) } }
-                            button type="button" data-copy { "Copy" }
-                        }
-                        span .muted {
-                            (fix.safety.name())
-                            @if let Some(refactoring) = &fix.refactoring { ", " (refactoring) }
-                        }
-                    }
-                }
-                @if !finding.data.entries().is_empty() {
-                    dt { "Figures" }
-                    dd .figures {
-                        @for (key, value) in finding.data.entries() {
-                            span { (key) " " b { (plain(&figure(value))) } }
-                        }
-                    }
-                }
-                @if report.show_values && !finding.examples.is_empty() {
-                    dt { "Examples" }
-                    dd { @for example in &finding.examples { code { (plain(example)) } " " } }
-                }
-                dt { "Seen" } dd { (seen(&finding.seen).trim_start_matches("seen: ")) }
-                @if !finding.clauses.is_empty() { dt { "Clauses" } dd { (finding.clauses.join(" ")) } }
+                div .same[finding.why == why] { dt { "Why" } dd { (code_spans(&finding.why)) } }
+                div { dt { "What to do" } dd { (code_spans(&finding.todo)) } }
+                @if let Some(fix) = &finding.fix { div { dt { "Command" } dd { (proposed(fix)) } } }
+                div { dt { "Based on" } dd { (seen(&finding.seen).trim_start_matches("seen: ")) } }
             }
-            p .links {
-                a .permalink href={ "#finding=" (finding.fingerprint) } { "Link to this finding" }
-                button type="button" data-rule=(finding.rule) { "About " (finding.rule) }
-                button type="button" data-filter=(finding.rule) { "Only " (finding.rule) }
-            }
+            (behind(report, finding))
+            p .links { a .permalink href={ "#finding=" (finding.fingerprint) } { "Link to this finding" } }
         }
     }
 }
 
-fn figure(value: &DataValue) -> String {
-    match value {
-        DataValue::Int(n) => match u64::try_from(*n) {
-            Ok(n) => text::count(n),
-            Err(_) => n.to_string(),
-        },
-        DataValue::Float(n) => n.to_string(),
-        DataValue::Bool(b) => b.to_string(),
-        DataValue::Text(text) => text.clone(),
-        DataValue::List(items) => items.iter().map(figure).collect::<Vec<_>>().join(", "),
-        DataValue::Map(entries) => {
-            let parts: Vec<_> = entries.iter().map(|(k, v)| format!("{k} {}", figure(v))).collect();
-            parts.join(", ")
+/// A command with what it risks and a button that copies it.
+fn proposed(fix: &Fix) -> Markup {
+    let (class, risk) = match fix.safety {
+        Safety::Safe => ("good", "No stored data changes"),
+        Safety::Guarded => ("poor", "Changes data; can be undone"),
+        Safety::Manual => ("note", "Decide first"),
+    };
+    html! {
+        p .risk { span class={ "badge " (class) } { (risk) } }
+        div .command {
+            pre tabindex="0" { code { (command::drawn(&fix.command)) } }
+            button type="button" data-copy { "Copy" }
+        }
+    }
+}
+
+/// Figures and the rule book's ids, for who wants to check them.
+fn behind(report: &Report, finding: &Finding) -> Markup {
+    let refactoring = finding.fix.as_ref().and_then(|fix| fix.refactoring.as_deref());
+    let has_examples = report.show_values && !finding.examples.is_empty();
+    html! {
+        @if !finding.data.entries().is_empty() || !finding.clauses.is_empty() || refactoring.is_some() || has_examples {
+            details .behind {
+                summary { "Details" }
+                @if !finding.data.entries().is_empty() { (figures::drawn(finding.data.entries())) }
+                @if has_examples {
+                    p { "Examples: " @for example in &finding.examples { code { (plain(example)) } " " } }
+                }
+                @if !finding.clauses.is_empty() || refactoring.is_some() {
+                    p .muted {
+                        @if !finding.clauses.is_empty() { "Clauses of the rule book: " (finding.clauses.join(", ")) ". " }
+                        @if let Some(id) = refactoring { "Refactoring: " (id) "." }
+                    }
+                }
+            }
         }
     }
 }

@@ -41,6 +41,8 @@ pub(crate) struct GraphBox {
     /// What a pointer over it shows.
     pub(crate) title: String,
     pub(crate) href: Option<String>,
+    /// Its colour: a class of the page's style, or none.
+    pub(crate) class: &'static str,
 }
 
 pub(crate) struct GraphArrow {
@@ -222,7 +224,7 @@ impl Graph {
         let middle = y + h / 2.0 + 4.5;
         html! {
             title { (plain(&node.title)) }
-            rect .node x=(format!("{x:.1}")) y=(format!("{y:.1}")) width=(format!("{w:.1}")) height=(format!("{h:.1}")) rx="6" {}
+            rect class={ "node" (if node.class.is_empty() { "" } else { " " }) (node.class) } x=(format!("{x:.1}")) y=(format!("{y:.1}")) width=(format!("{w:.1}")) height=(format!("{h:.1}")) rx="6" {}
             @for (i, line) in node.lines.iter().enumerate() {
                 @let top = if alone { middle } else { y + PADDING / 2.0 + LINE_HEIGHT * (i as f64 + 0.75) };
                 @if alone || i == 0 {
@@ -328,6 +330,7 @@ mod tests {
             lines: vec![format!("box {n}")],
             title: String::new(),
             href: None,
+            class: "",
         });
         let arrow = |(from, to): (usize, usize)| GraphArrow {
             from,

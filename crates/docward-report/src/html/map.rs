@@ -5,11 +5,14 @@ use std::{
     collections::{BTreeMap, BTreeSet},
 };
 
-use docward_model::{Evidence, Namespace, Reference, text};
+use docward_model::{Evidence, Namespace, Reference, Report, Severity, text};
 use maud::{Markup, html};
 
-use super::graph::{Graph, GraphArrow, GraphBox};
-use super::pack;
+use super::{
+    findings::severity_class,
+    graph::{Graph, GraphArrow, GraphBox},
+    pack,
+};
 use crate::text::{line, plain};
 
 /// More boxes than this nobody follows, and placing them takes seconds.
@@ -27,8 +30,9 @@ struct Link<'e> {
 
 type Links<'e> = BTreeMap<(&'e Namespace, &'e Namespace), Link<'e>>;
 
-pub(crate) fn section(evidence: &Evidence) -> Markup {
-    let links = links(evidence);
+pub(crate) fn section(report: &Report) -> Markup {
+    let links = links(&report.evidence);
+    let worst = worst(report);
     let drawn = chosen(&links);
     let boxes: BTreeSet<&Namespace> = links.keys().flat_map(|(a, b)| [*a, *b]).collect();
     let left_out = boxes.len() - drawn.len();
@@ -39,7 +43,11 @@ pub(crate) fn section(evidence: &Evidence) -> Markup {
             p {
                 "An arrow leads from the collection that holds ids, or copies of fields, to the one they are "
                 "from. Dashed arrows are copies: fields whose values repeat those of the other collection, or "
-                "that are declared to."
+                "that are declared to. Select a collection to open it."
+            }
+            p .legend {
+                "Collections: " span .key.bad {} "with errors " span .key.poor {} "with warnings "
+                span .key.good {} "with neither"
             }
             @if left_out > 0 {
                 p .warn {
@@ -47,8 +55,9 @@ pub(crate) fn section(evidence: &Evidence) -> Markup {
                     @if rows > MAX_ROWS { "more of them." } @else { "all." }
                 }
             }
-            div .scroll tabindex="0" role="region" aria-label="Drawn map of relationships" {
-                (draw(&links, &drawn))
+            p .hint { "Scroll sideways to see the whole map →" }
+            div .scroll.wide tabindex="0" role="region" aria-label="Drawn map of relationships" {
+                (draw(&links, &drawn, &worst))
             }
             (table(&links))
         }
@@ -97,7 +106,23 @@ fn chosen<'e>(links: &Links<'e>) -> BTreeSet<&'e Namespace> {
     chosen
 }
 
-fn draw(links: &Links<'_>, chosen: &BTreeSet<&Namespace>) -> Markup {
+/// The worst severity of each collection that has errors or warnings.
+fn worst(report: &Report) -> BTreeMap<String, Severity> {
+    let mut worst: BTreeMap<String, Severity> = BTreeMap::new();
+    for finding in report.findings.iter().filter(|f| f.severity > Severity::Info) {
+        if let Some(namespace) = finding.at.namespace() {
+            let known = worst.entry(namespace).or_insert(finding.severity);
+            *known = (*known).max(finding.severity);
+        }
+    }
+    worst
+}
+
+fn draw(
+    links: &Links<'_>,
+    chosen: &BTreeSet<&Namespace>,
+    worst: &BTreeMap<String, Severity>,
+) -> Markup {
     let databases: BTreeSet<&str> = chosen.iter().map(|ns| ns.database.as_str()).collect();
     let with_database = databases.len() > 1;
     let name = |ns: &Namespace| if with_database { ns.to_string() } else { ns.collection.clone() };
@@ -106,10 +131,15 @@ fn draw(links: &Links<'_>, chosen: &BTreeSet<&Namespace>) -> Markup {
     for &namespace in chosen {
         // A collection that refers to itself has a sign in its box.
         let own = if links.contains_key(&(namespace, namespace)) { " ↺" } else { "" };
+        let severity = worst.get(&namespace.to_string()).copied();
         places.insert(namespace, graph.boxes.len());
         graph.boxes.push(GraphBox {
             lines: vec![format!("{}{own}", name(namespace))],
-            title: namespace.to_string(),
+            title: match severity {
+                Some(severity) => format!("{namespace}: has {}s", severity.word()),
+                None => namespace.to_string(),
+            },
+            class: severity.map_or("good", severity_class),
             href: Some(format!(
                 "#collection={}",
                 pack::percent_encoded(&line(&namespace.to_string()))
@@ -177,7 +207,7 @@ fn table(links: &Links<'_>) -> Markup {
         details {
             summary { "All relationships (" (text::count(rows as u64)) ")" }
             div .scroll tabindex="0" role="region" aria-label="All relationships" {
-                table {
+                table .stacked {
                     thead { tr {
                         th scope="col" { "From" }
                         th scope="col" { "Field" }
@@ -192,23 +222,23 @@ fn table(links: &Links<'_>) -> Markup {
                             @for reference in &link.references {
                                 @if { shown += 1; shown <= MAX_ROWS } {
                                     tr {
-                                        td { (namespace_link(from)) }
-                                        td { code { (plain(reference.path.as_str())) } }
-                                        td { (namespace_link(to)) " " code { (plain(reference.to_path.as_str())) } }
-                                        td { "reference " (cardinality(reference)) }
-                                        td .num { (text::count(reference.children_per_parent.p50())) }
-                                        td .num { (text::count(reference.children_per_parent.max)) }
-                                        td .num { (text::percent(reference.contained)) }
+                                        th scope="row" { (namespace_link(from)) }
+                                        td data-label="Field" { code { (plain(reference.path.as_str())) } }
+                                        td data-label="To" { (namespace_link(to)) " " code { (plain(reference.to_path.as_str())) } }
+                                        td data-label="Kind" { "reference " (cardinality(reference)) }
+                                        td data-label="Per parent: median" .num { (text::count(reference.children_per_parent.p50())) }
+                                        td data-label="Most" .num { (text::count(reference.children_per_parent.max)) }
+                                        td data-label="Found there" .num { (text::percent(reference.contained)) }
                                     }
                                 }
                             }
                             @for (path, source) in &link.copies {
                                 @if { shown += 1; shown <= MAX_ROWS } {
                                     tr {
-                                        td { (namespace_link(from)) }
-                                        td { code { (plain(path)) } }
-                                        td { (namespace_link(to)) " " code { (plain(source)) } }
-                                        td { "copy" }
+                                        th scope="row" { (namespace_link(from)) }
+                                        td data-label="Field" { code { (plain(path)) } }
+                                        td data-label="To" { (namespace_link(to)) " " code { (plain(source)) } }
+                                        td data-label="Kind" { "copy" }
                                         td {} td {} td {}
                                     }
                                 }
@@ -252,6 +282,13 @@ mod tests {
         }
     }
 
+    /// The map without the page around it.
+    fn page_of(evidence: &Evidence) -> String {
+        let links = links(evidence);
+        let worst = BTreeMap::from([("db.customer".to_owned(), Severity::Error)]);
+        draw(&links, &chosen(&links), &worst).into_string() + &table(&links).into_string()
+    }
+
     #[test]
     fn dm_07_5_ids_in_arrays_are_many_to_many() {
         assert_eq!(cardinality(&reference("order", "product", 2.9)), "N:M");
@@ -262,7 +299,7 @@ mod tests {
     fn pt_extref_1_a_copy_has_an_arrow_of_its_own() {
         let mut evidence = Evidence::default();
         evidence.references.push(reference("order", "customer", 1.0));
-        let page = section(&evidence).into_string();
+        let page = page_of(&evidence);
         assert_eq!(
             (page.matches("<path class=\"edge").count(), page.matches("copied").count()),
             (1, 0)
@@ -279,7 +316,8 @@ mod tests {
                 by_value: true,
             });
         }
-        let page = section(&evidence).into_string();
+        let page = page_of(&evidence);
+        assert!(page.contains("class=\"node bad\"") && page.contains("db.customer: has errors"));
         assert_eq!(page.matches("<path class=\"edge").count(), 2);
         assert_eq!(page.matches("class=\"edge copied\"").count(), 1, "one for all copies");
         assert!(
@@ -305,7 +343,6 @@ mod tests {
             };
             assert!(links.keys().any(is_linked), "{one}");
         }
-        let page = section(&evidence).into_string();
-        assert!(page.contains("not drawn; the table has all.") && !page.contains("left out"));
+        assert!(!page_of(&evidence).contains("left out"), "the table has all");
     }
 }

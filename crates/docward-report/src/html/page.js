@@ -1,8 +1,8 @@
 'use strict';
-// Unpacks, filters and pages. Everything shown was drawn and escaped by docward; this adds no markup
+// Unpacks, filters, groups and pages. Everything shown was drawn and escaped by docward; this adds no markup
 // made of data, except through textContent.
 (() => {
-  let PAGE = 50;
+  let PAGE = 25;
   // More at once makes a browser slow; a printer, too.
   const PRINTED = 2000;
   const one = (id) => document.getElementById(id);
@@ -51,18 +51,27 @@
     box.append(step('First', 0), step('Previous', page - 1), make('span', `Page ${count(page + 1)} of ${count(pages)}`), step('Next', page + 1), step('Last', pages - 1));
   }
 
-  // Findings.
+  // Findings, in groups. A page has so many groups, a group shows so many findings until more are asked for.
   const form = one('filter');
+  const SEVERITIES = ['error', 'warning', 'note'];
+  // Words that links of earlier versions use.
+  const OLD = { warn: 'warning', info: 'note' };
+  const FEW = 3;
+  const MORE = 100;
   let findings = [];
+  let headings = {};
   let matching = [];
+  let groups = [];
   let page = 0;
+  let unfolded = new Map();
 
   function wanted() {
     const data = new FormData(form);
-    return { severity: data.getAll('severity'), rule: data.get('rule'), change: data.get('change') || '', ns: (data.get('ns') || '').trim(), q: (data.get('q') || '').trim().toLowerCase() };
+    const of = (key) => data.get(key) || '';
+    return { severity: data.getAll('severity'), group: of('group'), sort: of('sort'), area: of('area'), rule: of('rule'), change: of('change'), ns: of('ns').trim(), q: of('q').trim().toLowerCase() };
   }
 
-  // A whole name means that database or collection; a part of one is searched for.
+  // A whole name means that database, collection or file; a part of one is searched for.
   const databaseOf = (name) => name.split('.')[0];
   let databases = new Set();
   let known = new Set();
@@ -75,56 +84,135 @@
   }
 
   function matches(f, w, words) {
-    return w.severity.includes(f.s) && (!w.rule || f.r === w.rule) && (!w.change || f.c === w.change)
-      && isAt(f, w.ns) && words.every((word) => f.t.includes(word));
+    return w.severity.includes(f.s) && (!w.area || f.a === w.area) && (!w.rule || f.r === w.rule)
+      && (!w.change || f.c === w.change) && isAt(f, w.ns) && words.every((word) => f.t.includes(word));
   }
 
   function filter() {
     const w = wanted();
     const words = w.q.split(/\s+/).filter(Boolean);
     matching = findings.filter((f) => matches(f, w, words));
+    const key = (f) => (w.group === 'place' ? f.n : f.r);
+    const rank = (f) => SEVERITIES.indexOf(f.s);
+    // Sorting keeps the report's order, by impact, among equals.
+    if (w.sort === 'severity') matching.sort((a, b) => rank(a) - rank(b));
+    if (w.sort === 'name') matching.sort((a, b) => (key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : a.n < b.n ? -1 : a.n > b.n ? 1 : 0));
+    const byKey = new Map();
+    for (const f of matching) {
+      if (!byKey.has(key(f))) byKey.set(key(f), []);
+      byKey.get(key(f)).push(f);
+    }
+    groups = [...byKey].map(([name, list]) => ({ name, list }));
+    unfolded = new Map();
+    one('list').dataset.group = w.group || 'rule';
   }
 
   // What stands on paper alone: how much of a list is on it.
-  function onPaper(id, from, shown, total, noun) {
+  function onPaper(id, shown, total, noun) {
     const missing = total - shown;
     const rest = PAGE === PRINTED ? 'a filter takes others, and the JSON report has all' : '“Prepare for printing” puts more on paper';
-    one(id).textContent = missing === 0 ? '' : `On this paper: ${noun} ${count(from + 1)} to ${count(from + shown)} of ${count(total)}; ${count(missing)} are left out (${rest}).`;
+    one(id).textContent = missing === 0 ? '' : `On this paper: ${count(shown)} of ${count(total)} ${noun}; ${count(missing)} are left out (${rest}).`;
+  }
+
+  const plural = (n, noun) => `${count(n)} ${noun}${n === 1 ? '' : 's'}`;
+
+  function tally(box, counts) {
+    const kinds = ['bad', 'poor', 'note'];
+    SEVERITIES.forEach((severity, i) => {
+      if (!counts[i]) return;
+      const b = make('span', plural(counts[i], severity));
+      b.className = `badge ${kinds[i]}`;
+      box.append(b, ' ');
+    });
+  }
+
+  function drawGroup({ name, list }) {
+    const box = make('section');
+    box.className = 'group';
+    const byPlace = one('list').dataset.group === 'place';
+    if (byPlace) {
+      const heading = make('h3');
+      if (isCollection.has(name)) {
+        const link = make('a', name);
+        link.href = `#collection=${encodeURIComponent(name)}`;
+        heading.append(link);
+      } else heading.append(name || 'Whole deployment');
+      box.append(heading);
+    } else box.innerHTML = headings[name] || '';
+    const sums = make('p');
+    sums.className = 'tally';
+    tally(sums, SEVERITIES.map((severity) => list.filter((f) => f.s === severity).length));
+    box.querySelector('h3').after(sums);
+    const places = make('div');
+    const shown = PAGE === PRINTED ? list.length : Math.min(list.length, unfolded.get(name) || FEW);
+    places.innerHTML = list.slice(0, shown).map((f) => f.h).join('');
+    box.append(places);
+    if (shown < list.length) {
+      const rest = list.length - shown;
+      const step = Math.min(rest, MORE);
+      const more = make('button', step === rest ? `Show ${count(rest)} more` : `Show ${count(step)} of ${count(rest)} more`);
+      more.type = 'button';
+      more.className = 'more';
+      more.addEventListener('click', () => {
+        unfolded.set(name, shown + step);
+        const now = drawGroup({ name, list });
+        box.replaceWith(now);
+        now.querySelectorAll('.finding summary')[shown]?.focus({ preventScroll: true });
+        told();
+      });
+      box.append(more);
+    }
+    return box;
+  }
+
+  // So many findings fit on the page at once.
+  function groupsAt(to) {
+    if (PAGE !== PRINTED) return groups.slice(to * PAGE, (to + 1) * PAGE);
+    let room = PRINTED;
+    return groups.flatMap(({ name, list }) => {
+      const taken = list.slice(0, Math.max(0, room));
+      room -= taken.length;
+      return taken.length ? [{ name, list: taken }] : [];
+    });
+  }
+
+  function told() {
+    const noun = one('list').dataset.group === 'place' ? 'place' : 'rule';
+    const of = matching.length === findings.length ? plural(findings.length, 'finding') : `${count(matching.length)} of ${plural(findings.length, 'finding')}`;
+    one('found').textContent = `${of} in ${plural(groups.length, noun)}`;
+    onPaper('findings-on-paper', one('list').querySelectorAll('.finding').length, matching.length, 'findings');
   }
 
   function show(to) {
     page = to;
-    const from = page * PAGE;
-    const shown = matching.slice(from, from + PAGE);
-    onPaper('findings-on-paper', from, shown.length, matching.length, 'findings');
-    one('list').innerHTML = shown.map((f) => f.h).join('');
-    one('found').textContent = matching.length === findings.length
-      ? `${count(findings.length)} findings`
-      : `${count(matching.length)} of ${count(findings.length)} findings`;
-    pager(one('findings-pager'), page, matching.length, (p) => { show(p); one('findings').scrollIntoView(); });
+    one('list').replaceChildren(...groupsAt(page).map(drawGroup));
+    told();
+    pager(one('findings-pager'), page, groups.length, (p) => { show(p); one('findings').scrollIntoView(); });
   }
 
   // The filter is part of the address, so that it can be sent to somebody.
+  const KEYS = ['group', 'sort', 'area', 'rule', 'change', 'ns', 'q'];
   function remember() {
     const w = wanted();
     const parts = new URLSearchParams();
-    if (w.severity.length < 3) parts.set('severity', w.severity.join(','));
-    for (const key of ['rule', 'change', 'ns', 'q']) if (w[key]) parts.set(key, w[key]);
+    if (w.severity.length < SEVERITIES.length) parts.set('severity', w.severity.join(','));
+    for (const key of KEYS) if (w[key]) parts.set(key, w[key]);
     const text = parts.toString();
     history.replaceState(null, '', text ? `#findings?${text}` : '#findings');
   }
 
   function set(parts) {
     if (!form) return;
-    const severities = parts.has('severity') ? parts.get('severity').split(',') : ['error', 'warn', 'info'];
+    const severities = parts.has('severity') ? parts.get('severity').split(',').map((word) => OLD[word] || word) : SEVERITIES;
     for (const box of form.querySelectorAll('[name=severity]')) box.checked = severities.includes(box.value);
-    for (const key of ['rule', 'change', 'ns', 'q']) if (form.elements[key]) form.elements[key].value = parts.get(key) || '';
+    for (const key of KEYS) if (form.elements[key]) form.elements[key].value = parts.get(key) || '';
     filter();
     show(0);
   }
 
   // Collections.
   const names = one('collection-filter');
+  const isCollection = new Set();
   let collections = [];
   let listed = [];
 
@@ -142,7 +230,7 @@
   function showCollections(to) {
     const box = one('collection-list');
     const shown = listed.slice(to * PAGE, (to + 1) * PAGE);
-    onPaper('collections-on-paper', to * PAGE, shown.length, listed.length, 'collections');
+    onPaper('collections-on-paper', shown.length, listed.length, 'collections');
     // They are unpacked when they are opened, and a printer does not wait.
     if (PAGE !== PRINTED) one('collections-on-paper').append(' Fields, pictures and indexes are on paper after “Prepare for printing” alone.');
     box.replaceChildren(...shown.map((c) => {
@@ -150,13 +238,11 @@
       details.className = 'collection';
       details.dataset.i = c.i;
       const summary = make('summary');
-      const [errors, warnings, notes] = c.c;
-      const told = [[errors, 'bad', 'error'], [warnings, 'poor', 'warning'], [notes, 'note', 'note']].filter(([n]) => n > 0);
       summary.append(make('b', c.n), ' ');
       if (c.k) { const k = make('span', c.k); k.className = 'badge'; summary.append(k, ' '); }
-      for (const [n, kind, noun] of told) { const b = make('span', `${count(n)} ${noun}${n === 1 ? '' : 's'}`); b.className = `badge ${kind}`; summary.append(b, ' '); }
+      tally(summary, c.c);
       if (c.o) { const b = make('span', `${count(c.o)} in the baseline`); b.className = 'badge'; summary.append(b, ' '); }
-      const amounts = make('span', `${c.d} documents, ${c.b}`);
+      const amounts = make('span', `${c.d} ${c.d === '1' ? 'document' : 'documents'}, ${c.b}`);
       amounts.className = 'counts';
       summary.append(amounts);
       details.append(summary);
@@ -164,8 +250,8 @@
       return details;
     }));
     one('collections-found').textContent = listed.length === collections.length
-      ? `${count(collections.length)} collections`
-      : `${count(listed.length)} of ${count(collections.length)} collections`;
+      ? plural(collections.length, 'collection')
+      : `${count(listed.length)} of ${plural(collections.length, 'collection')}`;
     pager(one('collections-pager'), to, listed.length, (p) => { showCollections(p); one('collections').scrollIntoView(); });
   }
 
@@ -187,10 +273,13 @@
   async function follow() {
     const hash = location.hash.slice(1);
     if (hash.startsWith('finding=') && form) {
-      const at = () => matching.findIndex((f) => f.f === hash.slice(8));
-      if (at() < 0) set(new URLSearchParams());
-      if (at() < 0) return;
-      show(Math.floor(at() / PAGE));
+      const find = () => groups.findIndex(({ list }) => list.some((f) => f.f === hash.slice(8)));
+      if (find() < 0) set(new URLSearchParams());
+      const at = find();
+      if (at < 0) return;
+      const { name, list } = groups[at];
+      unfolded.set(name, Math.max(FEW, list.findIndex((f) => f.f === hash.slice(8)) + 1));
+      show(PAGE === PRINTED ? 0 : Math.floor(at / PAGE));
       const target = one(`finding-${hash.slice(8)}`);
       target.open = true;
       target.classList.add('here');
@@ -211,6 +300,9 @@
     } else if (hash.startsWith('findings?') && form) {
       set(new URLSearchParams(hash.slice(9)));
       one('findings').scrollIntoView();
+    } else if (hash === 'patterns' && one('patterns')) {
+      one('patterns').open = true;
+      one('patterns').scrollIntoView();
     }
   }
 
@@ -250,11 +342,6 @@
     if (!button) return;
     if ('copy' in button.dataset) copy(button);
     else if (button.dataset.rule) about(button.dataset.rule);
-    else if (button.dataset.filter) {
-      set(new URLSearchParams({ rule: button.dataset.filter }));
-      remember();
-      one('findings').scrollIntoView();
-    }
   });
   // On paper nothing can be opened: everything on the page is, and is closed again.
   addEventListener('beforeprint', () => {
@@ -280,9 +367,25 @@
   });
   addEventListener('hashchange', follow);
 
+  // A box that is wider than the page says that it scrolls.
+  function hints() {
+    for (const hint of document.querySelectorAll('.hint')) {
+      const box = hint.nextElementSibling;
+      hint.classList.toggle('needed', box.scrollWidth > box.clientWidth + 1);
+    }
+  }
+  addEventListener('resize', hints);
+
   async function start() {
+    hints();
+    if (names) {
+      collections = (await unpack('collections-data')).map((c, i) => ({ ...c, i }));
+      for (const c of collections) { databases.add(databaseOf(c.n)); known.add(c.n); isCollection.add(c.n); }
+    }
     if (form) {
-      findings = await unpack('findings-data');
+      const data = await unpack('findings-data');
+      findings = data.list;
+      headings = data.rules;
       for (const f of findings) { if (!f.n) continue; databases.add(databaseOf(f.n)); if (f.n.includes('.')) known.add(f.n); }
       let timer;
       const later = () => { clearTimeout(timer); timer = setTimeout(() => { filter(); show(0); remember(); }, 120); };
@@ -292,8 +395,6 @@
       set(new URLSearchParams());
     }
     if (names) {
-      collections = (await unpack('collections-data')).map((c, i) => ({ ...c, i }));
-      for (const c of collections) { databases.add(databaseOf(c.n)); known.add(c.n); }
       names.addEventListener('input', listCollections);
       names.addEventListener('submit', (event) => event.preventDefault());
       listCollections();

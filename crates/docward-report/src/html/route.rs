@@ -17,6 +17,8 @@ const MOST_BOWS: u32 = 16;
 /// Width of a letter of a label, and its height with the space around it.
 const LETTER: f64 = 6.7;
 const LABEL_HEIGHT: f64 = 15.0;
+/// Room between two labels.
+const GAP: f64 = 2.0;
 
 /// A line as it is drawn.
 #[derive(Clone, Debug, Default)]
@@ -185,7 +187,8 @@ fn overlap(a: Rect, b: Rect) -> f64 {
     if across > 0.0 && down > 0.0 { across * down } else { 0.0 }
 }
 
-/// The box of each label: on its line, as near to the middle as others allow.
+/// The box of each label: on its line or beside it, as near to the middle as others allow. No two labels lie on
+/// each other.
 pub(super) fn labels(
     places: &[Option<Rect>],
     lines: &[Line],
@@ -199,22 +202,39 @@ pub(super) fn labels(
         }
         let width = text.chars().count() as f64 * LETTER + 4.0;
         let last = line.points.len() - 1;
-        let cost = |share: f64| {
-            let (x, y) = line.points[(last as f64 * share).round() as usize];
-            let label = (x - width / 2.0, y - LABEL_HEIGHT / 2.0, width, LABEL_HEIGHT);
+        let is_free = |label: &Rect| {
+            let around = (label.0 - GAP, label.1 - GAP, label.2 + 2.0 * GAP, label.3 + 2.0 * GAP);
+            placed.iter().flatten().all(|other| overlap(around, *other) == 0.0)
+        };
+        let cost = |label: Rect, away: f64| {
             let boxes: f64 = places.iter().flatten().map(|place| overlap(label, *place)).sum();
-            let others: f64 = placed.iter().flatten().map(|other| overlap(label, *other)).sum();
             let under = lines.iter().enumerate().filter(|(other, _)| *other != at);
             let covered = under
                 .flat_map(|(_, line)| &line.points)
                 .filter(|point| is_inside(**point, label, 0.0))
                 .count() as f64;
-            let off = (share - 0.5).abs() * 60.0;
-            ((boxes + others) * 10.0 + covered * 20.0 + off, label)
+            boxes * 10.0 + covered * 20.0 + away
         };
-        let shares = (2..=18).map(|i| f64::from(i) / 20.0);
-        let best = shares.map(cost).min_by(|a, b| a.0.total_cmp(&b.0));
-        placed.push(best.map(|(_, label)| label));
+        let label = |share: f64, row: i32| {
+            let (x, y) = line.points[(last as f64 * share).round() as usize];
+            let down = f64::from(row) * (LABEL_HEIGHT + GAP);
+            // Above and to the left of the drawing nothing is shown.
+            let (left, top) = (x - width / 2.0, y - LABEL_HEIGHT / 2.0 + down);
+            (left.max(GAP), top.max(GAP), width, LABEL_HEIGHT)
+        };
+        let shares = || (2..=18).map(|i| f64::from(i) / 20.0);
+        let best = (-2_i32..=2)
+            .flat_map(|row| shares().map(move |share| (share, row)))
+            .map(|(share, row)| {
+                let away = (share - 0.5).abs() * 60.0 + f64::from(row.abs()) * 40.0;
+                (label(share, row), away)
+            })
+            .filter(|(label, _)| is_free(label))
+            .map(|(label, away)| (cost(label, away), label))
+            .min_by(|a, b| a.0.total_cmp(&b.0));
+        // Rows go on below everything, so one of them is free.
+        let below = || (3..).map(|row| label(0.5, row)).find(is_free);
+        placed.push(best.map(|(_, label)| label).or_else(below));
     }
     placed
 }
@@ -295,6 +315,20 @@ mod tests {
         for (i, label) in found.iter().enumerate() {
             assert!(places.iter().flatten().all(|place| overlap(*label, *place) == 0.0));
             assert!(found[..i].iter().all(|other| overlap(*label, *other) == 0.0), "{found:?}");
+        }
+    }
+
+    #[test]
+    fn labels_of_many_lines_between_two_boxes_lie_beside_each_other() {
+        let places = [Some((0.0, 0.0, 80.0, 30.0)), Some((200.0, 0.0, 80.0, 30.0))];
+        let arrows = [(0, 1); 40];
+        let made = routed(&places, &arrows);
+        let texts = vec!["items[].productId N:M".to_owned(); 40];
+        let found: Vec<Rect> = labels(&places, &made, &texts).into_iter().flatten().collect();
+        assert_eq!(found.len(), 40);
+        for (i, label) in found.iter().enumerate() {
+            assert!(found[..i].iter().all(|other| overlap(*label, *other) == 0.0), "{found:?}");
+            assert!(label.0 >= 0.0 && label.1 >= 0.0, "{label:?} is cut off");
         }
     }
 }

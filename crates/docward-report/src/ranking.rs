@@ -1,0 +1,89 @@
+//! Selections that the terminal's first screen and the HTML page share: what to fix first, which findings are
+//! recognised patterns, and which input would let more rules look.
+
+use std::collections::BTreeMap;
+
+use docward_model::{Finding, Report, Severity};
+
+/// Rules listed under "Fix first".
+pub(crate) const FIX_FIRST: usize = 5;
+
+/// The rule that recognises patterns done right.
+const PATTERNS: &str = "R020";
+
+/// The errors of one rule, or its warnings.
+pub(crate) struct OfRule<'a> {
+    /// The first in the order of the report, which is the worst.
+    pub(crate) first: &'a Finding,
+    pub(crate) count: usize,
+}
+
+/// Errors and warnings by rule and severity, in the order of the report.
+pub(crate) fn by_rule(report: &Report) -> Vec<OfRule<'_>> {
+    let mut rules: Vec<OfRule<'_>> = Vec::new();
+    let mut places: BTreeMap<(&str, Severity), usize> = BTreeMap::new();
+    for finding in report.findings.iter().filter(|f| f.severity > Severity::Info) {
+        let at = *places.entry((&*finding.rule, finding.severity)).or_insert(rules.len());
+        match rules.get_mut(at) {
+            Some(known) => known.count += 1,
+            None => rules.push(OfRule { first: finding, count: 1 }),
+        }
+    }
+    rules
+}
+
+/// Whether a finding recognises a pattern. Nothing is to be done about it, so it is counted apart, unless the
+/// configuration made it more than a note.
+pub(crate) fn is_recognised(finding: &Finding) -> bool {
+    finding.rule == PATTERNS && finding.severity == Severity::Info
+}
+
+/// The patterns that were recognised.
+pub(crate) fn recognised(report: &Report) -> impl Iterator<Item = &Finding> {
+    report.findings.iter().filter(|finding| is_recognised(finding))
+}
+
+/// Input that was not given, with the rules that need it.
+pub(crate) struct MissingInput<'a> {
+    /// `a server log`.
+    pub(crate) what: &'static str,
+    /// How to give it: `--log FILE`; empty when nothing more can be said.
+    pub(crate) how: &'static str,
+    pub(crate) rules: Vec<&'a str>,
+}
+
+impl MissingInput<'_> {
+    /// `a server log (--log FILE)`.
+    pub(crate) fn text(&self) -> String {
+        match self.how {
+            "" => self.what.to_owned(),
+            how => format!("{} ({how})", self.what),
+        }
+    }
+}
+
+/// Every kind of input that rules were skipped for, the most useful first.
+pub(crate) fn missing_inputs(report: &Report) -> Vec<MissingInput<'_>> {
+    let mut inputs: BTreeMap<usize, MissingInput<'_>> = BTreeMap::new();
+    for skip in &report.skipped {
+        let (rank, what, how) = match skip.needs.as_str() {
+            "source code" => (0, "code", "--code PATH"),
+            "workload" | "a workload of at least a minute" => (1, "a server log", "--log FILE"),
+            "a connection string" => (2, "clients' connection strings", "--client-uri URI"),
+            "a running server" | "index usage" => (3, "a running deployment", "mongodb://…"),
+            "network rules" => (4, "firewall rules", "--network-rules FILE"),
+            "a declared model" => (5, "a design", "--design MODEL.yaml"),
+            "shard keys" => (6, "shard keys", "docward.toml"),
+            "options" | "indexes" => (7, "metadata of a mongodump", ""),
+            "documents" | "names" => (8, "documents", ""),
+            // `schema check` is a command of its own.
+            _ => continue,
+        };
+        let input =
+            inputs.entry(rank).or_insert_with(|| MissingInput { what, how, rules: Vec::new() });
+        if !input.rules.contains(&&*skip.rule) {
+            input.rules.push(&skip.rule);
+        }
+    }
+    inputs.into_values().collect()
+}
