@@ -59,7 +59,13 @@ pub fn fix_script(report: &Report) -> String {
         comment(&finding.todo, &mut out);
         let title = shell::quote(&format!("{} {}", finding.rule, finding.place()));
         match fix.safety {
-            Safety::Manual => comment(text, &mut out),
+            _ if text.contains(").find(") => {
+                out.push_str("// Look at the documents first:\n");
+                let _ = writeln!(out, "// {}", line(text));
+            }
+            Safety::Manual => {
+                let _ = writeln!(out, "// {}", line(text));
+            }
             safety => {
                 let _ =
                     writeln!(out, "step(\"{}\", {title}, () => {{\n  {text};\n}});", safety.name());

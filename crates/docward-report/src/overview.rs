@@ -182,11 +182,12 @@ impl Overview<'_> {
         for (at, rule) in rules.iter().take(FIX_FIRST).enumerate() {
             let code = self.tag(rule.first.severity, &rule.first.rule);
             let times = if rule.count > 1 { format!("×{} ", rule.count) } else { String::new() };
-            let due = rule.first.deadline.as_ref();
-            let due = due.map_or_else(String::new, |day| format!(" (limit reached {day})"));
             let (place, what) = (line(&rule.first.place()), line(&rule.first.what));
             let used = 4 + rule.first.rule.len() + 1;
-            let text = format!("{times}{place}{due}: {what}");
+            // The place has named the field already.
+            let path = rule.first.at.path().map(|path| format!("`{}` ", path.as_str()));
+            let what = path.and_then(|path| what.strip_prefix(&path)).unwrap_or(&what);
+            let text = format!("{times}{place}: {what}");
             let text = cut(&text, self.width().saturating_sub(used).max(20));
             lines.push(format!("  {} {code} {text}", at + 1));
         }

@@ -333,7 +333,7 @@ fn dm_09_2_dm_11_1_an_inferred_schema_admits_stored_and_target_types() {
     let price = &schema["$jsonSchema"]["properties"]["price"];
     let described = price["description"].as_str().unwrap();
     assert!(described.contains("Target type: decimal"), "{price}");
-    let validator: bson::Document = bson::to_document(&schema).unwrap();
+    let validator: bson::Document = bson::serialize_to_document(&schema).unwrap();
     servers.command(
         "db_shop",
         doc! { "collMod": "t_order", "validator": validator, "validationLevel": "strict", "validationAction": "error" },

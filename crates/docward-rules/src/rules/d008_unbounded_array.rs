@@ -309,7 +309,7 @@ fn growth_text(
             let newest = text::date(growth.newest_ms)
                 .map_or_else(String::new, |day| format!("; data up to {day}"));
             format!(
-                "`{path}` grows with the age of its document: {longest}{pace}{at_that_pace} ({}{newest})",
+                "`{path}` grows: {longest}{pace}{at_that_pace} ({}{newest})",
                 typical(growth.per_day)
             )
         }

@@ -111,7 +111,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             Draft::new(
                 Subject::Field(ns.clone(), docward_model::FieldPath::new(demand.path.as_str())),
                 format!(
-                    "the pattern `{pattern}` of `{}` matches none of {tried} tried{cause}",
+                    "none of {tried} tried matches the pattern of `{}`{cause}: `{pattern}`",
                     demand.path
                 ),
                 "every write of a good value is refused, or the validator is switched off and checks nothing",

@@ -160,9 +160,12 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                     if shown.is_empty() { "" } else { ": " },
                     shown.join("; "),
                 ),
-                None => {
-                    format!("stored documents break their own validator: {}{more}", shown.join("; "))
-                }
+                None => format!(
+                    "at least {} of {} stored documents break the validator: {}{more}",
+                    text::count(found.first().map_or(1, |worst| worst.count.min(profile.documents))),
+                    text::count(profile.documents),
+                    shown.join("; ")
+                ),
             },
             why,
             format!(
