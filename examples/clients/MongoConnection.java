@@ -109,6 +109,7 @@ public final class MongoConnection {
                 .applicationName("example")
                 .applyToSslSettings(ssl -> ssl.enabled(tls))
                 .applyToConnectionPoolSettings(pool -> pool
+                        // With SRV and with all mongos listed, a pool of this size is kept for each mongos (PF-2).
                         .maxSize(150)
                         .minSize(10)
                         .maxConnectionIdleTime(120000, TimeUnit.MILLISECONDS)

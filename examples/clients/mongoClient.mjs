@@ -22,6 +22,7 @@ export const HEALTH_TIMEOUT_MS = 5000;
 export const OPTIONS = Object.freeze({
   appName: 'example',
   authSource: 'admin',
+  // With SRV and with all mongos listed, a pool of this size is kept for each mongos (PF-2).
   maxPoolSize: 150,
   minPoolSize: 10,
   maxIdleTimeMS: 120000,

@@ -32,6 +32,7 @@ HEALTH_TIMEOUT_S = 5000 / 1000
 OPTIONS = {
     "appName": "example",
     "authSource": "admin",
+    # With SRV and with all mongos listed, a pool of this size is kept for each mongos (PF-2).
     "maxPoolSize": 150,
     "minPoolSize": 10,
     "maxIdleTimeMS": 120000,

@@ -92,6 +92,7 @@ async fn connect(scheme: &str, replica_set: bool) -> Result<Client> {
     }
     let mut options = ClientOptions::parse(uri).await?;
     options.app_name = Some("example".to_owned());
+    // With SRV and with all mongos listed, a pool of this size is kept for each mongos (PF-2).
     options.max_pool_size = Some(150);
     options.min_pool_size = Some(10);
     options.max_idle_time = Some(Duration::from_millis(120000));

@@ -273,7 +273,7 @@ fn in_time(when: &str, cap: u64, then: &Plan) -> String {
         cap => format!("lower maxPoolSize to {}", text::count(cap)),
     };
     format!(
-        "{when}, {what}; as they are, {} would be {}",
+        "{when}, {what}; with the pools of today {} would be {}",
         then.counted_text(),
         share_text(then.share)
     )

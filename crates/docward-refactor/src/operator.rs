@@ -6,7 +6,7 @@ use std::{
 };
 
 use docward_model::Namespace;
-use docward_uri::{is_unescaped, servers_told, without_login};
+use docward_uri::{is_unescaped, refusal, servers_told, without_login};
 use mongodb::{
     Client,
     bson::{Document, doc},
@@ -113,7 +113,7 @@ impl Operator {
             runtime.block_on(async { ClientOptions::parse(uri).await }).map_err(|error| {
                 match &*error.kind {
                     ErrorKind::DnsResolve { .. } => Trouble::Unreachable(words(&error)),
-                    _ => Trouble::BadUri(words(&error)),
+                    _ => Trouble::BadUri(refusal(&words(&error), uri)),
                 }
             })?;
         let hosts: Vec<_> = options.hosts.iter().map(ToString::to_string).collect();

@@ -246,7 +246,8 @@ impl Page<'_> {
             0 => String::new(),
             n => format!(" and {n} more rules"),
         };
-        (counts.len() > 1).then(|| format!("by rule: {}{more}", named.join(", ")))
+        let is_telling = counts.len() > 1 && counts.iter().any(|(_, count)| *count > 1);
+        is_telling.then(|| format!("by rule: {}{more}", named.join(", ")))
     }
 
     fn fixes(&self) -> Option<String> {
@@ -256,11 +257,7 @@ impl Page<'_> {
         let fixes = |n: u64| format!("{n} {}", text::form(n, "fix", "fixes"));
         match (safe, not_safe) {
             (0, 0) => None,
-            (0, n) => Some(format!(
-                "{} available with --fix --unsafe-fixes; --diff --unsafe-fixes shows {}",
-                fixes(n),
-                text::form(n, "it", "them")
-            )),
+            (0, n) => Some(format!("{} available with --fix --unsafe-fixes", fixes(n))),
             (n, 0) => Some(format!("[*] {} available with --fix", fixes(n))),
             (n, more) => Some(format!(
                 "[*] {} available with --fix, {more} more with --unsafe-fixes",

@@ -30,5 +30,5 @@ pub use rewrite::{Change, Rewritten};
 pub use secret::{Secret, is_unescaped, redact, redact_argument, user_part};
 pub use string::{At, ConnectionString, Host, HostKind, Note, Part, Span, UriOption};
 pub use template::{HOLE, Piece, parse_template};
-pub use told::{bracketed, servers_told, without_login};
+pub use told::{bracketed, refusal, servers_told, without_login};
 pub use typed::Typed;

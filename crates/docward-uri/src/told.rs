@@ -1,6 +1,6 @@
 //! What the driver says when a deployment does not answer, in few words and without the login.
 
-use crate::secret::user_part;
+use crate::{parse::parse, secret::user_part};
 
 /// What the driver says of each server when none would do: its address, and what is the matter with it. A
 /// message of another kind stays as it is.
@@ -61,6 +61,15 @@ fn short(error: &str) -> String {
     }
 }
 
+/// Why the driver refuses a connection string. A string that cannot be taken apart is described in our own words:
+/// the driver repeats the part that it stumbles over, which may be a password.
+pub fn refusal(message: &str, uri: &str) -> String {
+    match parse(uri) {
+        Err(fault) => fault.to_string(),
+        Ok(_) => without_login(message, uri),
+    }
+}
+
 /// Text in which nothing of the connection string's user part appears.
 pub fn without_login(text: &str, uri: &str) -> String {
     let Some(user) = user_part(uri) else { return text.to_owned() };
@@ -111,5 +120,8 @@ mod tests {
         assert_eq!(without_login("bad host: ss/w@host", uri), "bad host: …/w@host");
         assert_eq!(without_login("in ann:p@ss/w@host", uri), "in …@host");
         assert_eq!(without_login("no user", "mongodb://host"), "no user");
+        let told = refusal("invalid server address ann:pq: no port", "mongodb://ann:pq/host");
+        assert!(!told.contains("pq") && told.contains("is no port"), "{told}");
+        assert_eq!(refusal("no such option", "mongodb://ann:pq@host"), "no such option");
     }
 }

@@ -574,6 +574,9 @@ fn request(args: &AuditArgs) -> anyhow::Result<Request> {
 
 /// A collection as `--namespace` names it.
 pub(crate) fn namespace(text: &str) -> anyhow::Result<Namespace> {
+    if is_uri(text) {
+        bail!("expected database.collection, not a connection string");
+    }
     Namespace::parse(text).with_context(|| format!("`{text}`: expected database.collection"))
 }
 

@@ -1,32 +1,44 @@
 //! Lines of source code as reports and patches may show them: without passwords.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fs,
-};
+use std::{collections::BTreeMap, fs};
 
 use docward_code::scan::FileKind;
-use docward_model::{Code, Excerpt, Finding};
+use docward_model::{Code, Excerpt, Finding, Location, code::SecretKind};
 
 /// What stands for something secret.
 const MASK: &str = "*****";
-/// Lines around a known secret whose literals are masked: a connection string may be put together on several lines.
+/// How a masked login ends.
+const LOGIN: &str = "*****@";
+/// Lines around the beginning of a connection string on which parts of it may stand.
 const BEFORE: u32 = 1;
 const BEHIND: u32 = 3;
 
-/// Where files hold secrets.
+/// Lines of files that hold a secret, or may hold a part of one.
 #[derive(Debug, Default)]
 pub(crate) struct Masks<'a> {
-    lines: BTreeMap<&'a str, BTreeSet<u32>>,
+    /// First and last line of each.
+    lines: BTreeMap<&'a str, Vec<(u32, u32)>>,
 }
 
 impl<'a> Masks<'a> {
     /// The secrets that were found in code and settings.
     pub(crate) fn of(code: Option<&'a Code>) -> Self {
-        let mut lines: BTreeMap<&str, BTreeSet<u32>> = BTreeMap::new();
+        let mut texts = Texts::default();
+        Self::with(code, &mut |at| texts.line(at).map(str::to_owned))
+    }
+
+    fn with(code: Option<&'a Code>, line: &mut dyn FnMut(&Location) -> Option<String>) -> Self {
+        let mut lines: BTreeMap<&str, Vec<(u32, u32)>> = BTreeMap::new();
         for secret in code.iter().flat_map(|code| &code.secrets) {
             let at = &secret.place.location;
-            lines.entry(&at.file).or_default().insert(at.line);
+            let is_whole = secret.kind == SecretKind::Password
+                || line(at).is_some_and(|line| docward_uri::redact(&line).contains(LOGIN));
+            let range = match is_whole {
+                true => (at.line, at.line),
+                // The string is put together, perhaps on several lines.
+                false => (at.line.saturating_sub(BEFORE), at.line.saturating_add(BEHIND)),
+            };
+            lines.entry(&at.file).or_default().push(range);
         }
         Self { lines }
     }
@@ -39,15 +51,12 @@ impl<'a> Masks<'a> {
     /// A line with everything masked that is secret, or may be.
     fn masked(&self, file: &str, line: u32, text: &str) -> String {
         let is_code = matches!(FileKind::of(file), Some(FileKind::Code(_)));
-        let near =
-            |at: &u32| (at.saturating_sub(BEFORE)..=at.saturating_add(BEHIND)).contains(&line);
-        let secrets = self.lines.get(file);
-        let is_near = secrets.is_some_and(|secrets| secrets.iter().any(near));
-        let is_secret = secrets.is_some_and(|secrets| secrets.contains(&line));
+        let is_near = |(first, last): &(u32, u32)| (*first..=*last).contains(&line);
+        let is_secret = self.lines.get(file).is_some_and(|ranges| ranges.iter().any(is_near));
         let mut out = docward_uri::redact(text);
         let is_redacted = out != text;
         out = mask_named(&out, is_code);
-        if is_near {
+        if is_secret && is_code {
             out = mask_literals(&out, is_redacted);
         }
         // A value without quotes.
@@ -61,19 +70,29 @@ impl<'a> Masks<'a> {
 
 /// Adds the line of each finding, with passwords masked.
 pub(crate) fn add(findings: &mut [Finding], masks: &Masks<'_>) {
-    let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut texts = Texts::default();
     for finding in findings {
         let Some(at) = &finding.location else { continue };
-        let lines = texts.entry(at.file.clone()).or_insert_with(|| {
-            let text = fs::read(&at.file).unwrap_or_default();
-            String::from_utf8_lossy(&text).lines().map(str::to_owned).collect()
-        });
-        let line = usize::try_from(at.line).ok().and_then(|line| lines.get(line.checked_sub(1)?));
-        finding.excerpt = line.map(|text| {
+        finding.excerpt = texts.line(at).map(|text| {
             let masked = masks.masked(&at.file, at.line, text);
             let column = column(text, &masked, at.column);
             Excerpt { text: masked, column }
         });
+    }
+}
+
+/// Lines of files, each file read once.
+#[derive(Default)]
+struct Texts(BTreeMap<String, Vec<String>>);
+
+impl Texts {
+    fn line(&mut self, at: &Location) -> Option<&str> {
+        let lines = self.0.entry(at.file.clone()).or_insert_with(|| {
+            let text = fs::read(&at.file).unwrap_or_default();
+            String::from_utf8_lossy(&text).lines().map(str::to_owned).collect()
+        });
+        let line = usize::try_from(at.line).ok()?.checked_sub(1)?;
+        lines.get(line).map(String::as_str)
     }
 }
 
@@ -157,18 +176,15 @@ fn mask_literals(text: &str, is_redacted: bool) -> String {
 
 #[cfg(test)]
 mod tests {
-    use docward_model::{
-        Location,
-        code::{CodeSecret, Place, SecretKind},
-    };
+    use docward_model::code::{CodeSecret, Place};
 
     use super::*;
 
-    fn code(file: &str, line: u32) -> Code {
+    fn code(file: &str, line: u32, kind: SecretKind) -> Code {
         let location = Location { file: file.to_owned(), line, column: 1 };
         let secret = CodeSecret {
             place: Place { location, function: None },
-            kind: SecretKind::Password,
+            kind,
             mark: 0,
             shown: String::new(),
             fallback: false,
@@ -210,14 +226,26 @@ mod tests {
         ] {
             assert_eq!(far.masked(file, 1, text), expected, "{text}");
         }
-        let code_at = code("a.js", 5);
-        let near = Masks::of(Some(&code_at));
         let pieces = "const u = 'mongodb://a:' + '9dXk' + '@db.shop.io/x';";
+        let code_at = code("a.js", 5, SecretKind::ConnectionString);
+        let near =
+            Masks::with(Some(&code_at), &mut |_| Some("const u = 'mongodb://a:' +".to_owned()));
         assert!(!near.masked("a.js", 5, pieces).contains("9dXk"));
         assert_eq!(near.masked("a.js", 7, "  '9dXk' +"), "  '*****' +");
         assert_eq!(near.masked("a.js", 70, "f('x')"), "f('x')");
-        let settings = code("x.conf", 2);
-        assert_eq!(Masks::of(Some(&settings)).masked("x.conf", 2, "mongo = 9dXk"), "mongo =*****");
+        // What stands on one line is masked there, and nowhere else.
+        let alone = Masks::with(Some(&code_at), &mut |_| Some(pieces.to_owned()));
+        assert!(!alone.masked("a.js", 5, pieces).contains("9dXk"));
+        assert_eq!(alone.masked("a.js", 6, "f({'$push': x})"), "f({'$push': x})");
+        let bare = "const db = monk('shop:9dXk@h.shop.io/shop');";
+        assert!(
+            !Masks::with(Some(&code_at), &mut |_| Some(bare.to_owned()))
+                .masked("a.js", 5, bare)
+                .contains("9dXk")
+        );
+        let settings = code("x.conf", 2, SecretKind::Password);
+        let settings = Masks::with(Some(&settings), &mut |_| None);
+        assert_eq!(settings.masked("x.conf", 2, "mongo = 9dXk"), "mongo =*****");
     }
 
     #[test]

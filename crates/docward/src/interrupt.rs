@@ -80,6 +80,11 @@ impl Interrupt {
         self.enter(Phase::Reading, Phase::Judging);
     }
 
+    /// What the rules said leads to another reading.
+    pub(crate) fn reading_again(&self) {
+        self.enter(Phase::Judging, Phase::Reading);
+    }
+
     /// The report is ready and is being written. Does not return once judging was given up.
     pub(crate) fn writing(&self) {
         self.enter(Phase::Judging, Phase::Writing);

@@ -169,6 +169,7 @@ pub(crate) fn lint(args: &LintArgs) -> anyhow::Result<u8> {
         let fixed = fix::apply(touched, args.unsafe_fixes);
         if fixed.edits > 0 {
             // Lines moved, and what is fixed may show something else.
+            interrupt.reading_again();
             run = Run::new(args, &config.settings, &interrupt);
         }
         run.problems.extend(fixed.problems);
@@ -183,7 +184,7 @@ pub(crate) fn lint(args: &LintArgs) -> anyhow::Result<u8> {
         run;
     if tests_left_out > 0 {
         let n = docward_model::text::plural(tests_left_out, "test file");
-        evidence.notes.push(format!("{n} skipped; --include-tests reads them too"));
+        evidence.notes.push(format!("{n} skipped (--include-tests)"));
     }
     let judged = outcome.judged(&settings).map(|rule| rule.meta.code.into()).collect();
     let mut report = Report {

@@ -662,7 +662,7 @@ fn sc_7_is_answered_from_code() {
     assert!(verdict == "unknown" && evidence.contains("--code"), "{evidence}");
     let client = |uri: &str| format!("from pymongo import MongoClient\nc = MongoClient({uri})\n");
     let (verdict, evidence) = answer(Some(&client("'mongodb://root:Sup3rS3cret!@db.shop.io/x'")));
-    assert!(verdict == "fail" && evidence.contains("app.py:2: a password"), "{evidence}");
+    assert!(verdict == "fail" && evidence.contains("app.py:2: plain-text password"), "{evidence}");
     assert!(!evidence.contains("Sup3rS3cret"), "{evidence}");
     let (verdict, evidence) = answer(Some(&client("os.environ['MONGODB_URI']")));
     assert!(verdict == "pass" && evidence.contains("1 file"), "{evidence}");

@@ -309,12 +309,14 @@ fn commands(file: &str) -> Vec<String> {
 fn every_option_of_the_files_exists() {
     for file in FILES {
         let commands = commands(file);
-        assert!(commands.len() >= 2, "{file}: {commands:?}");
+        assert!(!commands.is_empty(), "{file}");
         for command in commands {
             let mut words = command.split(' ').skip(1);
             let called = words.next().unwrap();
             // A variable stands for any command; these two are the ones that CI runs.
             let called = if called.starts_with('$') { vec!["audit", "lint"] } else { vec![called] };
+            // `${FILE:+--format …}` is an option with a condition.
+            let words = words.map(|word| word.split(":+").last().unwrap_or(word));
             for option in words.filter(|word| word.starts_with("--")) {
                 for name in &called {
                     let help = stdout(&docward(&[name, "--help"]));

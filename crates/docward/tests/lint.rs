@@ -480,20 +480,23 @@ pub(crate) fn git(folder: &Path, args: &[&str]) {
 #[test]
 fn findings_are_shown_with_their_lines() {
     let app = "from pymongo import MongoClient\n\nclient = MongoClient('mongodb://u:9dXk2pLw7Q@db.shop.io/?retryWrites=false')\nclient.shop.t_user.update_one({'_id': 1}, {'$push': {'logins': n}})\nclient.shop.t_user.update_one({'_id': 2}, {'$push': {'logins': n}})\n";
-    let folder = project(&[("app.py", app), ("tests/test_a.py", "import pymongo\n")]);
+    let folder = project(&[("app.py", app), ("more/tests/test_a.py", "import pymongo\n")]);
     let run = |more: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_docward"));
-        command.args(["lint", "app.py", "tests", "--profile", "neutral"]).args(more);
+        command.args(["lint", "app.py", "more", "--profile", "neutral"]).args(more);
         let output = command.current_dir(folder.path()).output().unwrap();
         String::from_utf8(output.stdout).unwrap()
     };
     let text = run(&[]);
     for part in [
-        "app.py:3:22: S020 hard-coded-credential: plain-text password in `mongodb://u:*****@db.shop.io",
-        "      3 | client = MongoClient('mongodb://u:*****@db.shop.io/?retryWrites=false')\n        |                      ^\n",
-        "app.py:4:1: D020 uncapped-append: ",
+        "app.py:3:23: S020 hard-coded-credential: plain-text password in\n    `mongodb://u:*****@db.shop.io",
+        "      3 | client = MongoClient('mongodb://u:*****@db.shop.io/?retryWrites=false')\n        |                       ^\n",
+        "      3 | client = MongoClient('mongodb://u:*****@db.shop.io/?retryWrites=false')\n        |                                                     ^\n",
+        "app.py:4:54: D020 uncapped-append: ",
+        "      4 | client.shop.t_user.update_one({'_id': 1}, {'$push': {'logins': n}})\n",
         "    also: line 5\n",
         "    fix: read it from the environment or a secret store",
+        "1 test file skipped",
         "(unsafe fix available)",
         "    why: ",
         "hidden; --verbose or --show note prints",
@@ -628,7 +631,10 @@ fn bad_input_is_told_and_the_rest_goes_on() {
     ]);
     let missing = docward(&["lint", "/no/such/path"]);
     assert_eq!((code(&missing), stdout(&missing)), (2, String::new()));
-    assert_eq!(stderr(&missing), "error: /no/such/path: no such file or directory\n");
+    assert_eq!(
+        stderr(&missing),
+        "error: /no/such/path: no such file or directory; check the path\n"
+    );
     let missing = docward(&["lint", &path(&folder), "/no/such/path", "--format", "json"]);
     assert_eq!(code(&missing), 2);
     let report: Value = serde_json::from_slice(&missing.stdout).unwrap();
@@ -672,7 +678,7 @@ fn a_folder_may_be_called_like_a_database() {
     let folder = project(&[("mongodb-app/a.mongodb", push)]);
     let run = |target: &str| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_docward"));
-        command.args(["lint", target]).current_dir(folder.path()).output().unwrap()
+        command.args(["lint", target, "--verbose"]).current_dir(folder.path()).output().unwrap()
     };
     assert!(stdout(&run("mongodb-app")).contains("D020"), "{}", stderr(&run("mongodb-app")));
     for uri in ["mongodb://db.shop.io/x", "mongodb+srv://db.shop.io/x"] {

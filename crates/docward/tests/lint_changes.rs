@@ -40,7 +40,7 @@ fn changed_lines(folder: &Path, revision: &str) -> BTreeMap<PathBuf, Option<BTre
     let mut file = PathBuf::new();
     for line in run(&["diff", "-U0", revision]).lines() {
         if let Some(name) = line.strip_prefix("+++ b/") {
-            file = folder.join(name);
+            file = folder.join(name.trim_end());
         } else if let Some(rest) = line.strip_prefix("@@ ") {
             let added = rest.split(' ').nth(1).unwrap().trim_start_matches('+');
             let (first, count) = added.split_once(',').unwrap_or((added, "1"));

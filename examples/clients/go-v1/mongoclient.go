@@ -111,6 +111,7 @@ func connect(ctx context.Context, scheme string, replicaSet bool) (*mongo.Client
 	}
 	opts := options.Client().ApplyURI(uri).
 		SetAppName("example").
+		// With SRV and with all mongos listed, a pool of this size is kept for each mongos (PF-2).
 		SetMaxPoolSize(150).
 		SetMinPoolSize(10).
 		SetMaxConnIdleTime(120000 * time.Millisecond).

@@ -1,7 +1,7 @@
 //! Statements that are no updates: collections that are created or sharded, counts, joins, transactions
 //! and names.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use docward_model::code::{
     CodeCount, CodeName, Creation, DeclaredField, NameKind, Pipeline, Sharding, Transaction,
@@ -243,9 +243,18 @@ impl<'u, 't> Scan<'u, 't> {
             (_, None) => expr.call().is_some_and(|own| is_same(own, call)),
         };
         let is_python = unit.language == Language::Python;
-        let (mut all, mut asked) = (0_u32, 0_u32);
+        let (mut all, mut asked, mut logged) = (0_u32, 0_u32, 0_u32);
         let mut see = |expr: &Expr<'t>| {
             all += u32::from(is_number(expr));
+            // What a log says of it decides nothing.
+            if let Kind::Call(call) = &expr.kind
+                && is_log(call)
+            {
+                let args = call.args.iter();
+                args.for_each(|arg| {
+                    arg.value.visit(&mut |inner| logged += u32::from(is_number(inner)))
+                });
+            }
             let compared = |left: &Expr<'t>, right: &Expr<'t>| {
                 let is_bound = |expr: &Expr<'t>| matches!(expr.kind, Kind::Number("0" | "1"));
                 u32::from(is_number(bare(left)) && is_bound(right))
@@ -266,26 +275,33 @@ impl<'u, 't> Scan<'u, 't> {
                 _ => 0,
             };
         };
+        // A condition is evaluated once, whatever number of branches it decides about. Its parts are statements as well.
+        let mut conditions: BTreeMap<(usize, usize), &Expr<'t>> = BTreeMap::new();
+        for (id, held) in unit.scopes.iter().enumerate() {
+            if let ScopeKind::Branch(Some(condition)) = &held.kind
+                && self.outer_function(id) == within
+            {
+                conditions.insert((condition.at, condition.end), condition);
+            }
+        }
+        let is_condition =
+            |expr: &Expr<'t>| conditions.keys().any(|(at, end)| *at <= expr.at && expr.end <= *end);
         for statement in &unit.statements {
             if self.outer_function(statement.scope) != within {
                 continue;
             }
             match &statement.kind {
                 StatementKind::Assign { value, .. } => value.visit(&mut see),
+                StatementKind::Eval(expr) if is_condition(expr) => {}
                 StatementKind::Eval(expr) | StatementKind::Return(expr) => expr.visit(&mut see),
             }
         }
-        // A condition is evaluated once, whatever number of branches it decides about.
-        let mut conditions = BTreeSet::new();
-        for (id, held) in unit.scopes.iter().enumerate() {
-            if let ScopeKind::Branch(Some(condition)) = &held.kind
-                && self.outer_function(id) == within
-                && conditions.insert(condition.at)
-            {
-                asked += u32::from(is_truth_of(condition, &is_number));
-            }
+        for condition in conditions.values() {
+            condition.visit(&mut see);
         }
-        asked > 0 && all <= asked
+        let truths = conditions.values().filter(|condition| is_truth_of(condition, &is_number));
+        let asked = asked + truths.map(|_| 1).sum::<u32>();
+        asked > 0 && all <= asked + logged
     }
 
     /// Whether the function goes on to store a document in the collection that was counted.
@@ -563,6 +579,14 @@ impl<'u, 't> Scan<'u, 't> {
                 });
             }
         }
+    }
+}
+
+/// Whether a call writes a message for people: `console.log`, `logger.info`, `fmt.Println`, `print`.
+fn is_log(call: &Call<'_>) -> bool {
+    match call.receiver().and_then(base_name) {
+        Some(of) => matches!(of, "console" | "log" | "logger" | "logging" | "fmt"),
+        None => call.method() == Some("print"),
     }
 }
 

@@ -155,20 +155,10 @@ impl<'u, 't> Scan<'u, 't> {
 
     /// Whether a call sends a command to the server.
     fn is_command(&self, call: &'u Call<'t>, method: &str, scope: ScopeId) -> bool {
-        if COMMANDS.contains(&method) {
-            // `ping(host)` of a network is a function; a client has a method.
-            return call.receiver().is_some();
-        }
-        if !SENDS.contains(&method) {
-            return false;
-        }
-        let Some(first) = call.args.iter().find(|arg| !is_context(&arg.value)) else {
-            return false;
-        };
-        let is_document = self.values.document(&first.value, scope).is_some();
-        let is_known =
-            self.values.text(&first.value, scope).is_some_and(|name| is_server_command(&name));
         let of = call.receiver();
+        let is_of_mongodb = self.values.is_mongo_file()
+            || self.values.is_mapper_file()
+            || self.out.clients.iter().any(|client| client.driver.is_some());
         let is_database = of.is_some_and(|of| {
             self.values.is_database(of, scope, 0)
                 || of.last_name().is_some_and(|name| {
@@ -179,7 +169,21 @@ impl<'u, 't> Scan<'u, 't> {
                     matches!(method, "db" | "admin" | "Database" | "getDatabase" | "get_database")
                 })
         });
-        is_known || is_database || (is_document && self.values.is_mongo_file())
+        if COMMANDS.contains(&method) {
+            // Other servers are pinged as well, as are hosts.
+            let is_other = of.and_then(Expr::last_name).is_some_and(is_of_another);
+            return is_database || (of.is_some() && is_of_mongodb && !is_other);
+        }
+        if !SENDS.contains(&method) {
+            return false;
+        }
+        let Some(first) = call.args.iter().find(|arg| !is_context(&arg.value)) else {
+            return false;
+        };
+        let is_document = self.values.document(&first.value, scope).is_some();
+        let is_known =
+            self.values.text(&first.value, scope).is_some_and(|name| is_server_command(&name));
+        is_known || is_database || (is_document && is_of_mongodb)
     }
 
     /// Whether a call connects and contacts the server for it, and somebody hears how that ends. Clients of Python, Go
@@ -198,12 +202,7 @@ impl<'u, 't> Scan<'u, 't> {
                 let is_imported =
                     || self.values.unit.import(method).is_some_and(|i| i.module == "mongoose");
                 let is_client = call.receiver().is_some_and(|of| self.values.is_client(of, scope));
-                let is_other = of.is_some_and(|of| {
-                    let of = of.to_ascii_lowercase();
-                    ["redis", "socket", "amqp", "rabbit", "kafka", "pg", "mysql", "ws", "nats"]
-                        .iter()
-                        .any(|other| of.contains(other))
-                });
+                let is_other = of.is_some_and(is_of_another);
                 let in_file = self.values.is_mongo_file() || self.values.is_mapper_file();
                 match method {
                     "connect" => {
@@ -265,6 +264,14 @@ impl<'u, 't> Scan<'u, 't> {
         (WRITES.contains(&method) || READS.contains(&method))
             && call.receiver().and_then(|of| self.values.target(of, scope)).is_some()
     }
+}
+
+/// Whether a name says the client of another server.
+fn is_of_another(name: &str) -> bool {
+    const OTHERS: [&str; 11] =
+        ["redis", "rdb", "socket", "amqp", "rabbit", "kafka", "pg", "mysql", "sql", "ws", "nats"];
+    let lower = name.to_ascii_lowercase();
+    OTHERS.iter().any(|other| lower.contains(other))
 }
 
 /// The first argument of calls in Go, and a session.

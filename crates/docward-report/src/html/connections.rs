@@ -16,7 +16,9 @@ const RIGHT: f64 = 14.0;
 const TOP: f64 = 20.0;
 const BOTTOM: f64 = 44.0;
 /// The highest share that is drawn: above it the lines at 80 % and 100 % could not be told apart.
-const HIGHEST: f64 = 4.0;
+const HIGHEST: f64 = 20.0;
+/// Distances between the lines of the axis; at most six lines are drawn.
+const STEPS: [f64; 5] = [0.5, 1.0, 2.0, 5.0, 10.0];
 
 /// The page.
 pub(crate) fn page(report: &PlanReport) -> String {
@@ -155,7 +157,10 @@ fn chart(report: &PlanReport) -> Markup {
         points.iter().map(|(apps, share)| format!("{:.1},{:.1}", x(*apps), y(*share))).collect();
     let today = report.given.first().map_or(0, |given| given.instances);
     let mark = curve.iter().rev().find(|(apps, _)| *apps <= today);
-    let step = if top > 2.0 { 1.0 } else { 0.5 };
+    let step = STEPS.into_iter().find(|step| top / step <= 6.0).unwrap_or(HIGHEST);
+    // The curve rises: on the right it is far above the limit, unless all fits.
+    let (beside, anchor) =
+        if last.1 > 1.3 { (WIDTH - RIGHT - 4.0, "end") } else { (LEFT + 6.0, "start") };
     let ticks = (0..).map(|n| f64::from(n) * step).take_while(|share| *share <= top);
     let words = format!(
         "share of the limit: {} with {}, {} with {}",
@@ -176,7 +181,7 @@ fn chart(report: &PlanReport) -> Markup {
                 // Above its line and below its line: the two are close when the axis is long.
                 @for (share, label, below) in [(1.0, "limit", -5.0), (0.8, "budget, 80 %", 14.0)] {
                     line .limit x1=(px(LEFT)) x2=(px(WIDTH - RIGHT)) y1=(px(y(share))) y2=(px(y(share))) {}
-                    text .limit-label x=(px(LEFT + 6.0)) y=(px(y(share) + below)) text-anchor="start" { (label) }
+                    text .limit-label x=(px(beside)) y=(px(y(share) + below)) text-anchor=(anchor) { (label) }
                 }
                 line .axis x1=(px(LEFT)) x2=(px(WIDTH - RIGHT)) y1=(px(HEIGHT - BOTTOM)) y2=(px(HEIGHT - BOTTOM)) {}
                 line .axis x1=(px(LEFT)) x2=(px(LEFT)) y1=(px(TOP)) y2=(px(HEIGHT - BOTTOM)) {}
@@ -189,11 +194,18 @@ fn chart(report: &PlanReport) -> Markup {
                     }
                 }
                 @if let Some((apps, share)) = mark {
+                    @let words = format!("today: {}, {}", text::count(today), share_text(*share));
                     @let (at, high) = (x(*apps as f64), y(*share));
-                    @let is_right = at > WIDTH * 0.6;
-                    circle .dot cx=(px(at)) cy=(px(high)) r="5" style="fill-opacity:1" {}
-                    text .today x=(px(if is_right { at - 9.0 } else { at + 9.0 })) y=(px((high + 16.0).min(HEIGHT - BOTTOM - 6.0))) text-anchor=(if is_right { "end" } else { "start" }) {
-                        "today: " (text::count(today)) ", " (share_text(*share))
+                    @if *share > top {
+                        text .today x=(px(WIDTH - RIGHT)) y=(px(TOP + 12.0)) text-anchor="end" { (words) }
+                    } @else {
+                        circle .dot cx=(px(at)) cy=(px(high)) r="5" style="fill-opacity:1" {}
+                        // Left of it there is room above the curve, right of it below.
+                        @if at > WIDTH * 0.55 {
+                            text .today x=(px(at - 8.0)) y=(px((high - 8.0).max(12.0))) text-anchor="end" { (words) }
+                        } @else {
+                            text .today x=(px(at + 9.0)) y=(px((high + 16.0).min(HEIGHT - BOTTOM - 6.0))) text-anchor="start" { (words) }
+                        }
                     }
                 }
                 text .tick x=(px(LEFT)) y=(px(HEIGHT - BOTTOM + 16.0)) text-anchor="start" { (text::count(first.0)) }

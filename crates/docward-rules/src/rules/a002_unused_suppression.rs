@@ -13,7 +13,7 @@ declare_rule! {
     /// what is not found on their line or the next. Entries about rules that are switched off or could not
     /// look, and about other databases or files, are left alone: another run may need them. Where only code
     /// was read, entries that name rules about data as well (`D`) are, too. So are all when
-    /// only a part was read (`--db`, `--collection`, `--sample`, `--select`, `--changed-since`, a problem).
+    /// only a part was read (`--db`, `--collection`, `--sample`, `--select`, a problem).
     ///
     /// ## Why it matters
     /// The matter is settled, or the entry never did what was meant. Left where it is, it hides the next

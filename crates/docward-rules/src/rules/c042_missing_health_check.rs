@@ -115,6 +115,7 @@ mod tests {
             assert_eq!(count(&node.replace("ASK", ask)), 0, "{ask}");
         }
         assert_eq!(count(&node.replace("ASK", "program.command('serve');")), 1);
+        assert_eq!(count(&node.replace("ASK", "await redisClient.ping();")), 1);
         let python = "source a.py\nfrom motor.motor_asyncio import AsyncIOMotorClient\nclass Api:\n    def __init__(self):\n        self.db = AsyncIOMotorClient(URI).bot\n    async def validate(self):\n        ASK\n";
         for ask in ["await self.db.command('buildinfo')", "await self.client.server_info()"] {
             assert_eq!(count(&python.replace("ASK", ask)), 0, "{ask}");

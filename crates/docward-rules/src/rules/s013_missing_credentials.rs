@@ -17,7 +17,7 @@ declare_rule! {
     /// - mechanisms that need no user in the string: X.509, AWS, OIDC, Kerberos;
     /// - credentials that `connect check --options` names (`username`, `auth`, `credential`);
     /// - strings in source code and settings, where the login may stand beside them;
-    /// - strings that are judged together with a running server, which [S001](S001.md) asks itself.
+    /// - strings that are judged together with a running server, which S001 judges.
     ///
     /// ## Why it matters
     /// A server that accepts this string lets everyone who reaches its address read, change and drop all data. A
@@ -42,6 +42,7 @@ declare_rule! {
     S013, "missing-credentials",
     level: Mandatory,
     area: Security,
+    severities: [Warn],
     clauses: ["SE-1"],
     maturity: Preview,
     scope: Everywhere,

@@ -119,12 +119,14 @@ mod tests {
         for asks in [
             "const n = await files.countDocuments({hash: h}); res.json({known: n > 0});",
             "if (await files.countDocuments({hash: h})) { res.end(); }",
+            "const n = await files.countDocuments({hash: h}); if (n > 0) { console.log(`known: ${n}`); res.end(); }",
         ] {
             assert!(todo(&node.replace("USE", asks)).starts_with("use findOne"), "{asks}");
         }
         for counts in [
             "res.json({n: await files.countDocuments({hash: h})});",
             "const n = await files.countDocuments({hash: h}); if (n > 0) res.json({n});",
+            "const n = await files.countDocuments({hash: h}); if (n > 0) res.send(`${n} files`);",
             "const n = await files.countDocuments({hash: h}); if (n > 100) { res.end(); }",
         ] {
             assert!(todo(&node.replace("USE", counts)).contains("$inc"), "{counts}");

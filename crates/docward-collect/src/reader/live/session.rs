@@ -13,7 +13,7 @@ use std::{
 
 use docward_bson::value::to_value;
 use docward_model::{Namespace, Value};
-use docward_uri::{bracketed, is_unescaped, without_login};
+use docward_uri::{bracketed, is_unescaped, refusal, without_login};
 use docward_workload::own_name;
 use futures_util::{Stream, StreamExt as _, TryStreamExt as _, stream};
 use mongodb::{
@@ -223,7 +223,7 @@ impl<'r> Session<'r> {
                 ErrorKind::DnsResolve { message, .. } => {
                     LiveTrouble::UnknownHost(without_login(message, uri))
                 }
-                _ => LiveTrouble::BadUri(without_login(&words(&error), uri)),
+                _ => LiveTrouble::BadUri(refusal(&words(&error), uri)),
             };
             (unnamed, trouble)
         })?;

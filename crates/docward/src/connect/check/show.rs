@@ -210,9 +210,13 @@ pub(super) fn marked(
             let _ = writeln!(out, "  {}", paint.dim("nothing to correct"));
         }
         if !entry.remaining.is_empty() {
-            let mut left: Vec<String> =
-                entry.remaining.iter().map(|f| format!("{} {}", f.rule, f.name)).collect();
-            left.dedup();
+            let mut left: Vec<String> = Vec::new();
+            for finding in &entry.remaining {
+                let name = format!("{} {}", finding.rule, finding.name);
+                if !left.contains(&name) {
+                    left.push(name);
+                }
+            }
             let _ = writeln!(out, "left for you to decide\n  {}", left.join(", "));
         }
     }
