@@ -36,7 +36,7 @@ use crate::{
     interrupt::Interrupt,
     lint, output,
     progress::Bar,
-    put, secrets,
+    put, secrets, tell,
 };
 
 /// Threads that profile unless told otherwise: disks are no faster, and each thread takes memory.
@@ -517,7 +517,7 @@ fn nothing_was_read(evidence: &Evidence) -> bool {
 /// replace the last good one.
 pub(crate) fn refuse(problems: &[Problem]) -> u8 {
     for problem in problems {
-        complain(&format!("error: {}: {}", problem.source, problem.message));
+        tell(&format!("error: {}: {}", problem.source, problem.message));
     }
     PROBLEMS
 }

@@ -103,13 +103,21 @@ pub(crate) fn is_id(text: &str) -> bool {
 /// The words nearest to one that is not there, at most three.
 pub(crate) fn nearest<'a>(text: &str, words: impl Iterator<Item = &'a str>) -> Vec<String> {
     let text = text.to_lowercase();
-    let mut near: Vec<(usize, &str)> = words
-        .map(|word| (strsim::damerau_levenshtein(&text, &word.to_lowercase()), word))
-        .filter(|(distance, word)| *distance <= 1 + word.len() / 4)
+    // Numbers are mistyped more often than the letters before them.
+    let family = |word: &str| word.split('-').next().map(str::to_owned);
+    let mut near: Vec<(bool, usize, &str)> = words
+        .map(|word| {
+            let lower = word.to_lowercase();
+            let is_other = family(&lower) != family(&text);
+            (is_other, strsim::damerau_levenshtein(&text, &lower), word)
+        })
+        .filter(|(is_other, distance, word)| {
+            *distance <= 1 + word.len() / 4 || !is_other && *distance <= 3
+        })
         .collect();
     near.sort_unstable();
     near.dedup();
-    near.into_iter().take(3).map(|(_, word)| word.to_owned()).collect()
+    near.into_iter().take(3).map(|(.., word)| word.to_owned()).collect()
 }
 
 impl Entry {

@@ -93,6 +93,12 @@ fn complain(text: &str) {
     let _ = writeln!(std::io::stderr(), "{}", secrets::in_message(text));
 }
 
+/// The same for a line of our own words, which may name hosts and forms of connection strings: only what was
+/// given as an argument is masked.
+fn tell(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{}", secrets::in_report(text));
+}
+
 /// Writes to a file, or to standard output, without passwords that were given as arguments.
 fn put(text: &str, file: Option<&std::path::Path>) -> anyhow::Result<()> {
     use anyhow::Context;
