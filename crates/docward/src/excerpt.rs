@@ -10,8 +10,8 @@ const MASK: &str = "*****";
 /// How a masked login ends.
 const LOGIN: &str = "*****@";
 /// Lines around the beginning of a connection string on which parts of it may stand.
-const BEFORE: u32 = 1;
-const BEHIND: u32 = 3;
+const BEFORE: u32 = 3;
+const BEHIND: u32 = 10;
 
 /// Lines of files that hold a secret, or may hold a part of one.
 #[derive(Debug, Default)]

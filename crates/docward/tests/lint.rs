@@ -505,7 +505,7 @@ fn findings_are_shown_with_their_lines() {
     ] {
         assert!(text.contains(part), "{part} in:\n{text}");
     }
-    for part in ["9dXk2pLw7Q", "seen:", "NOTES", "document"] {
+    for part in ["9dXk2pLw7Q", "seen:", "NOTES", " documents,", "documents read"] {
         assert!(!text.contains(part), "{part} in:\n{text}");
     }
     assert!(run(&["--verbose"]).contains("NOTES"));

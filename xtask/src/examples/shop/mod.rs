@@ -42,7 +42,9 @@ pub(super) fn dump() -> Dump {
         cases: vec![
             database("ST-02", "UserCenter", &["N002"], "the database has capitals and no prefix"),
             Case {
-                uri: Some("mongodb://app.example.com/usercenter?maxPoolSize=100&minPoolSize=10"),
+                uri: Some(
+                    "mongodb://app@app.example.com/usercenter?maxPoolSize=100&minPoolSize=10",
+                ),
                 ..database(
                     "ST-02",
                     "UserCenter",
