@@ -2,15 +2,17 @@
 """Everything that must pass before a change lands. Needs Rust and Python, nothing else: the server that
 some tests talk to is found or fetched by scripts/mongod.py, the browser by scripts/browser.py, drivers of
 other languages by scripts/clients.py, the shell by scripts/mongosh.py. Where a browser, a driver or the
-shell cannot be had its tests are skipped, and the last line says so.
+shell cannot be had its tests are skipped, and the end of the output says so.
 
     python3 scripts/test.py            all steps
     python3 scripts/test.py NAME...    only these steps (see --list)
 
-Each step is one command; the first failure ends the run with its exit code.
+Each step is one command. A failure does not keep the later steps from running: the end of the output lists
+every step and every test that failed, and the exit code is 1.
 """
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -36,7 +38,8 @@ STEPS = [
     ("browser", [sys.executable, "scripts/browser.py", "--install"]),
     ("clients", [sys.executable, "scripts/clients.py", "--install"]),
     ("mongosh", [sys.executable, "scripts/mongosh.py", "--install"]),
-    ("tests", ["cargo", "test", "--workspace", "--quiet"]),
+    ("scripts", [sys.executable, "scripts/test_test.py"]),
+    ("tests", ["cargo", "test", "--workspace", "--no-fail-fast"]),
     ("packages", [sys.executable, "scripts/test_package.py"]),
     ("examples", ["cargo", "xtask", "examples", "--check"]),
     ("tidy", ["cargo", "xtask", "tidy"]),
@@ -96,6 +99,63 @@ def clients(command):
     return done.returncode, [f"the generated client for {language} was not run" for language in missing]
 
 
+class Results:
+    """What the output of `cargo test` says, line by line."""
+
+    def __init__(self):
+        self.passed = self.failed = self.skipped = 0
+        # Such as "docward-code tests/models.rs: hostile::some_test".
+        self.failures = []
+        self.targets = 0
+        self._package = ""
+        self._target = None
+
+    def read(self, line):
+        line = line.rstrip("\n")
+        # Cargo runs the unit tests of a package first; the lines about its other tests do not name it.
+        if found := re.match(r"\s+Running unittests (\S+) \(.*?([^/\\]+)-[0-9a-f]+(\.exe)?\)$", line):
+            self._package = found[2].replace("_", "-")
+            self._begin(f"{self._package} {found[1]}")
+        elif found := re.match(r"\s+Running (\S+) \(.*\)$", line):
+            self._begin(f"{self._package} {found[1]}")
+        elif found := re.match(r"\s+Doc-tests (\S+)$", line):
+            self._begin(f"{found[1].replace('_', '-')} documentation")
+        elif found := re.match(r"test (.+) \.\.\. FAILED$", line):
+            self.failures.append(f"{self._target}: {found[1]}")
+        elif found := re.match(r"test result: .*?(\d+) passed; (\d+) failed; (\d+) ignored", line):
+            self.passed += int(found[1])
+            self.failed += int(found[2])
+            self.skipped += int(found[3])
+            self._target = None
+
+    def _begin(self, target):
+        self.end()
+        self._target = target
+        self.targets += 1
+
+    def end(self):
+        """A program that crashes or is killed says nothing about its tests."""
+        if self._target is not None:
+            self.failed += 1
+            self.failures.append(f"{self._target}: ended without a result")
+        self._target = None
+
+    def total(self):
+        return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
+
+
+def tests(command, results):
+    """Runs the tests and shows what they print as it comes."""
+    with subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
+    ) as running:
+        for line in running.stdout:
+            print(line, end="", flush=True)
+            results.read(line)
+    results.end()
+    return running.returncode
+
+
 def main():
     names = [name for name, _ in STEPS]
     wanted = [word for word in sys.argv[1:] if not word.startswith("-")]
@@ -110,6 +170,8 @@ def main():
     build_once()
     space()
     skipped = []
+    failed = []
+    results = Results()
     for name, command in STEPS:
         if wanted and name not in wanted:
             continue
@@ -118,9 +180,11 @@ def main():
         if name == "clients":
             code, missing = clients(command)
             skipped.extend(missing)
+        elif name == "tests":
+            code = tests(command, results)
         else:
             code = subprocess.run(command, cwd=ROOT).returncode
-        if name == "tests" and code == 0:
+        if name == "tests" and results.targets > 0:
             # As the tests have built it: another build for the pages alone would take minutes.
             os.environ["DOCWARD_BIN"] = os.path.join(target_directory(), "debug", "docward")
         if name == "browser" and code == NO_BROWSER:
@@ -136,9 +200,18 @@ def main():
         print(f"== {name}: {time.monotonic() - start:.0f} s", flush=True)
         if code != 0:
             print(f"== {name} failed", flush=True)
-            return code
-    print("== all passed" + "".join(f"; SKIPPED: {what}" for what in skipped))
-    return 0
+            failed.append(name)
+    for what in skipped:
+        print(f"== SKIPPED: {what}")
+    for failure in results.failures:
+        print(f"== failed test: {failure}")
+    for name in failed:
+        print(f"== failed step: {name}")
+    if not failed:
+        print("== all passed")
+    if results.targets > 0:
+        print(results.total())
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

@@ -44,6 +44,23 @@ impl Draft {
         self.leave_out(path, what.into(), why.into(), place, true);
     }
 
+    /// Whether a schema can speak of a field. Otherwise the field is noted as left out.
+    pub(crate) fn can_name(&mut self, path: &str, name: &str, place: Place) -> bool {
+        let can = is_nameable(name);
+        if !can {
+            self.unnameable(path, name, place);
+        }
+        can
+    }
+
+    /// Notes a field that is left out because of its name.
+    pub(crate) fn unnameable(&mut self, path: &str, name: &str, place: Place) {
+        let why = if name.contains('\0') { NULL_IN_NAME } else { "no name of a field" };
+        // Names are printed: a null character is shown as an escape.
+        let shown = name.replace('\0', "\\0");
+        self.loosened(&join(path, &shown), shown, why, place);
+    }
+
     /// Notes something that is no restriction.
     pub(crate) fn noted(
         &mut self,
@@ -142,6 +159,10 @@ impl Draft {
 pub(crate) fn join(path: &str, name: &str) -> String {
     if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }
+
+/// Why a field whose name has a null character is left out. BSON ends a name there, so no driver writes
+/// such a field, and [`crate::read`] reports the declaration as a problem.
+pub(crate) const NULL_IN_NAME: &str = "MongoDB allows no null character in the name of a field";
 
 /// Names that a schema cannot speak of: in one, dots lead through objects.
 pub(crate) fn is_nameable(name: &str) -> bool {

@@ -101,12 +101,24 @@ pub fn read(kind: Kind, text: &str) -> Imported {
             problems: vec![Problem { line: 1, column: 1, message }],
         };
     }
-    match kind {
+    let mut imported = match kind {
         Kind::Mongoose => mongoose::read(text),
         Kind::Prisma => prisma::read(text),
         Kind::Pydantic => pydantic::read(text),
         Kind::Go => go::read(text),
         Kind::Spring => spring::read(text),
         Kind::JsonSchema => json_schema::read(text),
-    }
+    };
+    let impossible = imported.models.iter().flat_map(|model| &model.left_out);
+    // Several models may hold the type that declares the field.
+    let impossible: BTreeSet<Problem> = impossible
+        .filter(|left| left.why == draft::NULL_IN_NAME)
+        .map(|LeftOut { what, why, place: Place { line, column }, .. }| Problem {
+            line: *line,
+            column: *column,
+            message: format!("field `{what}`: {why}"),
+        })
+        .collect();
+    imported.problems.extend(impossible);
+    imported
 }

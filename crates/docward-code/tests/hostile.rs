@@ -1,7 +1,7 @@
 //! Bad input of every kind: nothing panics, mistakes have places, and what is emitted is a schema.
 
 use crate::common::{FIXTURES, all_compile, field};
-use docward_code::{Imported, Kind, read};
+use docward_code::{Imported, Kind, Problem, read};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -165,6 +165,64 @@ fn a_mistake_has_a_place_and_the_rest_is_read() {
     }
     let broken = checked(Kind::JsonSchema, "{\n  \"type\": \"object\",\n  \"properties\": }\n");
     assert_eq!((broken.problems[0].line, broken.problems[0].column), (3, 17));
+}
+
+/// BSON ends a name at a null character, so no document can hold such a field.
+#[test]
+fn a_name_with_a_null_character_is_a_problem_with_a_place() {
+    for (kind, text, at, name) in [
+        (Kind::Mongoose, "model('A', new Schema({\n 'b\0c': String }))", (2, 2), "b\\0c"),
+        (
+            Kind::Mongoose,
+            "model('A', new Schema({ x: String }, {\n timestamps: { createdAt: 'b\0c' } }))",
+            (2, 14),
+            "b\\0c",
+        ),
+        (
+            Kind::Mongoose,
+            "model('A', new Schema({ x: String }, {\n versionKey: 'b\0c' }))",
+            (2, 14),
+            "b\\0c",
+        ),
+        (
+            Kind::Mongoose,
+            "const a = new Schema({ x: String }, {\n discriminatorKey: 'b\0c' });\n\
+             const A = model('A', a);\nA.discriminator('B', new Schema({ y: String }));",
+            (2, 20),
+            "b\\0c",
+        ),
+        (
+            Kind::Mongoose,
+            "@Schema()\nclass A {\n @Prop()\n 'b\0c': string;\n}\nSchemaFactory.createForClass(A);",
+            (4, 2),
+            "'b\\0c'",
+        ),
+        (Kind::Prisma, "model A {\n x String @map(\"b\0c\")\n}\n", (2, 2), "b\\0c"),
+        (Kind::Go, "type A struct {\n X string `bson:\"b\0c\"`\n}\n", (2, 2), "b\\0c"),
+        (Kind::Spring, "@Document class A {\n @Field(\"b\0c\") String x; }\n", (2, 23), "b\\0c"),
+        (
+            Kind::Spring,
+            "@Document class A {\n @Unwrapped(prefix = \"b\0\") P p; }\nclass P { int c; }\n",
+            (2, 2),
+            "b\\0c",
+        ),
+        (Kind::JsonSchema, "{\"properties\": {\n \"b\\u0000c\": {}}}", (2, 2), "b\\0c"),
+    ] {
+        let imported = checked(kind, text);
+        let why = "MongoDB allows no null character in the name of a field";
+        let message = format!("field `{name}`: {why}");
+        let expected = Problem { line: at.0, column: at.1, message };
+        let problems = &imported.problems;
+        assert!(problems.contains(&expected), "{text:?}: {problems:?}");
+        let left = imported.models.iter().flat_map(|model| &model.left_out);
+        assert!(left.clone().any(|left| left.what == name && left.loosens), "{text:?}");
+        let paths = imported.models.iter().flat_map(|model| model.fields.keys());
+        let mut said = paths.chain(left.map(|left| &left.path));
+        assert!(said.all(|path| !path.contains('\0')), "{text:?}");
+    }
+    // Python does not take such a text at all.
+    let python = "class A(BaseModel):\n    x: str = Field(alias='b\0c')\n";
+    assert_eq!(checked(Kind::Pydantic, python).problems[0].line, 2);
 }
 
 /// Cuts a file everywhere; schemas are compiled where lines end.

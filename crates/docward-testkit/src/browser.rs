@@ -4,7 +4,6 @@ use std::{
     io::{BufRead, BufReader},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
-    time::{Duration, Instant},
 };
 
 use fantoccini::{Client, ClientBuilder};
@@ -12,10 +11,7 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
-use crate::repository;
-
-/// How long a page may take to do what a test waits for.
-const PATIENCE: Duration = Duration::from_secs(30);
+use crate::{patience::wait_until, repository};
 
 /// A browser with one page.
 #[derive(Debug)]
@@ -81,12 +77,9 @@ impl Browser {
     }
 
     /// Waits until an expression is true.
+    #[track_caller]
     pub fn until(&self, expression: &str) {
-        let start = Instant::now();
-        while self.value(expression) != Value::Bool(true) {
-            assert!(start.elapsed() < PATIENCE, "still not true: {expression}");
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        wait_until(expression, || self.value(expression) == Value::Bool(true));
     }
 
     /// Clicks on the first element that a selector finds.

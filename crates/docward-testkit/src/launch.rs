@@ -1,7 +1,6 @@
 //! Starting deployments, and what a test may do to them.
 
 use std::{
-    net::TcpListener,
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
@@ -16,6 +15,8 @@ use tokio::runtime::Runtime;
 
 use crate::{
     certificates::Certificates,
+    patience::{PATIENCE, wait_for, wait_until},
+    ports::Port,
     program::{mongod, mongod_of},
     supervised::{Down, Supervised},
 };
@@ -25,6 +26,16 @@ const USER: &str = "admin";
 const PASSWORD: &str = "correct horse";
 /// `PASSWORD` as it stands in a connection string.
 const PASSWORD_IN_URI: &str = "correct%20horse";
+
+/// How long a member of a set may be silent before the others elect a new primary. On a busy machine the
+/// usual ten seconds can pass without a fault, and a primary that changes in the middle of a test breaks it.
+const ELECTION_MS: i64 = 300_000;
+
+/// How long a set may be without a primary before [`Servers::primary`] asks a member to become it.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// How long [`Servers::block`] holds up a command: longer than any test waits.
+const BLOCKED_MS: i64 = 3_600_000;
 
 /// What to start.
 #[derive(Clone, Debug, Default)]
@@ -103,6 +114,9 @@ impl Launch {
             servers.create_administrator();
         }
         servers.client = Some(servers.connect(&servers.uri()));
+        if servers.launch.members > 1 {
+            servers.keep_primary();
+        }
         servers
     }
 
@@ -114,10 +128,10 @@ impl Launch {
     ) -> Member {
         let program = self.version.map_or_else(|| mongod().to_owned(), mongod_of);
         for _ in 0..8 {
-            let port = free_port();
+            let port = Port::reserve();
             let directory = tempfile::Builder::new().prefix("member-").tempdir_in(common);
             let directory = directory.expect("a temporary directory").keep();
-            let arguments = self.arguments(&directory, port, tls, key_file);
+            let arguments = self.arguments(&directory, port.number, tls, key_file);
             match Supervised::start(directory, &program, &arguments) {
                 Ok(process) => return Member { process, port },
                 Err(Down::PortTaken) => {}
@@ -164,11 +178,6 @@ impl Launch {
     }
 }
 
-fn free_port() -> u16 {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a loopback port");
-    listener.local_addr().expect("it is bound").port()
-}
-
 fn key_file(directory: &Path) -> PathBuf {
     use std::os::unix::fs::PermissionsExt as _;
     let path = directory.join("key");
@@ -180,7 +189,7 @@ fn key_file(directory: &Path) -> PathBuf {
 #[derive(Debug)]
 struct Member {
     process: Supervised,
-    port: u16,
+    port: Port,
 }
 
 /// A running deployment. Dropping it stops the servers and removes their data.
@@ -204,7 +213,8 @@ impl Servers {
 
     /// A connection string for the whole with the `user:password` given, or without.
     pub fn uri_as(&self, user: Option<&str>) -> String {
-        let hosts: Vec<_> = self.members.iter().map(|m| format!("127.0.0.1:{}", m.port)).collect();
+        let hosts: Vec<_> =
+            self.members.iter().map(|m| format!("127.0.0.1:{}", m.port.number)).collect();
         let mut options = Vec::new();
         if self.launch.members > 0 {
             options.push(format!("replicaSet={REPLICA_SET}"));
@@ -222,7 +232,7 @@ impl Servers {
     }
 
     fn direct_uri(&self, member: usize, user: Option<&str>) -> String {
-        let host = format!("127.0.0.1:{}", self.members[member].port);
+        let host = format!("127.0.0.1:{}", self.members[member].port.number);
         let mut options = vec!["directConnection=true".to_owned()];
         if user.is_some() {
             options.push("authSource=admin".to_owned());
@@ -251,7 +261,7 @@ impl Servers {
 
     /// The port of a member.
     pub fn port(&self, member: usize) -> u16 {
-        self.members[member].port
+        self.members[member].port.number
     }
 
     /// The log of a member.
@@ -317,20 +327,49 @@ impl Servers {
         format!("{name}:{password}")
     }
 
-    /// Which member is the primary now; waits for one.
+    /// Which member is the primary now. After the old one is gone, this has a new one elected.
     pub fn primary(&self) -> usize {
-        let start = Instant::now();
-        while start.elapsed() < Duration::from_secs(60) {
-            for member in 0..self.members.len() {
-                let hello = self.hello(member);
-                if hello.is_some_and(|hello| hello.get_bool("isWritablePrimary").ok() == Some(true))
-                {
-                    return member;
-                }
+        let mut last = Instant::now();
+        wait_for("there is no primary", || {
+            let is_primary = |member: &usize| {
+                let hello = self.hello(*member);
+                hello.is_some_and(|hello| hello.get_bool("isWritablePrimary").ok() == Some(true))
+            };
+            let found = (0..self.members.len()).find(is_primary);
+            // The first election of a set comes by itself, before anybody can log in.
+            if found.is_none() && self.client.is_some() && last.elapsed() > GRACE {
+                self.elect();
+                last = Instant::now();
             }
-            std::thread::sleep(Duration::from_millis(50));
+            found
+        })
+    }
+
+    /// Makes the first member primary that can be.
+    fn elect(&self) {
+        for member in 0..self.members.len() {
+            let client = self.connect_within(&self.uri_of(member), GRACE);
+            let admin = client.database("admin");
+            let command = admin.run_command(doc! { "replSetStepUp": 1 });
+            if self.wait(command.into_future()).is_ok() {
+                return;
+            }
         }
-        panic!("there is no primary")
+    }
+
+    /// Keeps the primary that there is, unless it goes away.
+    fn keep_primary(&self) {
+        wait_until("the set takes no other configuration", || {
+            let Ok(reply) = self.try_command("admin", doc! { "replSetGetConfig": 1 }) else {
+                return false;
+            };
+            let mut config = reply.get_document("config").expect("a configuration").clone();
+            let version = config.get_i32("version").expect("a version");
+            config.insert("version", version + 1);
+            let settings = config.get_document_mut("settings").expect("settings");
+            settings.insert("electionTimeoutMillis", ELECTION_MS);
+            self.try_command("admin", doc! { "replSetReconfig": config }).is_ok()
+        });
     }
 
     fn hello(&self, member: usize) -> Option<Document> {
@@ -342,10 +381,17 @@ impl Servers {
     pub fn step_down(&self) -> usize {
         let before = self.primary();
         let client = self.connect(&self.uri_of(before));
-        let command = doc! { "replSetStepDown": 20, "secondaryCatchUpPeriodSecs": 10 };
-        // The server may close the connection before it answers.
-        let _ = self.wait(client.database("admin").run_command(command).into_future());
-        self.primary()
+        let run = |command| self.wait(client.database("admin").run_command(command).into_future());
+        let after = wait_for("the primary does not step down", || {
+            // The server may close the connection before it answers.
+            let _ = run(doc! { "replSetStepDown": 120, "secondaryCatchUpPeriodSecs": 60 });
+            Some(self.primary()).filter(|after| *after != before)
+        });
+        // It may be the primary again, when the next one steps down.
+        wait_until("the old primary stays out of elections", || {
+            run(doc! { "replSetFreeze": 0 }).is_ok()
+        });
+        after
     }
 
     /// Ends a member as a power cut would.
@@ -372,15 +418,41 @@ impl Servers {
     /// `mode` is for instance `{"times": 2}`, `data` says what fails and how.
     pub fn fail_point(&self, member: usize, mode: Document, data: Document) -> FailPoint<'_> {
         let client = self.connect(&self.uri_of(member));
-        let command = doc! { "configureFailPoint": "failCommand", "mode": mode, "data": data };
-        self.wait(client.database("admin").run_command(command).into_future())
-            .expect("Launch::fail_points was asked for");
+        self.set_fail_point(&client, mode, data);
         FailPoint { servers: self, client }
+    }
+
+    /// Holds up commands of Docward on a member for longer than any test waits. `mode` is for instance
+    /// `{"times": 1}` or `{"skip": 3}`, `more` restricts what is held up: `{"namespace": "db_shop.t_order"}`.
+    pub fn block(
+        &self,
+        member: usize,
+        commands: &[&str],
+        mode: Document,
+        more: Document,
+    ) -> Blocked<'_> {
+        let client = self.connect(&self.uri_of(member));
+        let mut data = doc! {
+            "failCommands": commands, "blockConnection": true, "blockTimeMS": BLOCKED_MS,
+            "appName": "docward",
+        };
+        data.extend(more);
+        let before = self.set_fail_point(&client, mode, data);
+        let running = |command: &&str| doc! { format!("command.{command}"): { "$exists": true } };
+        let commands = commands.iter().map(running).collect();
+        Blocked { servers: self, client, commands, before }
+    }
+
+    /// Sets the fail point; returns how often it was hit before.
+    fn set_fail_point(&self, client: &Client, mode: Document, data: Document) -> i64 {
+        let command = doc! { "configureFailPoint": "failCommand", "mode": mode, "data": data };
+        let reply = self.wait(client.database("admin").run_command(command).into_future());
+        hits(&reply.expect("Launch::fail_points was asked for"))
     }
 
     /// A client for any connection string.
     pub fn connect(&self, uri: &str) -> Client {
-        self.connect_within(uri, Duration::from_secs(30))
+        self.connect_within(uri, PATIENCE)
     }
 
     fn connect_within(&self, uri: &str, patience: Duration) -> Client {
@@ -396,9 +468,9 @@ impl Servers {
             .members
             .iter()
             .zip(0i32..)
-            .map(|(member, id)| doc! { "_id": id, "host": format!("127.0.0.1:{}", member.port) })
+            .map(|(member, id)| doc! { "_id": id, "host": format!("127.0.0.1:{}", member.port.number) })
             .collect();
-        // A tenth of the usual patience: tests wait for elections.
+        // For the first election only: see `keep_primary`.
         let settings = doc! { "electionTimeoutMillis": 1500, "heartbeatIntervalMillis": 300 };
         let config = doc! { "_id": REPLICA_SET, "members": members, "settings": settings };
         let client = self.connect(&self.direct_uri(0, None));
@@ -406,11 +478,9 @@ impl Servers {
         self.wait(client.database("admin").run_command(command).into_future())
             .expect("the set can be initiated");
         self.primary();
-        let start = Instant::now();
-        while !(0..self.members.len()).all(|member| self.is_ready(member)) {
-            assert!(start.elapsed() < Duration::from_secs(120), "the members do not come up");
-            std::thread::sleep(Duration::from_millis(100));
-        }
+        wait_until("the members do not come up", || {
+            (0..self.members.len()).all(|member| self.is_ready(member))
+        });
     }
 
     fn is_ready(&self, member: usize) -> bool {
@@ -442,11 +512,62 @@ impl FailPoint<'_> {
         let command = doc! { "configureFailPoint": "failCommand", "mode": "off" };
         let admin = self.client.database("admin");
         let reply = self.servers.wait(admin.run_command(command).into_future());
-        match reply.ok().and_then(|reply| reply.get("count").cloned()) {
-            Some(bson::Bson::Int32(count)) => i64::from(count),
-            Some(bson::Bson::Int64(count)) => count,
-            _ => 0,
-        }
+        reply.map_or(0, |reply| hits(&reply))
+    }
+}
+
+/// How often the fail point was hit, as the server counts since its start.
+fn hits(reply: &Document) -> i64 {
+    match reply.get("count") {
+        Some(bson::Bson::Int32(count)) => i64::from(*count),
+        Some(bson::Bson::Int64(count)) => *count,
+        _ => 0,
+    }
+}
+
+/// Commands that are held up until [`Blocked::release`], or until the server is gone.
+#[derive(Debug)]
+pub struct Blocked<'s> {
+    servers: &'s Servers,
+    client: Client,
+    /// Filters on running operations, one for each command.
+    commands: Vec<Document>,
+    before: i64,
+}
+
+impl Blocked<'_> {
+    /// Waits until a command is held up.
+    pub fn wait_until_hit(&self) {
+        let limit = i64::try_from(PATIENCE.as_millis()).expect("minutes");
+        let command = doc! {
+            "waitForFailPoint": "failCommand", "timesEntered": self.before + 1, "maxTimeMS": limit,
+        };
+        let admin = self.client.database("admin");
+        let reply = self.servers.wait(admin.run_command(command).into_future());
+        reply.expect("a command is held up");
+    }
+
+    /// Ends the commands that are held up, with an error, and holds up no more.
+    pub fn release(self) {
+        let admin = self.client.database("admin");
+        let run = |command| self.servers.wait(admin.run_command(command).into_future());
+        let ours =
+            doc! { "$match": { "appName": "docward", "active": true, "$or": self.commands } };
+        let running =
+            doc! { "aggregate": 1, "pipeline": [{ "$currentOp": {} }, ours], "cursor": {} };
+        // To switch it off waits for the end of what is held up.
+        wait_until("commands are still held up", || {
+            let reply = run(running.clone()).expect("the server says what runs");
+            let cursor =
+                reply.get_document("cursor").and_then(|cursor| cursor.get_array("firstBatch"));
+            let operations = cursor.expect("a list of operations");
+            for operation in operations.iter().filter_map(|operation| operation.as_document()) {
+                let id = operation.get("opid").expect("a number").clone();
+                let _ = run(doc! { "killOp": 1, "op": id });
+            }
+            operations.is_empty()
+        });
+        run(doc! { "configureFailPoint": "failCommand", "mode": "off" }).expect("it was set");
     }
 }
 

@@ -19,14 +19,17 @@ mod browser;
 mod certificates;
 mod launch;
 mod load;
+mod patience;
+mod ports;
 mod program;
 mod shell;
 mod supervised;
 
 pub use browser::Browser;
 pub use certificates::Certificates;
-pub use launch::{FailPoint, Launch, Servers};
+pub use launch::{Blocked, FailPoint, Launch, Servers};
 pub use load::Refused;
+pub use patience::{PATIENCE, wait_for, wait_until};
 pub use program::{mongod, mongod_of, repository};
 pub use shell::{Call, NotRunnable, Statement, statements};
 

@@ -10,8 +10,9 @@ use std::{
     io::{BufRead, BufReader, Write as _},
     path::{Path, PathBuf},
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
-    time::{Duration, Instant},
 };
+
+use crate::patience::wait_for;
 
 const SCRIPT: &str = r#"
 trap '' INT TERM HUP
@@ -38,9 +39,6 @@ set -- "${directory%/*}"/member-*
 
 /// Lines of the log that a failed test shows.
 const SHOWN: usize = 40;
-
-/// How long a server may take to come up; on a busy machine it can take long.
-const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A server and its supervisor.
 #[derive(Debug)]
@@ -119,23 +117,19 @@ impl Supervised {
     }
 
     fn wait_until_up(&mut self) -> Result<(), Down> {
-        let start = Instant::now();
-        loop {
+        wait_for("the server does not come up", || {
             let log = self.log();
             let new = log.get(self.seen..).unwrap_or_default();
             if new.contains("\"msg\":\"Waiting for connections\"") {
-                return Ok(());
+                return Some(Ok(()));
             }
             if new.contains("Address already in use") {
-                return Err(Down::PortTaken);
+                return Some(Err(Down::PortTaken));
             }
             let output = std::fs::read_to_string(self.directory.join("output")).unwrap_or_default();
             let failed = new.contains("\"msg\":\"Now exiting\"") || output.contains("rror");
-            if failed || start.elapsed() > PATIENCE {
-                return Err(Down::Other(format!("{output}{}", self.end_of_log())));
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
+            failed.then(|| Err(Down::Other(format!("{output}{}", self.end_of_log()))))
+        })
     }
 
     /// The last lines of the log.

@@ -3,11 +3,10 @@
 use std::{
     path::Path,
     process::{Command, Stdio},
-    time::{Duration, Instant},
 };
 
 use bson::{Bson, doc};
-use docward_testkit::Launch;
+use docward_testkit::{Launch, PATIENCE, wait_for, wait_until};
 
 fn is_listening(port: u16) -> bool {
     std::net::TcpStream::connect(("127.0.0.1", port)).is_ok()
@@ -52,7 +51,7 @@ fn waits_to_be_killed() {
     let servers = Launch::standalone().start();
     std::fs::write(std::env::var("DOCWARD_PORT_FILE").unwrap(), servers.port(0).to_string())
         .unwrap();
-    std::thread::sleep(Duration::from_secs(120));
+    std::thread::sleep(PATIENCE);
 }
 
 #[test]
@@ -66,23 +65,33 @@ fn a_killed_test_takes_the_server_along() {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    let port = wait_for(|| std::fs::read_to_string(&file).ok()?.parse::<u16>().ok());
+    let port = wait_for("the other test names no port", || {
+        std::fs::read_to_string(&file).ok()?.parse::<u16>().ok()
+    });
     assert!(is_listening(port));
     // SIGKILL: nothing in that process runs any more.
     test.kill().unwrap();
     test.wait().unwrap();
-    wait_for(|| (!is_listening(port)).then_some(()));
+    wait_until("the server outlives its test", || !is_listening(port));
 }
 
-fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> T {
-    let start = Instant::now();
-    while start.elapsed() < Duration::from_secs(60) {
-        if let Some(found) = look() {
-            return found;
-        }
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    panic!("it did not happen within a minute")
+#[test]
+fn a_command_that_is_held_up_is_waited_for() {
+    let servers = Launch::standalone().fail_points().start();
+    let only = doc! { "appName": "docward", "namespace": "db_shop.t_order" };
+    let blocked = servers.block(0, &["find"], doc! { "times": 1 }, only);
+    let asked = servers.connect(&format!("{}appName=docward", servers.uri())).database("db_shop");
+    let find = |collection: &str| asked.run_command(doc! { "find": collection }).into_future();
+    servers.wait(find("t_other")).unwrap();
+    std::thread::scope(|scope| {
+        let held_up = scope.spawn(|| servers.wait(find("t_order")));
+        blocked.wait_until_hit();
+        assert!(!held_up.is_finished());
+        // The one command was held up: the next one is not.
+        servers.wait(find("t_order")).unwrap();
+        blocked.release();
+        assert!(held_up.join().unwrap().is_err(), "it was ended");
+    });
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use crate::common::{audit_json, code, docward, findings, root, stderr, stdout};
+use crate::common::{audit_json, code, docward, findings, root, signal, stderr, stdout};
 use bson::doc;
 
 const SHOP: &str = "examples/shop";
@@ -406,12 +406,12 @@ fn help_has_examples_and_usage_errors_are_2() {
 
 #[test]
 fn an_interrupted_audit_reports_what_it_read() {
-    reports_what_it_read_on("-INT");
+    reports_what_it_read_on("INT");
 }
 
 #[test]
 fn a_terminated_audit_reports_what_it_read() {
-    reports_what_it_read_on("-TERM");
+    reports_what_it_read_on("TERM");
 }
 
 fn reports_what_it_read_on(signal: &str) {
@@ -422,14 +422,19 @@ fn reports_what_it_read_on(signal: &str) {
         .spawn()
         .unwrap();
     let mut stdin = child.stdin.take().unwrap();
+    let (much, has_read_much) = std::sync::mpsc::channel();
     let feeder = thread::spawn(move || {
         let line = b"{\"_id\": 1, \"amount\": 2.5}\n".repeat(200);
+        // More than the pipe and the buffers of the audit hold.
+        for _ in 0..(64 << 20) / line.len() {
+            stdin.write_all(&line).unwrap();
+        }
+        much.send(()).unwrap();
         // Ends with a broken pipe when the audit ends.
         while stdin.write_all(&line).is_ok() {}
     });
-    thread::sleep(Duration::from_millis(700));
-    let killed = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
-    assert!(killed.success());
+    has_read_much.recv().unwrap();
+    self::signal(&child, signal);
     let output = child.wait_with_output().unwrap();
     feeder.join().unwrap();
     assert_eq!(output.status.code(), Some(2));
@@ -452,8 +457,8 @@ fn a_report_that_is_being_written_is_finished() {
     let mut out = child.stdout.take().unwrap();
     let mut text = vec![0; 1];
     out.read_exact(&mut text).unwrap();
-    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-    assert!(killed.success());
+    signal(&child, "INT");
+    // Time in which a report would end that does not end well; one that does can wait.
     thread::sleep(Duration::from_millis(200));
     out.read_to_end(&mut text).unwrap();
     assert!(text.len() > 100_000, "{}", text.len());

@@ -1,14 +1,11 @@
 //! `design simulate` on running servers: predicted against measured, and nothing left behind.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
-use std::{
-    process::{Child, Command, Stdio},
-    time::{Duration, Instant},
-};
+use std::process::{Child, Command, Stdio};
 
-use crate::common::{code, docward, root, stderr, stdout};
+use crate::common::{code, docward, root, signal, stderr, stdout};
 use bson::doc;
-use docward_testkit::{Launch, Servers};
+use docward_testkit::{Launch, Servers, wait_until};
 use serde_json::Value;
 
 /// Scratch databases that are there.
@@ -413,24 +410,19 @@ fn the_scratch_database_is_kept_when_asked_for() {
 fn begin(servers: &Servers) -> Child {
     let mut command = Command::new(assert_cmd::cargo::cargo_bin("docward"));
     command.args(["design", "simulate", "examples/models/blog.yaml", "--uri", &servers.uri()]);
-    command.args(["--relationship", "post.comments", "--parents", "3000", "--yes"]);
+    command.args(["--relationship", "post.comments", "--parents", "30000", "--yes"]);
     let child = command.current_dir(root()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let child = child.unwrap();
-    let began = Instant::now();
-    while scratch(servers).is_empty() {
-        assert!(began.elapsed() < Duration::from_secs(60), "it does not begin");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    wait_until("it does not begin", || !scratch(servers).is_empty());
     child
 }
 
 #[test]
 fn signals_end_it_and_leave_nothing_behind() {
     let servers = Launch::standalone().start();
-    for signal in ["-TERM", "-INT"] {
+    for name in ["TERM", "INT"] {
         let child = begin(&servers);
-        let killed = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
-        assert!(killed.success());
+        signal(&child, name);
         let output = child.wait_with_output().unwrap();
         assert_eq!(code(&output), 2, "{}", stderr(&output));
         assert!(stderr(&output).contains("stopped before the end"), "{}", stderr(&output));
@@ -439,7 +431,7 @@ fn signals_end_it_and_leave_nothing_behind() {
             "{}",
             stderr(&output)
         );
-        assert!(scratch(&servers).is_empty(), "after {signal}");
+        assert!(scratch(&servers).is_empty(), "after {name}");
     }
 }
 

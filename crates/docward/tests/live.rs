@@ -8,10 +8,10 @@ use std::{
 };
 
 use bson::{Document, doc, oid::ObjectId};
-use docward_testkit::{Launch, Refused, Servers, repository};
+use docward_testkit::{Blocked, Launch, Refused, Servers, repository};
 use serde_json::Value;
 
-use crate::common::report;
+use crate::common::{cut_by_time, has_documents, report, signal};
 
 mod losses;
 mod samples;
@@ -362,43 +362,19 @@ fn login_and_network_failures_say_what_to_do() {
     assert!(!text.contains("horse"), "{text}");
 }
 
-/// Waits until an audit hangs in a `getMore` that a fail point holds up.
-fn wait_for_blocked_audit(servers: &Servers) {
-    wait_for_blocked(servers, "getMore");
-}
-
-/// The same for another command.
-fn wait_for_blocked(servers: &Servers, command: &str) {
-    let running = format!("command.{command}");
-    let wanted = doc! { "appName": "docward", running: { "$exists": true } };
-    let pipeline = vec![doc! { "$currentOp": {} }, doc! { "$match": wanted }];
-    let question = doc! { "aggregate": 1, "pipeline": pipeline, "cursor": {} };
-    let start = Instant::now();
-    loop {
-        let reply = servers.command("admin", question.clone());
-        let cursor = reply.get_document("cursor").unwrap();
-        if !cursor.get_array("firstBatch").unwrap().is_empty() {
-            return;
-        }
-        assert!(start.elapsed() < Duration::from_secs(60), "no audit hangs in {command}");
-        std::thread::sleep(Duration::from_millis(50));
-    }
-}
-
-/// An audit that is interrupted while a command hangs that a fail point holds up.
-fn interrupted_in(servers: &Servers, command: &str, options: &[&str]) -> Output {
+/// An audit that is interrupted while a command is held up. It does not wait for the server.
+fn interrupted_in(servers: &Servers, blocked: &Blocked<'_>, options: &[&str]) -> Output {
     let child = Command::new(assert_cmd::cargo::cargo_bin("docward"))
         .args(["audit", "--format", "json", &servers.uri()])
         .args(options)
         .stdout(std::process::Stdio::piped())
         .spawn()
         .unwrap();
-    wait_for_blocked(servers, command);
-    let interrupt = format!("kill -INT {}", child.id());
-    assert!(Command::new("sh").args(["-c", &interrupt]).status().unwrap().success());
-    let start = Instant::now();
+    blocked.wait_until_hit();
+    signal(&child, "INT");
     let output = child.wait_with_output().unwrap();
-    assert!(start.elapsed() < Duration::from_secs(30), "it waits for the server");
+    let told = problems(&report(&output)).join("\n");
+    assert!(!told.contains("has not answered for"), "{told}");
     output
 }
 
@@ -406,16 +382,9 @@ fn interrupted_in(servers: &Servers, command: &str, options: &[&str]) -> Output 
 fn an_interrupted_audit_reports_what_it_read() {
     let servers = Launch::replica_set(1).fail_points().start();
     servers.insert("db_plain.t_invoice", plain_documents(20_000));
-    // Switching it off would wait for the end of the block; the server goes before that.
-    std::mem::forget(servers.fail_point(
-        0,
-        doc! { "times": 1 },
-        doc! {
-            "failCommands": ["getMore"], "blockConnection": true, "blockTimeMS": 60_000,
-            "appName": "docward",
-        },
-    ));
-    let output = interrupted_in(&servers, "getMore", &["--full"]);
+    // Two batches are fetched ahead: who asks for the fifth has passed on the first.
+    let blocked = servers.block(0, &["getMore"], doc! { "skip": 3 }, doc! {});
+    let output = interrupted_in(&servers, &blocked, &["--full", "--max-rate", "2000"]);
     assert_eq!(output.status.code(), Some(2));
     let report = report(&output);
     assert_eq!(report["interrupted"], true);
@@ -494,24 +463,24 @@ fn a_limited_rate_is_kept_and_limited_time_gives_a_report_on_what_was_read() {
     assert_eq!(report["sources"][0]["documents"], 3000);
     assert_eq!(problems(&report), Vec::<String>::new());
 
-    let arguments = ["audit", &uri, "--full", "--max-rate", "100", "--max-time", "1"];
-    let output = docward(&[&arguments[..], &["--format", "json"]].concat());
-    assert_eq!(output.status.code(), Some(2));
-    let cut = self::report(&output);
+    let (cut, seconds) = cut_by_time(has_documents, |seconds| {
+        let arguments = ["audit", &uri, "--full", "--max-rate", "100", "--max-time", seconds];
+        let output = docward(&[&arguments[..], &["--format", "json"]].concat());
+        assert_eq!(output.status.code(), Some(2));
+        self::report(&output)
+    });
     let read = cut["sources"][0]["documents"].as_u64().unwrap();
     assert!((1..3000).contains(&read), "{read}");
     assert_eq!(cut["sources"][0]["sampled"], true);
-    assert!(problems(&cut)[0].contains("1 s are over"), "{:?}", problems(&cut));
+    let told = problems(&cut);
+    assert!(told[0].contains(&format!("{seconds} s are over")), "{told:?}");
 }
 
 #[test]
 fn connection_strings_that_do_not_fit_say_what_to_change() {
     let servers = Launch::replica_set(1).auth().start();
     servers.insert("db_shop.t_order", [doc! { "_id": 1 }]);
-    let told = |uri: &str| {
-        let report = json(&[&format!("{uri}&serverSelectionTimeoutMS=2000"), "--full"]);
-        problems(&report).join("\n")
-    };
+    let told = |uri: &str| problems(&json(&[uri, "--full"])).join("\n");
     let text = told(&servers.uri_as(None));
     assert!(text.contains("the server asks for a login"), "{text}");
     assert!(!text.contains("createRole"), "{text}");

@@ -8,7 +8,7 @@ use std::{
 };
 
 use bson::{Document, doc};
-use docward_testkit::{Launch, Servers, mongodb::Client};
+use docward_testkit::{Launch, Servers, mongodb::Client, wait_for, wait_until};
 use serde_json::Value;
 
 fn docward(arguments: &[&str]) -> Output {
@@ -141,14 +141,11 @@ fn ck_12_a_member_that_is_down_is_a_problem_and_the_rest_is_audited() {
     told(&unnoticed);
     assert_eq!(found(&unnoticed, "W001").len(), 1, "the primary's profiler was read");
     // And when they know.
-    let is_known = || {
+    wait_until("the dead member is not missed", || {
         let status = servers.command("admin", doc! { "replSetGetStatus": 1 });
         let members = status.get_array("members").unwrap();
         members.iter().any(|m| m.as_document().unwrap().get_f64("health").unwrap() == 0.0)
-    };
-    while !is_known() {
-        std::thread::sleep(Duration::from_millis(200));
-    }
+    });
     let output = docward(&["audit", "--format", "json", "--no-progress", &servers.uri()]);
     assert_eq!(output.status.code(), Some(2));
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -224,7 +221,9 @@ fn cn_02_1_st_16_the_counters_of_a_server_show_connection_churn() {
     let config = config.to_str().unwrap();
     let early = audit(&[&uri])["skipped"].to_string();
     assert!(early.contains("W009"), "it has just been started: {early}");
-    std::thread::sleep(Duration::from_millis(1500));
+    let status = || servers.command("admin", doc! { "serverStatus": 1 });
+    // The server counts whole seconds since its start.
+    wait_until("no time passes", || status().get_f64("uptime").unwrap() >= 2.0);
     let quiet = audit(&[&uri, "--config", config]);
     assert!(found(&quiet, "W009").is_empty(), "nothing is wrong yet");
     let skipped = quiet["skipped"].to_string();
@@ -233,20 +232,13 @@ fn cn_02_1_st_16_the_counters_of_a_server_show_connection_churn() {
         let stream = std::net::TcpStream::connect(("127.0.0.1", servers.port(0))).unwrap();
         drop(stream);
     }
-    // The server counts whole seconds since its start, and takes a moment to see that clients are gone.
-    let mut waits = 0;
-    loop {
-        let status = servers.command("admin", doc! { "serverStatus": 1 });
+    // It takes a moment to see that clients are gone.
+    wait_until("the server does not see that clients are gone", || {
+        let status = status();
         let connections = status.get_document("connections").unwrap();
-        let created = connections.get_i32("totalCreated").unwrap();
-        let is_over = created >= 300 && connections.get_i32("current").unwrap() < 50;
-        if is_over && status.get_f64("uptime").unwrap() >= 2.0 {
-            break;
-        }
-        waits += 1;
-        assert!(waits < 600, "{connections}");
-        std::thread::sleep(Duration::from_millis(50));
-    }
+        let count = |name: &str| connections.get_i32(name).unwrap();
+        count("totalCreated") >= 300 && count("current") < 20
+    });
     let report = audit(&[&uri, "--config", config]);
     let churn = found(&report, "W009");
     assert_eq!(churn.len(), 1, "{report:#}");
@@ -284,16 +276,29 @@ fn ck_12_missing_privileges_are_named() {
 fn ck_12_scans_that_are_running_are_seen() {
     let servers = Launch::standalone().start();
     let uri = servers.uri();
-    servers.insert("db_shop.t_order", (0..300).map(|n| doc! { "_id": n, "status": "new" }));
+    servers.insert("db_shop.t_order", (0..5000).map(|n| doc! { "_id": n, "status": "new" }));
     let shop = client(&servers, &uri, "shop-api");
     std::thread::scope(|scope| {
         let slow = scope.spawn(|| {
-            let filter = doc! { "status": "new", "$where": "sleep(100) || false" };
-            let find = doc! { "find": "t_order", "filter": filter, "maxTimeMS": 15_000 };
+            // More than an hour in all.
+            let filter = doc! { "status": "new", "$where": "sleep(1000) || false" };
+            let find = doc! { "find": "t_order", "filter": filter };
             servers.wait(shop.database("db_shop").run_command(find).into_future())
         });
-        std::thread::sleep(Duration::from_secs(4));
+        let pipeline = vec![
+            doc! { "$currentOp": {} },
+            doc! { "$match": { "command.find": "t_order", "secs_running": { "$gte": 4 } } },
+        ];
+        let question = doc! { "aggregate": 1, "pipeline": pipeline, "cursor": {} };
+        let operation = wait_for("nothing runs for long", || {
+            let reply = servers.command("admin", question.clone());
+            let batch = reply.get_document("cursor").unwrap().get_array("firstBatch").unwrap();
+            batch
+                .first()
+                .map(|operation| operation.as_document().unwrap().get("opid").unwrap().clone())
+        });
         let report = audit(&[&uri]);
+        servers.command("admin", doc! { "killOp": 1, "op": operation });
         assert_eq!(problems(&report), Vec::<String>::new());
         let scans = found(&report, "W001");
         assert_eq!(scans.len(), 1, "{scans:#?}");

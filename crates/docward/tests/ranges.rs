@@ -1,11 +1,13 @@
 //! Whole readings of large live collections: in ranges of `_id`s, interrupted, and gone on with.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output, Stdio};
 
 use bson::{Bson, DateTime, Document, doc, oid::ObjectId};
 use docward_testkit::{Launch, Servers};
 use serde_json::Value;
+
+use crate::common::{cut_by_time, has_documents, signal};
 
 const DOCUMENTS: usize = 24_000;
 
@@ -61,6 +63,30 @@ fn json(arguments: &[&str]) -> Value {
     serde_json::from_slice(&output.stdout)
         .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stderr)))
 }
+
+fn start(arguments: &[&str]) -> Child {
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin("docward"));
+    command.args(["audit", "--format", "json", "--no-progress", "--full"]).args(arguments);
+    command.stdout(Stdio::piped()).spawn().unwrap()
+}
+
+/// An audit that is interrupted when the server has answered so many times with orders.
+fn interrupted(servers: &Servers, answers: i32, arguments: &[&str]) -> Value {
+    let orders = doc! { "namespace": "db_shop.t_order" };
+    let blocked = servers.block(0, &["find", "getMore"], doc! { "skip": answers }, orders);
+    let child = start(arguments);
+    blocked.wait_until_hit();
+    signal(&child, "INT");
+    let output = child.wait_with_output().unwrap();
+    blocked.release();
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((output.status.code(), &report["interrupted"]), (Some(2), &true.into()));
+    report
+}
+
+/// How many answers of the server hold some of the orders and not all of them, when batches are as large as
+/// they get: up to six of them may be on their way when an audit is interrupted.
+const SOME: i32 = 10;
 
 /// How often the index on `_id` was used.
 fn uses_of_id_index(servers: &Servers) -> i64 {
@@ -125,36 +151,15 @@ fn an_interrupted_reading_is_gone_on_with() {
     no_problems(&whole);
 
     let part = file("part.json.gz");
-    let cut = json(&[
-        &uri,
-        "--threads",
-        "2",
-        "--save-evidence",
-        &part,
-        "--max-time",
-        "2",
-        "--max-rate",
-        "5000",
-    ]);
+    let cut = interrupted(&servers, SOME, &[&uri, "--threads", "2", "--save-evidence", &part]);
     let read = documents(&cut);
     assert!((1000..DOCUMENTS as u64).contains(&read), "{read}");
-    assert_ne!(cut["problems"].as_array().unwrap().len(), 0);
 
     // Once more interrupted, with another number of threads.
     let more = file("more.json");
-    let cut = json(&[
-        &uri,
-        "--threads",
-        "1",
-        "--resume",
-        &part,
-        "--save-evidence",
-        &more,
-        "--max-time",
-        "2",
-        "--max-rate",
-        "3000",
-    ]);
+    let again = ["--threads", "1", "--resume", &part, "--save-evidence", &more];
+    let slowly = [&[uri.as_str()], &again[..], &["--max-rate", "1000"]].concat();
+    let cut = interrupted(&servers, 8, &slowly);
     assert!(
         (read + 500..DOCUMENTS as u64).contains(&documents(&cut)),
         "{read} {}",
@@ -192,8 +197,10 @@ fn a_collection_that_was_not_read_in_ranges_is_read_from_the_start() {
     let directory = tempfile::tempdir().unwrap();
     let file = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
     let part = file("part.json");
-    let limits = ["--max-time", "2", "--max-rate", "2000"];
-    let cut = json(&[&[uri.as_str(), "--save-evidence", &part], &limits[..]].concat());
+    let (cut, _) = cut_by_time(has_documents, |seconds| {
+        let limits = ["--max-time", seconds, "--max-rate", "300"];
+        json(&[&[uri.as_str(), "--save-evidence", &part], &limits[..]].concat())
+    });
     assert!((1..9000).contains(&documents(&cut)), "{}", documents(&cut));
     let whole = json(&[&uri, "--resume", &part, "--save-evidence", &file("whole.json")]);
     no_problems(&whole);
@@ -218,8 +225,7 @@ fn a_reading_is_gone_on_with_on_its_own_deployment_only() {
     let uri = servers.uri();
     let directory = tempfile::tempdir().unwrap();
     let part = directory.path().join("part.json").to_str().unwrap().to_owned();
-    let limits = ["--max-time", "2", "--max-rate", "5000"];
-    docward(&[&[uri.as_str(), "--save-evidence", &part], &limits[..]].concat());
+    interrupted(&servers, SOME, &[&uri, "--threads", "2", "--save-evidence", &part]);
     let before = std::fs::read_to_string(&part).unwrap();
     let ids = &before[before.find("\"deployments\":[").unwrap()..];
     let ids = &ids[..ids.find("],").unwrap() + 2];
@@ -263,8 +269,7 @@ fn a_collection_that_was_made_anew_is_read_from_the_start() {
     let uri = servers.uri();
     let directory = tempfile::tempdir().unwrap();
     let part = directory.path().join("part.json").to_str().unwrap().to_owned();
-    let limits = ["--max-time", "2", "--max-rate", "5000"];
-    let cut = json(&[&[uri.as_str(), "--save-evidence", &part], &limits[..]].concat());
+    let cut = interrupted(&servers, SOME, &[&uri, "--threads", "2", "--save-evidence", &part]);
     assert!((1000..DOCUMENTS as u64).contains(&documents(&cut)), "{}", documents(&cut));
     // One was read in part, the other to its end.
     for (name, new) in [("t_order", 500), ("t_area", 7)] {
@@ -290,15 +295,14 @@ fn a_server_that_went_away_is_no_reason_to_start_anew() {
     let uri = servers.uri();
     let directory = tempfile::tempdir().unwrap();
     let part = directory.path().join("part.json.gz").to_str().unwrap().to_owned();
-    let reading = {
-        let (uri, part) = (format!("{uri}&serverSelectionTimeoutMS=500"), part.clone());
-        std::thread::spawn(move || {
-            json(&[&uri, "--threads", "2", "--save-evidence", &part, "--max-rate", "6000"])
-        })
-    };
-    std::thread::sleep(std::time::Duration::from_secs(2));
+    let orders = doc! { "namespace": "db_shop.t_order" };
+    let blocked = servers.block(0, &["find", "getMore"], doc! { "skip": SOME }, orders);
+    let patient = format!("{uri}&serverSelectionTimeoutMS=3000");
+    let reading = start(&[&patient, "--threads", "2", "--save-evidence", &part]);
+    blocked.wait_until_hit();
     servers.kill(0);
-    let cut = reading.join().unwrap();
+    let output = reading.wait_with_output().unwrap();
+    let cut: Value = serde_json::from_slice(&output.stdout).unwrap();
     let read = documents(&cut);
     assert!((500..DOCUMENTS as u64).contains(&read), "{read}");
     assert_ne!(cut["problems"].as_array().unwrap().len(), 0);

@@ -3,9 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::common::{code, docward, stderr, stdout};
+use crate::common::{code, docward, signal, stderr, stdout};
 use bson::{Bson, Decimal128, Document, doc};
-use docward_testkit::{Launch, Servers};
+use docward_testkit::{Launch, PATIENCE, Servers, wait_until};
 use serde_json::Value;
 
 const SCHEMA: &str = r#"{"$jsonSchema": {"bsonType": "object", "required": ["price"],
@@ -312,15 +312,8 @@ fn dm_11_4_a_measurement_that_is_terminated_is_swept_up() {
         .stderr(std::process::Stdio::piped())
         .spawn()
         .unwrap();
-    let mut waits = 0;
-    while collections() < 3 {
-        waits += 1;
-        assert!(waits < 500, "no scratch collection came");
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
-    let pid = child.id().to_string();
-    let killed = std::process::Command::new("kill").args(["-TERM", &pid]).status().unwrap();
-    assert!(killed.success());
+    wait_until("no scratch collection comes", || collections() >= 3);
+    signal(&child, "TERM");
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("stopped; nothing was changed"), "{}", stderr(&output));
@@ -331,8 +324,8 @@ fn dm_11_4_a_measurement_that_is_terminated_is_swept_up() {
 fn dm_11_3_a_count_that_takes_long_can_be_stopped() {
     for command in ["apply", "check"] {
         let servers = Launch::standalone().start();
-        servers.insert("db_shop.t_product", (0..500).map(|n| doc! { "_id": n }));
-        // What only the server evaluates, and takes its time for.
+        servers.insert("db_shop.t_product", (0..50_000).map(|n| doc! { "_id": n }));
+        // What only the server evaluates, and takes hours for.
         let schema = servers.directory().join("slow.json");
         let slow = r#"{"$expr": {"$lt": [-1, {"$reduce": {"input": {"$range": [0, 1000000]},
             "initialValue": "$_id", "in": {"$add": ["$$value", 1]}}}]}}"#;
@@ -356,23 +349,14 @@ fn dm_11_3_a_count_that_takes_long_can_be_stopped() {
         };
         let pipeline = vec![doc! { "$currentOp": {} }, doc! { "$match": wanted }];
         let question = doc! { "aggregate": 1, "pipeline": pipeline, "cursor": {} };
-        let mut waits = 0;
-        loop {
+        wait_until("nobody counts", || {
             let reply = servers.command("admin", question.clone());
-            if !reply.get_document("cursor").unwrap().get_array("firstBatch").unwrap().is_empty() {
-                break;
-            }
-            waits += 1;
-            assert!(waits < 500, "nobody counts");
-            std::thread::sleep(std::time::Duration::from_millis(20));
-        }
-        let pid = child.id().to_string();
-        assert!(
-            std::process::Command::new("kill").args(["-INT", &pid]).status().unwrap().success()
-        );
+            !reply.get_document("cursor").unwrap().get_array("firstBatch").unwrap().is_empty()
+        });
+        signal(&child, "INT");
         let start = std::time::Instant::now();
         let output = child.wait_with_output().unwrap();
-        assert!(start.elapsed().as_secs() < 30, "{command} waits for the server");
+        assert!(start.elapsed() < PATIENCE, "{command} waits for the server");
         assert_eq!(output.status.code(), Some(2), "{command}: {}", stderr(&output));
         let told = format!("{}{}", stdout(&output), stderr(&output));
         let expected =

@@ -5,7 +5,7 @@
 use std::{net::TcpStream, process::Command, time::Duration};
 
 use bson::{Bson, Document, doc};
-use docward_testkit::{Launch, Servers, mongodb::Client, statements};
+use docward_testkit::{Launch, Servers, mongodb::Client, statements, wait_until};
 use serde_json::Value;
 
 fn audit(arguments: &[&str]) -> Value {
@@ -229,8 +229,11 @@ fn st_16_cn_02_1_short_connections_are_found_in_the_log() {
     for _ in 0..1500 {
         drop(TcpStream::connect(address).unwrap());
     }
-    std::thread::sleep(Duration::from_secs(1));
     let log = servers.log(0);
+    wait_until("the server does not see that clients are gone", || {
+        std::fs::read_to_string(&log).unwrap().matches("\"msg\":\"Connection ended\"").count()
+            >= 1500
+    });
     let report = audit(&["--log", log.to_str().unwrap()]);
     let churn = found(&report, "W009");
     assert_eq!(churn.len(), 1, "{report:#}");
@@ -259,6 +262,7 @@ fn st_18_rp_7_a_secondary_that_lags_is_found() {
     let secondary = servers.connect(&servers.uri_of(1 - servers.primary()));
     let hold = doc! { "configureFailPoint": "rsSyncApplyStop", "mode": "alwaysOn" };
     servers.wait(secondary.database("admin").run_command(hold).into_future()).unwrap();
+    // A member is behind by the time of its last write.
     for n in 0..8 {
         let update = doc! { "q": { "_id": 1 }, "u": { "$inc": { "balance": n } } };
         // The majority would wait for the member that is held up.

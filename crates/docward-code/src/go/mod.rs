@@ -13,7 +13,7 @@ use tree_sitter::Node;
 
 use crate::{
     Imported, Model, Place,
-    draft::{Draft, is_nameable, join, quoted},
+    draft::{Draft, join, quoted},
     shape::{Rest, Shape},
     tree::{Source, Walk, part, parts},
 };
@@ -180,11 +180,10 @@ impl<'t> Reader<'t> {
                 omit_empty: options.contains(&"omitempty"),
                 min_size: options.contains(&"minsize"),
             };
-            let inner = join(path, &written.name);
-            if !is_nameable(&written.name) {
-                draft.loosened(&inner, written.name, "no name of a field", place);
+            if !draft.can_name(path, &written.name, place) {
                 continue;
             }
+            let inner = join(path, &written.name);
             draft.field(&inner, place);
             let checked = self.is_looked_into(kind, tag.validate);
             let mut shape = draft

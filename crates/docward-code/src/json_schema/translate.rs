@@ -307,6 +307,10 @@ impl<'v> Translator<'v> {
             if !is_nameable(name) {
                 let place = self.place(&at);
                 self.lost += 1;
+                if name.contains('\0') {
+                    self.draft.unnameable(spot.path, name, place);
+                    continue;
+                }
                 let why =
                     "in a schema for the server, dots lead through objects and names are not empty";
                 self.draft.loosened(&join(spot.path, name), name.as_str(), why, place);

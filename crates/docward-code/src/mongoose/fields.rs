@@ -50,7 +50,7 @@ impl<'t> Reader<'t> {
         for Entry { name, key, value } in self.script.entries(object) {
             let place = self.place(key);
             if !name.split('.').all(is_nameable) {
-                draft.loosened(path, name, "no name of a field", place);
+                draft.unnameable(path, &name, place);
                 continue;
             }
             let inner = join(path, &name);

@@ -8,7 +8,7 @@ use bson::Bson;
 use tree_sitter::Node;
 
 use crate::{
-    draft::{Draft, join, quoted},
+    draft::{Draft, is_nameable, join, quoted},
     shape::{Rest, Shape},
     tree::parts,
 };
@@ -54,6 +54,10 @@ impl<'t> Reader<'t> {
         shape.rest = Rest::Open;
         let key = key_option(options).and_then(|value| self.script.literal(value));
         let key = key.as_ref().and_then(Bson::as_str).unwrap_or("__t");
+        // Noted where the options of the schema are read.
+        if !is_nameable(key) {
+            return;
+        }
         let mut branches = Vec::new();
         let mut kinds = Vec::new();
         for (_, arguments, call) in calls {

@@ -462,14 +462,18 @@ impl<'t> Reader<'t> {
         if let Some(value) = option("discriminatorKey")
             && let Some(Bson::String(name)) = self.script.literal(value)
             && !shape.has_property(&name)
+            && draft.can_name(path, &name, self.place(value))
         {
             draft.field(&join(path, &name), self.place(value));
             shape.set_property(&name, Shape::of(&["string"]));
         }
         if top {
-            let version = match option("versionKey").map(|value| self.script.literal(value)) {
-                Some(Some(Bson::Boolean(false))) => None,
-                Some(Some(Bson::String(name))) => Some(name),
+            let given = option("versionKey");
+            let version = match given.map(|value| (value, self.script.literal(value))) {
+                Some((_, Some(Bson::Boolean(false)))) => None,
+                Some((value, Some(Bson::String(name)))) => {
+                    draft.can_name(path, &name, self.place(value)).then_some(name)
+                }
                 _ => Some("__v".to_owned()),
             };
             if let Some(name) = version.filter(|name| !shape.has_property(name)) {
@@ -504,6 +508,9 @@ impl<'t> Reader<'t> {
                     name.to_owned()
                 }
             };
+            if !draft.can_name(path, &name, self.place(value)) {
+                continue;
+            }
             draft.field(&join(path, &name), self.place(value));
             if !shape.has_property(&name) {
                 shape.set_property(&name, Shape::of(&["date"]));

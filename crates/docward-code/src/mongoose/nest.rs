@@ -4,7 +4,7 @@ use tree_sitter::Node;
 
 use crate::{
     Model, Place,
-    draft::{Draft, join, quoted},
+    draft::{Draft, is_nameable, join, quoted},
     shape::Shape,
     tree::{part, parts},
 };
@@ -133,6 +133,10 @@ impl<'t> Reader<'t> {
         for (name, decorator, field) in self.props(class) {
             let key = self.script.text(name);
             let inner = join(path, key);
+            if !key.split('.').all(is_nameable) {
+                draft.unnameable(path, key, self.place(name));
+                continue;
+            }
             draft.field(&inner, self.place(name));
             insert(shape, key, self.prop(draft, decorator, field, &inner));
         }

@@ -78,8 +78,7 @@ impl<'b> Reader<'b> {
                 draft.noted(&inner, what, "not stored in this collection", field.place);
                 continue;
             }
-            if !crate::draft::is_nameable(&name) {
-                draft.loosened(&inner, name, "no name of a field", field.place);
+            if !draft.can_name(path, &name, field.place) {
                 continue;
             }
             draft.field(&inner, field.place);

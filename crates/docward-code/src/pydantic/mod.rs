@@ -12,7 +12,7 @@ use bson::Bson;
 
 use crate::{
     Imported, Model, Place,
-    draft::{Draft, is_nameable, join},
+    draft::{Draft, join},
     shape::{Rest, Shape},
     tree::Source,
 };
@@ -310,8 +310,7 @@ impl Reader<'_> {
             draft.noted(&inner, "exclude=True", "not stored", *place);
             return;
         }
-        if !is_nameable(stored) {
-            draft.loosened(&inner, stored, "no name of a field", *place);
+        if !draft.can_name(path, stored, *place) {
             return;
         }
         draft.field(&inner, *place);
@@ -376,7 +375,7 @@ impl Reader<'_> {
                 "model_validator" | "root_validator" => {
                     draft.loosened(path, format!("validator {method}"), "decided by code", *place);
                 }
-                "computed_field" => {
+                "computed_field" if draft.can_name(path, method, *place) => {
                     let inner = join(path, method);
                     draft.field(&inner, *place);
                     draft.noted(

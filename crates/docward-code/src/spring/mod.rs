@@ -13,7 +13,7 @@ use tree_sitter::Node;
 
 use crate::{
     Imported, Model, Place,
-    draft::{Draft, is_nameable, join, quoted},
+    draft::{Draft, join, quoted},
     shape::Shape,
     tree::{Source, parts},
 };
@@ -167,15 +167,14 @@ impl<'t> Reader<'t> {
         let given = settings.and_then(|settings| java.text(settings, &["name", "value"]));
         let name =
             if id { "_id".to_owned() } else { given.unwrap_or_else(|| field.name.to_owned()) };
-        let inner = join(path, &name);
         if let Some(unwrapped) = field.annotation(&["Unwrapped"]) {
             self.unwrapped(draft, field, unwrapped, path, into);
             return;
         }
-        if !is_nameable(&name) {
-            draft.loosened(&inner, name, "no name of a field", field.place);
+        if !draft.can_name(path, &name, field.place) {
             return;
         }
+        let inner = join(path, &name);
         draft.field(&inner, field.place);
         let target = settings
             .and_then(|settings| java.text(settings, &["targetType"]))
@@ -277,7 +276,10 @@ impl<'t> Reader<'t> {
             );
         }
         for (name, inner) in shape.properties {
-            into.set_property(&format!("{prefix}{name}"), inner);
+            let name = format!("{prefix}{name}");
+            if draft.can_name(path, &name, annotation.place) {
+                into.set_property(&name, inner);
+            }
         }
     }
 

@@ -24,7 +24,10 @@ final class Stream {
         MongoCollection<Document> numbers = client.getDatabase(args[1]).getCollection(args[2]);
         int retried = 0;
         for (int n = 0; n < Integer.parseInt(args[3]); n++) {
-            long until = System.nanoTime() + 60_000_000_000L;
+            if (n == Integer.parseInt(args[3]) - 100) {
+                System.in.read(); // There is a new primary.
+            }
+            long until = System.nanoTime() + 600_000_000_000L;
             while (true) {
                 try {
                     numbers.insertOne(new Document("_id", n));

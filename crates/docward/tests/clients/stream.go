@@ -39,7 +39,10 @@ func main() {
 	numbers := client.Database(os.Args[2]).Collection(os.Args[3])
 	retried := 0
 	for n := 0; n < count; n++ {
-		until := time.Now().Add(time.Minute)
+		if n == count-100 {
+			fmt.Scanln() // There is a new primary.
+		}
+		until := time.Now().Add(10 * time.Minute)
 		for {
 			ctx, cancel := context.WithTimeout(context.Background(), mongoclient.OperationTimeout)
 			_, err := numbers.InsertOne(ctx, bson.M{"_id": n})

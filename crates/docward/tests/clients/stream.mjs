@@ -1,4 +1,5 @@
 // Drives the generated Node.js client: `stream.mjs dead`, or `stream.mjs stream DATABASE COLLECTION COUNT`.
+import { readSync } from 'node:fs';
 import { MongoClient } from 'mongodb';
 import { OPTIONS, checkConnection, closeSharedClient, connectLoadBalancer, sharedClient } from './mongoClient.mjs';
 
@@ -23,7 +24,8 @@ async function stream(database, collection, count) {
   const numbers = client.db(database).collection(collection);
   let retried = 0;
   for (let n = 0; n < count; n += 1) {
-    const until = Date.now() + 60_000;
+    if (n === count - 100) readSync(0, Buffer.alloc(1)); // There is a new primary.
+    const until = Date.now() + 600_000;
     for (;;) {
       try {
         await numbers.insertOne({ _id: n });

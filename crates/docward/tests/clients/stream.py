@@ -21,7 +21,9 @@ def stream(database, collection, count):
     numbers = client[database][collection]
     retried = 0
     for n in range(count):
-        until = time.monotonic() + 60
+        if n == count - 100:
+            sys.stdin.readline()  # There is a new primary.
+        until = time.monotonic() + 600
         while True:
             try:
                 numbers.insert_one({"_id": n})

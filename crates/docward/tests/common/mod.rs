@@ -8,7 +8,7 @@
 
 use std::{
     path::{Path, PathBuf},
-    process::Output,
+    process::{Child, Output},
 };
 
 use assert_cmd::Command;
@@ -39,6 +39,31 @@ pub(crate) fn docward(arguments: &[&str]) -> Output {
         .env("COLUMNS", "100")
         .output()
         .unwrap()
+}
+
+/// Sends a signal, by its name without `SIG`.
+pub(crate) fn signal(child: &Child, name: &str) {
+    let (name, id) = (format!("-{name}"), child.id().to_string());
+    let sent = std::process::Command::new("kill").args([name, id]).status().unwrap();
+    assert!(sent.success());
+}
+
+/// The report of an audit that its `--max-time` cuts short, and that time in seconds. A busy machine may need
+/// more than a second before it reads anything: then the audit gets more.
+pub(crate) fn cut_by_time(
+    is_enough: impl Fn(&Value) -> bool,
+    audit: impl Fn(&str) -> Value,
+) -> (Value, &'static str) {
+    let times = ["1", "4", "16"];
+    let mut reports = times.iter().map(|seconds| (audit(seconds), *seconds));
+    reports
+        .find(|(report, _)| is_enough(report))
+        .expect("something is read within a quarter of a minute")
+}
+
+/// Whether documents were read.
+pub(crate) fn has_documents(report: &Value) -> bool {
+    report["sources"][0]["documents"].as_u64() > Some(0)
 }
 
 /// Exit code.

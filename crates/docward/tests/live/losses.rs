@@ -1,14 +1,11 @@
 //! Servers that hang, go away or lose a connection while they are read.
 
-use std::time::{Duration, Instant};
-
 use bson::{Bson, Uuid, doc, oid::ObjectId};
 use docward_testkit::{Launch, Servers};
 use serde_json::Value;
 
-use super::{
-    grant_proposed, interrupted_in, json, plain_documents, problems, report, wait_for_blocked_audit,
-};
+use super::{grant_proposed, interrupted_in, json, plain_documents, problems, report};
+use crate::common::cut_by_time;
 
 #[test]
 fn facts_are_asked_a_second_time_after_a_cut() {
@@ -34,19 +31,14 @@ fn facts_are_asked_a_second_time_after_a_cut() {
 fn a_catalogue_that_hangs_ends_with_the_time_allowed() {
     let servers = Launch::standalone().fail_points().start();
     servers.insert("db_plain.t_invoice", plain_documents(50));
-    // Switching it off would wait for the end of the block; the server goes before that.
-    std::mem::forget(servers.fail_point(
-        0,
-        doc! { "times": 1 },
-        doc! {
-            "failCommands": ["listIndexes"], "blockConnection": true, "blockTimeMS": 120_000,
-            "appName": "docward",
-        },
-    ));
-    let start = Instant::now();
-    let report = json(&[&servers.uri(), "--max-time", "2"]);
-    assert!(start.elapsed() < Duration::from_secs(60), "it waits for the server");
-    assert_eq!(report["sources"][0]["sampled"], true, "{report:#}");
+    servers.block(0, &["listIndexes"], doc! { "times": 100 }, doc! {});
+    let (report, seconds) = cut_by_time(
+        |report| report["sources"][0]["sampled"] == true,
+        |seconds| json(&[&servers.uri(), "--max-time", seconds]),
+    );
+    let told = problems(&report).join("\n");
+    assert!(told.contains(&format!("{seconds} s are over")), "{told}");
+    assert!(!told.contains("has not answered for"), "it waits for the server: {told}");
 }
 
 #[test]
@@ -55,15 +47,7 @@ fn a_command_that_hangs_is_given_up_and_told_once() {
     for n in 0..30 {
         servers.insert(&format!("db_plain.t_invoice_{n}"), plain_documents(3));
     }
-    // Switching it off would wait for the end of the blocks; the server goes before that.
-    std::mem::forget(servers.fail_point(
-        0,
-        doc! { "times": 1000 },
-        doc! {
-            "failCommands": ["listIndexes"], "blockConnection": true, "blockTimeMS": 600_000,
-            "appName": "docward",
-        },
-    ));
+    servers.block(0, &["listIndexes"], doc! { "times": 1000 }, doc! {});
     let report = json(&[&servers.uri()]);
     let told = problems(&report);
     assert!((2..=6).contains(&told.len()), "{told:#?}");
@@ -77,17 +61,10 @@ fn a_server_that_is_gone_is_not_looked_for_again_and_again() {
     for n in 0..8 {
         servers.insert(&format!("db_plain.t_invoice_{n}"), plain_documents(20_000));
     }
-    std::mem::forget(servers.fail_point(
-        0,
-        doc! { "times": 1 },
-        doc! {
-            "failCommands": ["getMore"], "blockConnection": true, "blockTimeMS": 60_000,
-            "appName": "docward",
-        },
-    ));
-    let uri = format!("{}serverSelectionTimeoutMS=1000", servers.uri());
+    let blocked = servers.block(0, &["getMore"], doc! { "times": 1 }, doc! {});
+    let uri = format!("{}serverSelectionTimeoutMS=3000", servers.uri());
     let audit = std::thread::spawn(move || json(&[&uri, "--full"]));
-    wait_for_blocked_audit(&servers);
+    blocked.wait_until_hit();
     servers.kill(0);
     let report = audit.join().expect("a report");
     let told = problems(&report);
@@ -122,15 +99,10 @@ fn a_collection_that_cannot_be_looked_up_is_told_once() {
 fn an_audit_that_is_interrupted_while_it_looks_up_says_so() {
     let servers = Launch::standalone().fail_points().start();
     customers_and_orders(&servers, |_, id| id.into());
-    std::mem::forget(servers.fail_point(
-        0,
-        doc! { "times": 1000 },
-        doc! {
-            "failCommands": ["find"], "blockConnection": true, "blockTimeMS": 60_000,
-            "namespace": "db_shop.t_customer", "appName": "docward",
-        },
-    ));
-    let output = interrupted_in(&servers, "find", &["--sample", "150"]);
+    // Profilers are asked by `find`, too, before anything is read.
+    let customers = doc! { "namespace": "db_shop.t_customer" };
+    let blocked = servers.block(0, &["find"], doc! { "times": 1000 }, customers);
+    let output = interrupted_in(&servers, &blocked, &["--sample", "150"]);
     assert_eq!(output.status.code(), Some(2));
     let report = report(&output);
     assert_eq!(report["interrupted"], true);
@@ -141,15 +113,8 @@ fn an_audit_that_is_interrupted_while_it_looks_up_says_so() {
 fn an_audit_that_is_interrupted_in_the_catalogue_does_not_say_that_there_is_nothing() {
     let servers = Launch::standalone().fail_points().start();
     servers.insert("db_plain.t_invoice", plain_documents(50));
-    std::mem::forget(servers.fail_point(
-        0,
-        doc! { "times": 1000 },
-        doc! {
-            "failCommands": ["listCollections"], "blockConnection": true, "blockTimeMS": 60_000,
-            "appName": "docward",
-        },
-    ));
-    let output = interrupted_in(&servers, "listCollections", &[]);
+    let blocked = servers.block(0, &["listCollections"], doc! { "times": 1000 }, doc! {});
+    let output = interrupted_in(&servers, &blocked, &[]);
     assert_eq!(output.status.code(), Some(2));
     let report = report(&output);
     assert_eq!(report["interrupted"], true);

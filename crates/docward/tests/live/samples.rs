@@ -1,12 +1,11 @@
 //! What a part of the documents says of all of them.
 
-use std::time::Duration;
-
 use bson::{Bson, DateTime, doc, oid::ObjectId};
 use docward_testkit::Launch;
 use serde_json::Value;
 
 use super::{json, plain_documents, problems};
+use crate::common::{cut_by_time, has_documents};
 
 #[test]
 fn a_sample_is_stated_and_metadata_only_reads_nothing() {
@@ -66,8 +65,8 @@ fn a_sample_says_what_it_knows_of_all_documents() {
             (mixed["share"][0].as_f64().unwrap(), mixed["share"][1].as_f64().unwrap());
         let shown = mixed["showing"].as_f64().unwrap() / mixed["sampled"].as_f64().unwrap();
         assert!(low <= shown && shown <= high && high - low < 0.08, "{mixed}");
-        // Chance is outside of 95 % once in twenty runs; never as far as this.
-        assert!(low < 0.07 && high > 0.03, "{mixed}");
+        // Chance is outside of 95 % once in twenty runs; never as far as this, seven standard deviations.
+        assert!(low < 0.1 && high > 0.02, "{mixed}");
         let unseen = mixed["unseen_below"].as_f64().unwrap();
         assert!((unseen - 3.0 / mixed["sampled"].as_f64().unwrap()).abs() < 1e-6, "{mixed}");
         assert_eq!((&mixed["confidence"], mixed.get("by_chance")), (&0.95.into(), None));
@@ -78,7 +77,9 @@ fn a_sample_says_what_it_knows_of_all_documents() {
         (Some(1.0), None, None)
     );
     // What was cut short is no sample.
-    let cut = json(&[&servers.uri(), "--full", "--max-time", "2", "--max-rate", "1000"]);
+    let (cut, _) = cut_by_time(has_documents, |seconds| {
+        json(&[&servers.uri(), "--full", "--max-time", seconds, "--max-rate", "200"])
+    });
     let seen = of(&cut, "T001");
     assert_eq!(
         (&seen["by_chance"], seen.get("share"), seen.get("unseen_below")),
@@ -172,16 +173,18 @@ fn a_sample_is_not_taken_where_documents_are_large() {
     let findings = report["findings"].as_array().unwrap();
     let seen = &findings.iter().find(|f| f["rule"] == "T005").unwrap()["seen"];
     let (low, high) = (seen["share"][0].as_f64().unwrap(), seen["share"][1].as_f64().unwrap());
-    // Twenty in twenty-one are text; a walk over pages meets hardly any of them.
-    assert!(low > 0.88 && low < 0.97 && high > 0.94, "{seen}");
+    // Twenty in twenty-one are text; a walk over pages meets hardly any of them. Chance does not lead as far
+    // from 0.952 as these bounds are: the share of 600 documents varies by less than 0.009.
+    assert!(low > 0.86 && low < 0.98 && high > 0.90, "{seen}");
 }
 
 #[test]
 fn a_sample_ends_though_the_server_has_lost_count() {
     let mut servers = Launch::standalone().argument("--syncdelay").argument("0").start();
     servers.insert("db_plain.t_invoice", plain_documents(20_000));
-    // The documents are in the journal; the number of them is not.
-    std::thread::sleep(Duration::from_millis(500));
+    // A write that waits for the journal: the documents before it are there, too. The number of them is not.
+    let mark = doc! { "insert": "t_mark", "documents": [{}], "writeConcern": { "j": true } };
+    servers.command("db_mark", mark);
     servers.kill(0);
     servers.restart(0);
     let count = servers.command("db_plain", doc! { "count": "t_invoice" });
@@ -197,8 +200,10 @@ fn a_sample_ends_though_the_server_has_lost_count() {
     let seen = &findings.iter().find(|f| f["rule"] == "T001").unwrap()["seen"];
     assert_eq!((seen["sampled"].as_u64(), seen["total"].as_u64()), (Some(read), Some(20_000)));
     // A part of everything is not sold as the whole.
-    let limits = ["--full", "--max-time", "2", "--max-rate", "2000"];
-    let cut = json(&[&[servers.uri().as_str(), "--db", "db_plain"], &limits[..]].concat());
+    let (cut, _) = cut_by_time(has_documents, |seconds| {
+        let limits = ["--full", "--max-time", seconds, "--max-rate", "500"];
+        json(&[&[servers.uri().as_str(), "--db", "db_plain"], &limits[..]].concat())
+    });
     let findings = cut["findings"].as_array().unwrap();
     let seen = &findings.iter().find(|f| f["rule"] == "T001").unwrap()["seen"];
     assert!(seen["sampled"].as_u64().unwrap() < 20_000, "{seen}");

@@ -149,7 +149,7 @@ impl Reader<'_, '_, '_> {
                     }
                     if let Some(rate) = self.request.max_rate {
                         let taken = self.table.entry(listed.slot).taken - before;
-                        self.rest(wait_for_rate(rate, taken, began));
+                        self.rest(wait_for_rate(rate, taken, began.elapsed()));
                     }
                 }
                 Ok(Some(News::Failed(at, error))) => {

@@ -1,0 +1,60 @@
+//! Ports that belong to one server for as long as its test needs it, also while the server is down.
+//!
+//! A port that the system chooses can go to somebody else between two starts of a server, and a test that
+//! expects silence there would then meet another test's server. So every port is reserved for as long as it
+//! is used: by a UDP socket of the same number, which does not disturb the server's TCP socket and which the
+//! system closes when the test ends in any way.
+
+use std::{
+    net::{Ipv4Addr, TcpListener, UdpSocket},
+    ops::Range,
+    sync::atomic::{AtomicU32, Ordering},
+};
+
+/// Below the ports that Linux and macOS give to outgoing connections.
+const PORTS: Range<u16> = 20_000..32_000;
+
+/// A loopback port that no other test gets until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Port {
+    pub(crate) number: u16,
+    _reserved: UdpSocket,
+}
+
+impl Port {
+    /// Reserves a port on which nothing listens.
+    pub(crate) fn reserve() -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let count = u32::from(PORTS.end - PORTS.start);
+        // Processes that run at the same time begin at different places.
+        let first = std::process::id().wrapping_mul(101);
+        for _ in 0..count {
+            let step = NEXT.fetch_add(1, Ordering::Relaxed);
+            let offset = u16::try_from(first.wrapping_add(step) % count).expect("below the count");
+            let number = PORTS.start + offset;
+            let Ok(reserved) = UdpSocket::bind((Ipv4Addr::LOCALHOST, number)) else { continue };
+            if TcpListener::bind((Ipv4Addr::LOCALHOST, number)).is_ok() {
+                return Self { number, _reserved: reserved };
+            }
+        }
+        panic!("none of the ports {PORTS:?} is free")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_is_given_once_and_can_be_listened_on() {
+        let mut ports: Vec<Port> = (0..200).map(|_| Port::reserve()).collect();
+        for port in &ports {
+            assert!(PORTS.contains(&port.number));
+            TcpListener::bind((Ipv4Addr::LOCALHOST, port.number)).expect("it is free for a server");
+            assert!(UdpSocket::bind((Ipv4Addr::LOCALHOST, port.number)).is_err(), "reserved");
+        }
+        ports.sort_by_key(|port| port.number);
+        ports.dedup_by_key(|port| port.number);
+        assert_eq!(ports.len(), 200);
+    }
+}
