@@ -43,7 +43,7 @@ pub(super) fn dump() -> Dump {
             database("ST-02", "UserCenter", &["N002"], "the database has capitals and no prefix"),
             Case {
                 uri: Some(
-                    "mongodb://app@app.example.com/usercenter?maxPoolSize=100&minPoolSize=10",
+                    "mongodb://app@app.example.com/usercenter?authSource=admin&maxPoolSize=100&minPoolSize=10",
                 ),
                 ..database(
                     "ST-02",
@@ -70,7 +70,10 @@ pub(super) fn dump() -> Dump {
 }
 
 /// What the owners of this shop have declared.
-const CONFIG: &str = r#"# What data alone cannot tell about this shop.
+const CONFIG: &str = r#"# The names of this shop follow a house style: db_ and t_.
+profile = "vendor"
+
+# What data alone cannot tell about this shop.
 
 # Keys four collections are to be sharded by. The first three are bad choices, the fourth is good.
 [[collections.shard-keys]]
