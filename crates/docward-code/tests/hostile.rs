@@ -198,14 +198,6 @@ fn a_name_with_a_null_character_is_a_problem_with_a_place() {
             "'b\\0c'",
         ),
         (Kind::Prisma, "model A {\n x String @map(\"b\0c\")\n}\n", (2, 2), "b\\0c"),
-        (Kind::Go, "type A struct {\n X string `bson:\"b\0c\"`\n}\n", (2, 2), "b\\0c"),
-        (Kind::Spring, "@Document class A {\n @Field(\"b\0c\") String x; }\n", (2, 23), "b\\0c"),
-        (
-            Kind::Spring,
-            "@Document class A {\n @Unwrapped(prefix = \"b\0\") P p; }\nclass P { int c; }\n",
-            (2, 2),
-            "b\\0c",
-        ),
         (Kind::JsonSchema, "{\"properties\": {\n \"b\\u0000c\": {}}}", (2, 2), "b\\0c"),
     ] {
         let imported = checked(kind, text);
@@ -220,9 +212,19 @@ fn a_name_with_a_null_character_is_a_problem_with_a_place() {
         let mut said = paths.chain(left.map(|left| &left.path));
         assert!(said.all(|path| !path.contains('\0')), "{text:?}");
     }
-    // Python does not take such a text at all.
-    let python = "class A(BaseModel):\n    x: str = Field(alias='b\0c')\n";
-    assert_eq!(checked(Kind::Pydantic, python).problems[0].line, 2);
+    // Other languages may not take such a text at all.
+    for (kind, text) in [
+        (Kind::Pydantic, "class A(BaseModel):\n    x: str = Field(alias='b\0c')\n"),
+        (Kind::Go, "type A struct {\n X string `bson:\"b\0c\"`\n}\n"),
+        (Kind::Spring, "@Document class A {\n @Field(\"b\0c\") String x; }\n"),
+        (
+            Kind::Spring,
+            "@Document class A {\n @Unwrapped(prefix = \"b\0\") P p; }\nclass P { int c; }\n",
+        ),
+    ] {
+        let problems = checked(kind, text).problems;
+        assert!(problems.iter().any(|problem| problem.line == 2), "{text:?}: {problems:?}");
+    }
 }
 
 /// Cuts a file everywhere; schemas are compiled where lines end.

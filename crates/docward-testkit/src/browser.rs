@@ -11,7 +11,10 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
-use crate::{patience::wait_until, repository};
+use crate::{
+    patience::{wait_for, wait_until},
+    repository,
+};
 
 /// A browser with one page.
 #[derive(Debug)]
@@ -179,8 +182,13 @@ fn programs() -> (String, PathBuf) {
     }
 }
 
-/// Starts the driver on a port it chooses itself.
+/// Starts the driver on a port it chooses itself. Between its choice and its start another program may take the
+/// port: then it ends, and is started again.
 fn start_driver(program: &Path) -> (Driver, u16) {
+    wait_for("chromedriver says its port", || try_driver(program))
+}
+
+fn try_driver(program: &Path) -> Option<(Driver, u16)> {
     let mut driver = Command::new(program)
         .args(["--port=0"])
         .stdout(Stdio::piped())
@@ -193,7 +201,7 @@ fn start_driver(program: &Path) -> (Driver, u16) {
         let (_, port) = line.split_once("started successfully on port ")?;
         port.trim_end_matches('.').parse().ok()
     });
-    (driver, port.expect("chromedriver says its port"))
+    Some((driver, port?))
 }
 
 /// The console, which is not part of the standard protocol.

@@ -509,7 +509,8 @@ fn findings_are_shown_with_their_lines() {
         assert!(!text.contains(part), "{part} in:\n{text}");
     }
     assert!(run(&["--verbose"]).contains("NOTES"));
-    assert!(run(&["--show", "C042"]).contains("C042 missing-health-check"));
+    let shown = run(&["--show", "D020"]);
+    assert!(shown.contains("D020 uncapped-append") && !shown.contains("S020 hard"), "{shown}");
     let found = report(&folder, &[]);
     let all = found["findings"].as_array().unwrap();
     let grown = all.iter().find(|finding| finding["rule"] == "D020").unwrap();
