@@ -228,7 +228,7 @@ const CASES: &[(&str, &[&str])] = &[
         &[
             "2:18: `require-module` of N008 must be `true` or `false`, not a string; write `require-module = false`",
             "5:10: `prefix` of N006 must be a string, not a whole number",
-            "6:9: `allow` of N013 must be a list of strings, not a string; write `allow = ['sku']`",
+            "7:9: `allow` of N013 must be a list of strings, not a string; write `allow = ['sku']`",
         ],
     ),
     (
