@@ -347,7 +347,8 @@ fn what_a_baseline_knows_is_not_called_healthy() {
     for part in [
         "In the baseline",
         "0 with errors, 0 with warnings, 2 with known findings only, 0 with neither",
-        "data-label=\"In the baseline\">6</td>",
+        "data-label=\"In the baseline\"",
+        ">6</td>",
         "accepted for now, not fixed",
         "\"o\":1",
     ] {

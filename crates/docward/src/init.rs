@@ -179,8 +179,7 @@ fn of_data(evidence: &Evidence, found: &mut Found) {
     let core = evidence.collections.iter().filter(|collection| is_core(&settings, collection));
     found.core = core.map(|collection| collection.namespace.to_string()).collect();
     let profiles = evidence.collections.iter().filter_map(|c| c.profile.as_ref());
-    let names: BTreeSet<String> =
-        profiles.flat_map(|profile| named(profile)).map(|n| n.name().to_owned()).collect();
+    let names: BTreeSet<String> = profiles.flat_map(named).map(|n| n.name().to_owned()).collect();
     styles(names.iter().map(String::as_str), found);
 }
 
