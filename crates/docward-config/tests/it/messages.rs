@@ -279,10 +279,7 @@ const CASES: &[(&str, &[&str])] = &[
         "profile = true",
         &["1:11: `profile` must be a string, not a boolean; write `profile = \"true\"`"],
     ),
-    (
-        "fail-on = 'none'",
-        &["1:11: `fail-on` cannot be `none`; write `error`, `warning`, `note` or `never`"],
-    ),
+    ("fail-on = 'none'", &["1:11: `fail-on` cannot be `none`; did you mean `note`?"]),
     ("fail-on = ['warn']", &["1:11: `fail-on` must be a string, not a list"]),
     // Selectors.
     (

@@ -161,9 +161,10 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                     shown.join("; "),
                 ),
                 None => format!(
-                    "at least {} of {} stored documents break the validator: {}{more}",
+                    "at least {} of {} stored documents {} the validator: {}{more}",
                     text::count(found.first().map_or(1, |worst| worst.count.min(profile.documents))),
                     text::count(profile.documents),
+                    text::form_of(found.first().map_or(1, |worst| worst.count.min(profile.documents)), profile.documents, "breaks", "break"),
                     shown.join("; ")
                 ),
             },

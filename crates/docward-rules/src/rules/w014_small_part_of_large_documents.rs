@@ -56,7 +56,7 @@ threshold!(
     "min-bytes",
     Int(102_400),
     "bytes",
-    "DM-05.1; AP-S2.2 gives no figure",
+    "DM-05.1; AP-S2.2 names the practice, the number is our default",
     "smaller documents, on average, are not reported"
 );
 threshold!(
