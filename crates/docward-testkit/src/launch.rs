@@ -157,6 +157,8 @@ impl Launch {
         add(&["--port", &port.to_string(), "--bind_ip", "127.0.0.1", "--nounixsocket"]);
         add(&["--quiet", "--wiredTigerCacheSizeGB", "0.25"]);
         add(&["--setParameter", "diagnosticDataCollectionEnabled=false"]);
+        // What goes to the log must not depend on how busy the machine is: tests that read it lower this.
+        add(&["--slowms", "3600000"]);
         if self.fail_points {
             add(&["--setParameter", "enableTestCommands=1"]);
         }

@@ -122,9 +122,7 @@ pub fn redact(text: &str) -> String {
     while let Some((start, scheme_end)) = scheme(rest) {
         let (before, uri) = rest.split_at(start);
         out.push_str(&without_logins(before));
-        let scheme_end = scheme_end - start;
-        let next = scheme(&uri[scheme_end..]).map_or(uri.len(), |(at, _)| at + scheme_end);
-        let (uri, after) = uri.split_at(next);
+        let (uri, after) = uri.split_at(next_of_ours(uri, scheme_end - start));
         // A string of its own is masked to its end; in a sentence it ends at a blank or a quote.
         let is_alone = out.trim().is_empty() && after.is_empty();
         let end = match is_ours(uri) {
@@ -160,6 +158,20 @@ fn scheme(text: &str) -> Option<(usize, usize)> {
         .rfind(|c: char| !is_letter(c))
         .map_or(0, |at| at + text[at..].chars().next().map_or(1, char::len_utf8));
     Some((start, mark + 3))
+}
+
+/// Where another connection string begins behind the scheme of this one: with a new word. Any other `://` may
+/// belong to a password.
+fn next_of_ours(text: &str, scheme_end: usize) -> usize {
+    let mut from = scheme_end;
+    while let Some((start, end)) = scheme(&text[from..]) {
+        let start = from + start;
+        if text[..start].ends_with(ends_token) && is_ours(&text[start..]) {
+            return start;
+        }
+        from += end;
+    }
+    text.len()
 }
 
 /// Whether a URL has a scheme of MongoDB, misspelled perhaps.
@@ -360,6 +372,8 @@ mod tests {
             "mongodb://ann:S3cret@?S3cret@host/db?w=1",
             "mongodb://ann:S3cret@x?s=S3cret@host/db",
             "mongodb://ann:S3cret:S3cret@host",
+            "mongodb://ann:///S3cret@host",
+            "mongodb://ann:x://S3cret@host",
             "mongodb://ann:S3cret",
             "mongodb://ann:S3cret,host:27017/db",
             "mongodb://S3cret@ann:S3cret@host",
