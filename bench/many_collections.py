@@ -96,13 +96,13 @@ def main():
     arguments = argparse.ArgumentParser()
     arguments.add_argument("--collections", type=int, default=50_000)
     arguments.add_argument("--keep", metavar="FOLDER")
-    arguments.add_argument("--docward", help="the program to measure; a release build unless given")
+    arguments.add_argument("--docward", help="the program to measure; a dist build unless given")
     options = arguments.parse_args()
     docward = options.docward
     if docward is None:
-        subprocess.run(["cargo", "build", "--release", "--quiet", "-p", "docward"], cwd=ROOT, check=True)
+        subprocess.run(["cargo", "build", "--profile", "dist", "--quiet", "-p", "docward"], cwd=ROOT, check=True)
         target = os.environ.get("CARGO_TARGET_DIR", os.path.join(ROOT, "target"))
-        docward = os.path.join(target, "release", "docward")
+        docward = os.path.join(target, "dist", "docward")
     folder = options.keep or tempfile.mkdtemp(prefix="docward-bench-")
     os.makedirs(folder, exist_ok=True)
     process, client = start(folder, free_port())

@@ -31,10 +31,10 @@ sys.path.insert(0, os.path.join(ROOT, "scripts"))
 
 
 def build():
-    subprocess.run(["cargo", "build", "--release", "--quiet", "-p", "docward"], cwd=ROOT, check=True)
+    subprocess.run(["cargo", "build", "--profile", "dist", "--quiet", "-p", "docward"], cwd=ROOT, check=True)
     subprocess.run(["cargo", "build", "--release", "--quiet"], cwd=HERE, check=True)
-    target = lambda folder: os.path.join(os.environ.get("CARGO_TARGET_DIR", os.path.join(folder, "target")), "release")
-    return os.path.join(target(ROOT), "docward"), os.path.join(target(HERE), "docward-bench")
+    target = lambda folder: os.environ.get("CARGO_TARGET_DIR", os.path.join(folder, "target"))
+    return os.path.join(target(ROOT), "dist", "docward"), os.path.join(target(HERE), "release", "docward-bench")
 
 
 def data(bench):

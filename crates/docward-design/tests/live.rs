@@ -2,15 +2,15 @@
 //! check that comes with them. Without a shell the tests say so and are left out;
 //! `DOCWARD_REQUIRE_MONGOSH=1` makes them fail instead.
 
-#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "tests: a panic is the message")]
+#![allow(clippy::unwrap_used, reason = "tests: a panic is the message")]
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use bson::{Bson, Document, doc};
 use docward_design::{Design, design, emit, read};
 use docward_model::{DesignModel, ProfileName};
-use docward_testkit::{Launch, Servers, repository};
+use docward_testkit::{Launch, Servers, mongosh, repository};
 
 const MODEL: &str = include_str!("models/all.yaml");
 const MORE: &str = include_str!("models/more.yaml");
@@ -20,18 +20,6 @@ const KEPT: &str = include_str!("models/kept.yaml");
 const ELEMENTS: &str = include_str!("models/elements.yaml");
 const NESTED: &str = include_str!("models/nested.yaml");
 const TOGETHER: &str = include_str!("models/together.yaml");
-
-/// The shell, or nothing where it cannot be had.
-fn mongosh() -> Option<PathBuf> {
-    let script = repository().join("scripts/mongosh.py");
-    let output = Command::new("python3").arg(script).arg("--install").output().unwrap();
-    if output.status.success() {
-        return Some(PathBuf::from(String::from_utf8(output.stdout).unwrap().trim()));
-    }
-    assert!(std::env::var_os("DOCWARD_REQUIRE_MONGOSH").is_none(), "there is no mongosh");
-    eprintln!("left out: there is no mongosh");
-    None
-}
 
 /// The model as it is, or for another server.
 fn designed(change: impl Fn(&str) -> String) -> (DesignModel, Design) {

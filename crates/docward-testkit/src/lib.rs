@@ -30,7 +30,7 @@ pub use certificates::Certificates;
 pub use launch::{Blocked, FailPoint, Launch, Servers};
 pub use load::Refused;
 pub use patience::{PATIENCE, wait_for, wait_until};
-pub use program::{mongod, mongod_of, repository};
+pub use program::{mongod, mongod_of, mongosh, repository};
 pub use shell::{Call, NotRunnable, Statement, statements};
 
 pub use mongodb;

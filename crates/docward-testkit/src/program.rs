@@ -22,6 +22,20 @@ pub fn mongod_of(version: &str) -> PathBuf {
     ask(&[version])
 }
 
+/// The shell, or nothing where it cannot be had; `DOCWARD_REQUIRE_MONGOSH=1` makes that a failure.
+#[allow(clippy::print_stderr, reason = "a test that is left out says so")]
+pub fn mongosh() -> Option<PathBuf> {
+    let script = repository().join("scripts/mongosh.py");
+    let output = Command::new("python3").arg(script).arg("--install").output();
+    let output = output.expect("python3 is needed to find mongosh: install it, or add it to PATH");
+    if output.status.success() {
+        return Some(PathBuf::from(String::from_utf8_lossy(&output.stdout).trim()));
+    }
+    assert!(std::env::var_os("DOCWARD_REQUIRE_MONGOSH").is_none(), "there is no mongosh");
+    eprintln!("left out: there is no mongosh");
+    None
+}
+
 fn ask(arguments: &[&str]) -> PathBuf {
     let script = repository().join("scripts/mongod.py");
     let output = Command::new("python3")

@@ -110,7 +110,7 @@ pub(crate) enum Command {
     #[command(after_help = AUDIT_EXAMPLES)]
     Audit(AuditArgs),
     /// Answer the launch review and the security self-check: pass, fail or unknown, with the evidence
-    #[command(after_help = CHECKLIST_EXAMPLES)]
+    #[command(after_help = CHECKLIST_EXAMPLES, mut_args = hidden(&NOT_OF_CHECKLIST))]
     Checklist(ChecklistArgs),
     /// Judge shard keys, or propose some
     #[command(name = "shardkey", after_help = SHARDKEY_EXAMPLES)]
@@ -215,6 +215,7 @@ const CHECKLIST_EXAMPLES: &str = "\
 Examples:
   docward checklist dump/
   docward checklist dump/ --format json
+  docward checklist dump/ --fail-on warning             a verdict of warn counts, too
   docward checklist dump/ --format html --output review.html
   docward checklist \"$MONGODB_URI\" --security --client-uri \"$APP_URI\" --network-rules network.toml";
 
@@ -246,6 +247,26 @@ Examples:
   docward explain money-as-double
   docward explain D008 --format markdown";
 
+/// Options of `audit` that do nothing for a checklist.
+const NOT_OF_CHECKLIST: [&str; 8] = [
+    "emit_fixes",
+    "verbose",
+    "show",
+    "statistics",
+    "baseline",
+    "write_baseline",
+    "update_baseline",
+    "allow_growth",
+];
+
+/// Leaves options out of the help of a command for which they do nothing.
+pub(crate) fn hidden(names: &'static [&'static str]) -> impl Fn(clap::Arg) -> clap::Arg {
+    |arg| {
+        let hides = names.contains(&arg.get_id().as_str());
+        if hides { arg.hide(true) } else { arg }
+    }
+}
+
 /// What to read and how to report.
 #[derive(Args, Debug)]
 pub(crate) struct AuditArgs {
@@ -255,20 +276,20 @@ pub(crate) struct AuditArgs {
     pub(crate) sources: Vec<String>,
 
     /// Stop reading after SECONDS and report on what was read
-    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Reading")]
     pub(crate) max_time: Option<u64>,
 
     /// Read at most N documents per second from a running deployment
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Reading")]
     pub(crate) max_rate: Option<u64>,
 
     /// Let a running deployment count sizes, types and array lengths over all documents; only sums
     /// travel, besides the sample
-    #[arg(long, conflicts_with = "full")]
+    #[arg(long, conflicts_with = "full", help_heading = "Reading")]
     pub(crate) pushdown: bool,
 
     /// Read the catalogue and the workload only, no documents
-    #[arg(long)]
+    #[arg(long, help_heading = "Reading")]
     pub(crate) metadata_only: bool,
 
     /// A client's connection string: its database is compared with the catalogue, its routers and tags
@@ -297,15 +318,15 @@ pub(crate) struct AuditArgs {
     pub(crate) log: Vec<String>,
 
     /// Write the proposed statements to one commented script for mongosh, in order, with their risk
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) emit_fixes: Option<PathBuf>,
 
     /// Write what was seen to a file that can be audited elsewhere, or compared with at a later date
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) save_evidence: Option<PathBuf>,
 
     /// Go on with a whole reading that was interrupted: the file that its --save-evidence wrote
-    #[arg(long, value_name = "FILE", requires = "full")]
+    #[arg(long, value_name = "FILE", requires = "full", help_heading = "Reading")]
     pub(crate) resume: Option<PathBuf>,
 
     /// Evidence of an earlier date: what has grown since, and when it reaches a limit
@@ -313,7 +334,7 @@ pub(crate) struct AuditArgs {
     pub(crate) earlier: Option<PathBuf>,
 
     /// Threads that profile (default: as many as there are cores, up to 4, one less for a running server; each needs memory)
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = "Reading")]
     pub(crate) threads: Option<usize>,
 
     #[command(flatten)]
@@ -329,13 +350,21 @@ pub(crate) struct AuditArgs {
     pub(crate) baseline: BaselineArgs,
 }
 
+/// In which formats a report is written, and where.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct FormatArgs {
+    /// Output format; FORMAT=FILE writes a file, and may be given several times
+    #[arg(short, long, value_name = "FORMAT[=FILE]", value_parser = OutputParser)]
+    pub(crate) format: Vec<Output>,
+}
+
 /// What of a report is printed, and where.
 #[derive(Args, Debug, Default)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct ShownArgs {
-    /// Output format; FORMAT=FILE writes a file, and may be given several times
-    #[arg(short, long, value_name = "FORMAT[=FILE]", value_parser = OutputParser)]
-    pub(crate) format: Vec<Output>,
+    #[command(flatten)]
+    pub(crate) formats: FormatArgs,
 
     /// Print every finding in full
     #[arg(short, long)]
@@ -353,6 +382,21 @@ pub(crate) struct ShownArgs {
     /// Print repeated findings in full as well: of all rules, or of the rules given (implies --verbose)
     #[arg(long, hide = true, value_name = "CODES", num_args = 0..=1, require_equals = false, default_missing_value = "all", value_delimiter = ',')]
     pub(crate) expand: Vec<String>,
+}
+
+impl FormatArgs {
+    /// Whether text for people goes to standard output.
+    pub(crate) fn is_for_people(&self) -> bool {
+        let mut rest = self.format.iter().filter(|one| one.file.is_none());
+        rest.all(|one| one.format == docward_report::Format::Terminal)
+    }
+}
+
+impl ShownArgs {
+    /// Every finding in full.
+    pub(crate) fn in_full(formats: &FormatArgs) -> Self {
+        Self { formats: formats.clone(), expand: vec!["all".to_owned()], ..Self::default() }
+    }
 }
 
 /// What is known already.
@@ -428,6 +472,7 @@ pub(crate) struct ShardKeyArgs {
 
 /// Flags of every command that reads data.
 #[derive(Args, Debug, Default)]
+#[command(next_help_heading = "Reading")]
 pub(crate) struct ReadingArgs {
     /// Name of the collection in a source that holds a single one
     #[arg(long = "as", alias = "namespace", value_name = "DB.COLL")]
@@ -455,24 +500,25 @@ pub(crate) struct ReadingArgs {
     pub(crate) sample: Option<u64>,
 
     /// Write the report to a file
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
 
     /// Settings (default: the nearest docward.toml)
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Rules")]
     pub(crate) config: Option<PathBuf>,
 
     /// No progress bar
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     pub(crate) no_progress: bool,
 
     /// When to use colour
-    #[arg(long, value_enum, default_value_t = Color::Auto)]
+    #[arg(long, value_enum, default_value_t = Color::Auto, help_heading = "Output")]
     pub(crate) color: Color,
 }
 
 /// Which findings count, and how much of them is printed.
 #[derive(Args, Debug)]
+#[command(next_help_heading = "Rules")]
 pub(crate) struct JudgingArgs {
     /// Exit with 1 when there is a finding of this severity or above (default: error)
     #[arg(long, value_parser = severities())]
@@ -492,11 +538,11 @@ pub(crate) struct JudgingArgs {
     pub(crate) profile: Option<ProfileName>,
 
     /// Print values out of documents as examples
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     pub(crate) show_values: bool,
 
     /// Print problems and the summary only, without a progress bar
-    #[arg(short, long)]
+    #[arg(short, long, help_heading = "Output")]
     pub(crate) quiet: bool,
 }
 
@@ -514,7 +560,7 @@ pub(crate) struct DiffArgs {
     #[command(flatten)]
     pub(crate) shown: ShownArgs,
 
-    /// Write it to a file
+    /// Write the comparison to a file
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
@@ -547,7 +593,7 @@ pub(crate) struct ManArgs {
     pub(crate) directory: Option<PathBuf>,
 }
 
-/// Shapes of a list.
+/// Formats of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     Terminal,
@@ -578,8 +624,8 @@ pub(crate) struct RulesArgs {
     #[arg(long, value_name = "TEXT")]
     pub(crate) grep: Option<String>,
 
-    /// Shape of the list
-    #[arg(long, value_enum, default_value_t = Format::Terminal)]
+    /// Output format
+    #[arg(short, long, value_enum, default_value_t = Format::Terminal)]
     pub(crate) format: Format,
 
     /// Write one Markdown page per rule, and an index, into a directory
@@ -598,8 +644,8 @@ pub(crate) struct ExplainArgs {
     #[arg(value_name = "CODE|NAME|ID")]
     pub(crate) rule: String,
 
-    /// Shape of the page
-    #[arg(long, value_enum, default_value_t = PageFormat::Terminal)]
+    /// Output format
+    #[arg(short, long, value_enum, default_value_t = PageFormat::Terminal)]
     pub(crate) format: PageFormat,
 
     /// Settings whose thresholds are shown (default: the nearest docward.toml)
@@ -607,7 +653,7 @@ pub(crate) struct ExplainArgs {
     pub(crate) config: Option<PathBuf>,
 }
 
-/// Shapes of a rule page.
+/// Formats of a rule page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PageFormat {
     Terminal,

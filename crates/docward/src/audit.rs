@@ -30,7 +30,7 @@ use docward_uri::parse;
 
 use crate::{
     CLEAN, FINDINGS, PROBLEMS,
-    args::{AuditArgs, Color, ReadingArgs, ShownArgs},
+    args::{AuditArgs, ReadingArgs},
     baseline::Baseline,
     complain, config, excerpt, fix,
     interrupt::Interrupt,
@@ -215,7 +215,7 @@ pub(crate) fn audit(mut args: AuditArgs, shown: Shown) -> anyhow::Result<u8> {
     let judged = judged(&outcome, &config.settings, args.metadata_only, &sources);
     let namespaces = evidence.collections.iter().map(|c| c.namespace.to_string()).collect();
     let skipped = std::mem::take(&mut outcome.skipped);
-    let is_page = args.shown.format.iter().any(|output| output.format == Format::Html);
+    let is_page = args.shown.formats.format.iter().any(|output| output.format == Format::Html);
     let forecasts = if is_page { forecasts(&evidence, &config.settings) } else { Vec::new() };
     let against = args.model.as_ref().filter(|_| shown == Shown::Drift);
     let mut report = Report {
@@ -475,28 +475,6 @@ fn nothing_to_judge(
         .collect()
 }
 
-/// How a report in one format is to look, as flags say it.
-pub(crate) struct Look<'a> {
-    pub(crate) format: Format,
-    pub(crate) output: Option<&'a Path>,
-    pub(crate) color: Color,
-    pub(crate) expand: &'a [String],
-    pub(crate) quiet: bool,
-}
-
-/// A report in one format, every finding in full.
-pub(crate) fn render(report: &Report, look: &Look<'_>, view: View, fail_on: FailOn) -> String {
-    let shown = ShownArgs { expand: look.expand.to_vec(), ..ShownArgs::default() };
-    let all = output::Look {
-        shown: &shown,
-        output: look.output,
-        color: look.color,
-        quiet: look.quiet,
-        brief: false,
-    };
-    output::render(report, &all, view, fail_on, look.format, look.output.is_some())
-}
-
 /// Whether none of what was asked for could be read.
 fn nothing_was_read(evidence: &Evidence) -> bool {
     let is_known = |collection: &Collection| {
@@ -572,7 +550,7 @@ fn request(args: &AuditArgs) -> anyhow::Result<Request> {
     })
 }
 
-/// A collection as `--namespace` names it.
+/// A collection as `--as` names it.
 pub(crate) fn namespace(text: &str) -> anyhow::Result<Namespace> {
     if is_uri(text) {
         bail!("expected database.collection, not a connection string");

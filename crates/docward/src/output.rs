@@ -75,13 +75,13 @@ fn quoted(word: &str) -> String {
 
 /// Refuses what cannot be written before anything is read.
 pub(crate) fn check(shown: &ShownArgs, output: Option<&Path>) -> anyhow::Result<()> {
-    let without_file = shown.format.iter().filter(|one| one.file.is_none()).count();
+    let without_file = shown.formats.format.iter().filter(|one| one.file.is_none()).count();
     if without_file > 1 {
         bail!(
             "two formats would go to the same place; name a file for each but one, as in --format html=report.html"
         );
     }
-    if output.is_some() && without_file == 0 && !shown.format.is_empty() {
+    if output.is_some() && without_file == 0 && !shown.formats.format.is_empty() {
         bail!("every --format names its file, so there is nothing to write to --output");
     }
     for code in shown.expand.iter().filter(|code| *code != "all") {
@@ -97,19 +97,33 @@ pub(crate) fn write(
     view: View,
     fail_on: FailOn,
 ) -> anyhow::Result<()> {
+    write_with(report, look, view, fail_on, |_, text, _| text)
+}
+
+/// Writes a report wherever it was asked for, each text as `finish` completes it: it is given the format, the
+/// text, and whether to colour.
+pub(crate) fn write_with(
+    report: &Report,
+    look: &Look<'_>,
+    view: View,
+    fail_on: FailOn,
+    finish: impl Fn(Format, String, bool) -> String,
+) -> anyhow::Result<()> {
     let terminal = Output { format: Format::Terminal, file: None };
-    let is_for_people = look.shown.format.iter().all(|one| one.file.is_some());
-    let outputs = look.shown.format.iter().chain(is_for_people.then_some(&terminal));
+    let formats = &look.shown.formats.format;
+    let is_for_people = formats.iter().all(|one| one.file.is_some());
+    let outputs = formats.iter().chain(is_for_people.then_some(&terminal));
     for one in outputs {
         let file = one.file.as_deref().or(look.output);
         let text = render(report, look, view, fail_on, one.format, file.is_some());
-        put(&text, file)?;
+        let color = wants_color(look.color, file.is_some());
+        put(&finish(one.format, text, color), file)?;
     }
     Ok(())
 }
 
 /// The report as text.
-pub(crate) fn render(
+fn render(
     report: &Report,
     look: &Look<'_>,
     view: View,

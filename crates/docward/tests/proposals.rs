@@ -5,7 +5,7 @@
 use std::{collections::BTreeSet, process::Command};
 
 use bson::doc;
-use docward_testkit::{Launch, NotRunnable, Servers, Statement, repository, statements};
+use docward_testkit::{Launch, NotRunnable, Servers, Statement, mongosh, repository, statements};
 use serde_json::Value;
 
 const SHOP: &str = "examples/shop";
@@ -47,6 +47,17 @@ fn proposals(report: &Value) -> Vec<Proposal> {
             command: text(&finding["fix"]["command"]),
         })
         .collect()
+}
+
+fn is_first_step(proposal: &Proposal) -> bool {
+    FIRST_STEPS.iter().any(|&(rule, namespace, _)| {
+        (rule, namespace) == (proposal.rule.as_str(), proposal.namespace.as_str())
+    })
+}
+
+/// Statements that only show something, or prepare the next step, leave the finding.
+fn only_shows(statement: &Statement) -> bool {
+    matches!(statement.call.method.as_str(), "find" | "aggregate" | "distinct" | "createCollection")
 }
 
 fn names(servers: &Servers, database: &str) -> BTreeSet<String> {
@@ -156,17 +167,10 @@ fn findings_with_a_remedy_are_gone_after_it() {
     let config = format!("{SHOP}/docward.toml");
     let uri = servers.uri();
     let live = || audit(&[&uri, "--full", "--config", &config]);
-    // Statements that only show something, or prepare the next step, leave the finding.
-    let shows = |statement: &Statement| {
-        matches!(
-            statement.call.method.as_str(),
-            "find" | "aggregate" | "distinct" | "createCollection"
-        )
-    };
     let (mut cured, mut wrong) = (Vec::new(), Vec::new());
     for proposal in proposals(&live()) {
         let Ok(statements) = statements(&proposal.command) else { continue };
-        if proposal.safety == "manual" || statements.iter().any(shows) {
+        if proposal.safety == "manual" || statements.iter().any(only_shows) {
             continue;
         }
         let outcome: Result<(), String> =
@@ -189,17 +193,79 @@ fn findings_with_a_remedy_are_gone_after_it() {
         .iter()
         .filter(|proposal| left.contains(proposal.fingerprint.as_str()))
         .filter(|proposal| {
-            let is_first = FIRST_STEPS.iter().any(|&(rule, namespace, _)| {
-                (rule, namespace) == (proposal.rule.as_str(), proposal.namespace.as_str())
-            });
-            first_steps += usize::from(is_first);
-            !is_first
+            first_steps += usize::from(is_first_step(proposal));
+            !is_first_step(proposal)
         })
         .map(|proposal| format!("{} {}: {}", proposal.rule, proposal.namespace, proposal.command))
         .collect();
     assert_eq!(first_steps, FIRST_STEPS.len());
     assert!(remaining.is_empty(), "still there:\n{}", remaining.join("\n"));
     assert!(cured.len() > 15, "{}", cured.len());
+}
+
+/// What a database holds: one hash of its documents, and the validators and indexes of its collections.
+fn state(servers: &Servers, database: &str) -> String {
+    let hash = servers.command(database, doc! { "dbHash": 1 });
+    let options = servers.command(database, doc! { "listCollections": 1 });
+    let indexes = names(servers, database).into_iter().map(|name| {
+        let indexes = servers.command(database, doc! { "listIndexes": name });
+        indexes.get_document("cursor").unwrap().to_string()
+    });
+    format!("{} {} {}", hash, options.get_document("cursor").unwrap(), indexes.collect::<String>())
+        .split("\"timeMillis\"")
+        .next()
+        .unwrap()
+        .to_owned()
+}
+
+#[test]
+fn fixes_are_one_script_that_the_shell_runs() {
+    let Some(shell) = mongosh() else { return };
+    let servers = Launch::standalone().start();
+    servers.load(&repository().join(SHOP));
+    let config = format!("{SHOP}/docward.toml");
+    let file = servers.directory().join("fixes.js");
+    let (uri, script) = (servers.uri(), file.display().to_string());
+    let before = audit(&[&uri, "--full", "--config", &config, "--emit-fixes", &script]);
+    let run = |apply: Option<&str>| {
+        let output = Command::new(&shell)
+            .args([&uri, "--quiet", "--norc", &script])
+            .env("HOME", servers.directory())
+            .envs(apply.map(|level| ("DOCWARD_APPLY", level)))
+            .output()
+            .unwrap();
+        let text = [output.stdout, output.stderr].concat();
+        (String::from_utf8_lossy(&text).into_owned(), output.status.success())
+    };
+    let last = |text: &str| text.trim_end().lines().last().unwrap_or_default().to_owned();
+
+    // Without a word nothing happens, and a misspelt one is refused.
+    let untouched = state(&servers, "db_shop");
+    let (told, fine) = run(None);
+    assert!(fine && last(&told).starts_with("0 run, "), "{told}");
+    let (told_wrong, fine) = run(Some("all"));
+    assert!(!fine && told_wrong.contains("write safe or guarded"), "{told_wrong}");
+    assert_eq!(state(&servers, "db_shop"), untouched);
+
+    let steps = told.lines().filter(|line| line.starts_with("would run")).count();
+    assert!(steps > 15, "{told}");
+    let (done, fine) = run(Some("guarded"));
+    assert!(fine, "{done}");
+    assert_eq!(last(&done), format!("{steps} run, 0 left, 0 failed"));
+
+    let after = audit(&[&uri, "--full", "--config", &config]);
+    let left: BTreeSet<String> = proposals(&after).into_iter().map(|p| p.fingerprint).collect();
+    let cures = |proposal: &Proposal| {
+        proposal.safety != "manual"
+            && statements(&proposal.command).is_ok_and(|all| !all.iter().any(only_shows))
+            && !is_first_step(proposal)
+    };
+    let remaining: Vec<_> = proposals(&before)
+        .into_iter()
+        .filter(|proposal| cures(proposal) && left.contains(&proposal.fingerprint))
+        .map(|proposal| format!("{} {}: {}", proposal.rule, proposal.namespace, proposal.command))
+        .collect();
+    assert!(remaining.is_empty(), "still there:\n{}", remaining.join("\n"));
 }
 
 #[test]

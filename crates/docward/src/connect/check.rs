@@ -18,9 +18,9 @@ use docward_rules::{RULES, judge};
 
 use self::strings::Given;
 use crate::{
-    args::{Color, JudgingArgs, report_formats},
-    audit::{self, Look},
-    config, put,
+    args::{Color, FormatArgs, JudgingArgs, ShownArgs},
+    audit, config,
+    output::{self, Look},
 };
 
 pub(super) const EXAMPLES: &str = "\
@@ -71,20 +71,19 @@ pub(crate) struct CheckArgs {
     #[arg(long)]
     resolve: bool,
 
-    /// Output format
-    #[arg(short, long, value_parser = report_formats(), default_value = "terminal")]
-    format: Format,
+    #[command(flatten)]
+    formats: FormatArgs,
 
     /// Write the report to a file
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     output: Option<PathBuf>,
 
     /// Settings (default: the nearest docward.toml)
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Rules")]
     config: Option<PathBuf>,
 
     /// When to use colour
-    #[arg(long, value_enum, default_value_t = Color::Auto)]
+    #[arg(long, value_enum, default_value_t = Color::Auto, help_heading = "Output")]
     color: Color,
 
     #[command(flatten)]
@@ -106,6 +105,9 @@ pub(super) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
         .filter(|file| *file != Path::new("-"))
         .map(|file| file.display().to_string())
         .collect();
+    // Every finding is what was asked for.
+    let shown = ShownArgs::in_full(&args.formats);
+    output::check(&shown, args.output.as_deref())?;
     let config = config::load(args.config.as_deref(), &near, args.judging.quiet)?;
     let mut config = config::with_arguments(config, &args.judging)?;
     let service = args.service.as_deref();
@@ -136,14 +138,6 @@ pub(super) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
         ..audit::report(&config.settings, outcome, evidence)
     };
     let fail_on = config.fail_on.unwrap_or(FailOn::AtLeast(Severity::Error));
-    let look = Look {
-        format: args.format,
-        output: args.output.as_deref(),
-        color: args.color,
-        expand: &["all".to_owned()],
-        quiet: args.judging.quiet,
-    };
-    let mut text = audit::render(&report, &look, View::Findings, fail_on);
     let again: Vec<Given> = given
         .iter()
         .zip(show::changes_of(&given, &report.findings))
@@ -153,15 +147,26 @@ pub(super) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
         .collect();
     let found_again = judge(&self::evidence(&again, &mut config.settings), &config.settings);
     let corrected = show::corrected(&given, &report.findings, &again, &found_again.findings);
-    match args.format {
-        Format::Json => text = show::with_corrected(&text, &corrected),
-        Format::Terminal if !args.judging.quiet => {
-            let color = crate::output::wants_color(args.color, args.output.is_some());
-            text.push_str(&show::marked(&given, &report.findings, &corrected, color));
-        }
-        _ => {}
-    }
-    put(&text, args.output.as_deref())?;
+    let look = Look {
+        shown: &shown,
+        output: args.output.as_deref(),
+        color: args.color,
+        quiet: args.judging.quiet,
+        brief: false,
+    };
+    output::write_with(
+        &report,
+        &look,
+        View::Findings,
+        fail_on,
+        |format, text, color| match format {
+            Format::Json => show::with_corrected(&text, &corrected),
+            Format::Terminal if !args.judging.quiet => {
+                text + &show::marked(&given, &report.findings, &corrected, color)
+            }
+            _ => text,
+        },
+    )?;
     Ok(audit::ended(&report, fail_on))
 }
 

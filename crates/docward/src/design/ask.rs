@@ -23,7 +23,7 @@ Exit codes: 0 decided, 1 a question is open, 2 it was broken off.";
 #[derive(Args, Debug)]
 pub(crate) struct AskArgs {
     /// Write the model to a file
-    #[arg(long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
 

@@ -23,6 +23,11 @@ The rules are R030 to R034; `docward audit SOURCE --design shop.yaml` judges the
 Exit codes: 0 the data follows the model, 1 it does not (--fail-on error or never says otherwise), 2 it
 could not run or ran with problems.";
 
+/// Options of `audit` that do nothing here: the model is named already, and its rules need neither code nor
+/// network rules.
+pub(super) const OF_AUDIT_ONLY: [&str; 6] =
+    ["model", "code", "uri", "network_rules", "emit_fixes", "verbose"];
+
 /// A model and the data that should follow it.
 #[derive(Args, Debug)]
 pub(crate) struct CheckArgs {

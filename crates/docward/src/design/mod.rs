@@ -20,7 +20,7 @@ use docward_report::{Detail, Look, Shape, design_pictures, design_report};
 
 use crate::{
     CLEAN, FINDINGS, PROBLEMS,
-    args::{Color, profiles, severities},
+    args::{Color, hidden, profiles, severities},
     complain, config, put,
 };
 
@@ -70,7 +70,7 @@ enum DesignCommand {
     #[command(after_help = ask::EXAMPLES)]
     Ask(ask::AskArgs),
     /// Compare a model with data: fields, numbers of children, sizes, rates
-    #[command(after_help = check::EXAMPLES)]
+    #[command(after_help = check::EXAMPLES, mut_args = hidden(&check::OF_AUDIT_ONLY))]
     Check(Box<check::CheckArgs>),
     /// Build the ways to store a relationship on a server, run the declared operations, and compare with
     /// the predictions
@@ -85,12 +85,12 @@ struct ShowArgs {
     #[arg(value_name = "MODEL.yaml", required = true)]
     model: Option<PathBuf>,
 
-    /// Shape of the answer
-    #[arg(long, value_enum, default_value_t = Format::Terminal)]
+    /// Output format
+    #[arg(short, long, value_enum, default_value_t = Format::Terminal)]
     format: Format,
 
-    /// Write it to a file
-    #[arg(long, value_name = "FILE")]
+    /// Write the answer to a file
+    #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
     /// Verdicts without rows and costs
@@ -106,7 +106,7 @@ struct ShowArgs {
     #[arg(long, requires = "emit")]
     force: bool,
 
-    /// What makes the exit code 1: error for open questions and mandatory checks, warn for recommended ones
+    /// What makes the exit code 1: error for open questions and mandatory checks, warning for recommended ones
     #[arg(long, value_parser = severities(), default_value = "error")]
     fail_on: FailOn,
 
@@ -117,7 +117,7 @@ struct ShowArgs {
 /// What every design follows: settings, naming, colours.
 #[derive(Args, Debug)]
 struct HouseArgs {
-    /// House naming or none (default: as configured)
+    /// Rule preset: `vendor` uses house names (db_, t_), `neutral` does not (default: as configured)
     #[arg(long, value_parser = profiles())]
     profile: Option<ProfileName>,
 
@@ -125,7 +125,7 @@ struct HouseArgs {
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 
-    /// Colours
+    /// When to use colour
     #[arg(long, value_enum, default_value_t = Color::Auto)]
     color: Color,
 }

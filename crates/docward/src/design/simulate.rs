@@ -78,12 +78,12 @@ pub(super) struct SimulateArgs {
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 
-    /// Shape of the answer
-    #[arg(long, value_enum, default_value_t = Format::Terminal)]
+    /// Output format
+    #[arg(short, long, value_enum, default_value_t = Format::Terminal)]
     format: Format,
 
-    /// Write it to a file
-    #[arg(long, value_name = "FILE")]
+    /// Write the answer to a file
+    #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
     /// Keep the scratch database after success

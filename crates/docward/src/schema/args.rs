@@ -7,7 +7,7 @@ use clap::{
     builder::{PossibleValue, TypedValueParser},
 };
 
-use crate::args::{JudgingArgs, ReadingArgs, report_formats, words};
+use crate::args::{FormatArgs, JudgingArgs, ReadingArgs, words};
 
 fn kinds() -> impl TypedValueParser<Value = docward_code::Kind> {
     words(&docward_code::Kind::ALL, |kind| PossibleValue::new(kind.name()))
@@ -92,16 +92,16 @@ pub(crate) struct DiffArgs {
     #[arg(long, value_name = "SOURCE")]
     pub(crate) data: Vec<String>,
 
-    /// Shape of the comparison
-    #[arg(long, value_enum, default_value_t = crate::args::Format::Terminal)]
+    /// Output format
+    #[arg(short, long, value_enum, default_value_t = crate::args::Format::Terminal)]
     pub(crate) format: crate::args::Format,
 
-    /// Write it to a file
-    #[arg(long, value_name = "FILE")]
+    /// Write the answer to a file
+    #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
     /// No progress bar, no notes
-    #[arg(long)]
+    #[arg(short, long)]
     pub(crate) quiet: bool,
 }
 
@@ -120,20 +120,20 @@ pub(crate) struct ImportArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) model: Option<String>,
 
-    /// Shape of the outcome
-    #[arg(long, value_enum, default_value_t = ImportFormat::Json)]
+    /// Output format
+    #[arg(short, long, value_enum, default_value_t = ImportFormat::Json)]
     pub(crate) format: ImportFormat,
 
     /// Write to a file, or one file per model into a directory
-    #[arg(long, value_name = "FILE|DIR/")]
+    #[arg(short, long, value_name = "FILE|DIR/")]
     pub(crate) output: Option<PathBuf>,
 
     /// Say nothing on standard error but problems
-    #[arg(long)]
+    #[arg(short, long)]
     pub(crate) quiet: bool,
 }
 
-/// Shapes of imported schemas.
+/// Formats of imported schemas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ImportFormat {
     /// The validator: {"$jsonSchema": …}; of several models, by name
@@ -209,19 +209,19 @@ pub(crate) struct ApplyArgs {
     pub(crate) undo: PathBuf,
 
     /// Documents that are fetched to see what they break
-    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, alias = "max-violations", value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) examples: u64,
 
-    /// Shape of the answer
-    #[arg(long, value_enum, default_value_t = crate::args::Format::Terminal)]
+    /// Output format
+    #[arg(short, long, value_enum, default_value_t = crate::args::Format::Terminal)]
     pub(crate) format: crate::args::Format,
 
-    /// Write it to a file
-    #[arg(long, value_name = "FILE")]
+    /// Write the answer to a file
+    #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 }
 
-/// Rungs of the ladder.
+/// Steps from a trial to a strict validator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Step {
     /// The one above where the collection stands
@@ -253,8 +253,8 @@ pub(crate) struct RollbackArgs {
     #[arg(long)]
     pub(crate) force: bool,
 
-    /// Shape of the answer
-    #[arg(long, value_enum, default_value_t = crate::args::Format::Terminal)]
+    /// Output format
+    #[arg(short, long, value_enum, default_value_t = crate::args::Format::Terminal)]
     pub(crate) format: crate::args::Format,
 }
 
@@ -327,12 +327,12 @@ pub(crate) struct InferArgs {
     #[arg(long)]
     pub(crate) no_check: bool,
 
-    /// Shape of the outcome
-    #[arg(long, value_enum, default_value_t = InferFormat::Json)]
+    /// Output format
+    #[arg(short, long, value_enum, default_value_t = InferFormat::Json)]
     pub(crate) format: InferFormat,
 
     /// Say nothing on standard error but problems
-    #[arg(long)]
+    #[arg(short, long)]
     pub(crate) quiet: bool,
 
     /// Threads that read and look (default: as many as there are cores, up to 4, one less for a running server)
@@ -357,7 +357,7 @@ fn share(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Shapes of an inferred schema.
+/// Formats of an inferred schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum InferFormat {
     /// The validator: {"$jsonSchema": …}
@@ -380,16 +380,15 @@ pub(crate) struct CheckArgs {
     pub(crate) sources: Vec<String>,
 
     /// Documents of a running deployment that are fetched to see what they break
-    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, alias = "max-violations", value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) examples: u64,
-
-    /// Shape of the report
-    #[arg(long, value_parser = report_formats(), default_value = "terminal")]
-    pub(crate) format: docward_report::Format,
 
     /// Threads that read and look (default: as many as there are cores, up to 4, one less for a running server)
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<usize>,
+
+    #[command(flatten)]
+    pub(crate) formats: FormatArgs,
 
     #[command(flatten)]
     pub(crate) reading: ReadingArgs,
@@ -409,7 +408,7 @@ pub(crate) struct TestArgs {
     #[arg(value_name = "DOC")]
     pub(crate) document: String,
 
-    /// Shape of the answer
-    #[arg(long, value_enum, default_value_t = crate::args::Format::Terminal)]
+    /// Output format
+    #[arg(short, long, value_enum, default_value_t = crate::args::Format::Terminal)]
     pub(crate) format: crate::args::Format,
 }

@@ -14,11 +14,11 @@ use super::{
     load::{self, Loaded},
 };
 use crate::{
-    audit::{self, Look},
-    complain, config,
+    args::ShownArgs,
+    audit, complain, config,
     interrupt::Interrupt,
+    output::{self, Look},
     progress::Bar,
-    put,
 };
 
 /// The rule that reports what was found.
@@ -32,6 +32,9 @@ pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
         schemas.iter().flat_map(|schema| &schema.notes),
         args.judging.quiet,
     );
+    // Every constraint is what was asked for.
+    let shown = ShownArgs::in_full(&args.formats);
+    output::check(&shown, args.reading.output.as_deref())?;
     let config = config::load(args.reading.config.as_deref(), &args.sources, args.judging.quiet)?;
     let mut config = config::with_arguments(config, &args.judging)?;
     // What was asked for is not switched off.
@@ -46,7 +49,7 @@ pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
     let bar = Bar::new(!args.reading.no_progress && !args.judging.quiet);
     let mut collected: Option<Collected> = None;
     if schemas.len() > 1 && request.namespace.is_some() {
-        bail!("--namespace names one collection, and the file holds schemas of {}", schemas.len());
+        bail!("--as names one collection, and the file holds schemas of {}", schemas.len());
     }
     let wanted = |schema: &&Loaded| {
         schema.namespace.as_ref().is_none_or(|namespace| request.filter.wants(namespace))
@@ -78,7 +81,7 @@ pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
     if checked.is_empty() && problems.is_empty() {
         bail!("no document was checked; look at the sources, --db and --collection");
     }
-    if !args.judging.quiet && args.format == docward_report::Format::Terminal {
+    if !args.judging.quiet && args.formats.is_for_people() {
         checked.iter().for_each(|(namespace, checked)| complain(&told(namespace, checked)));
     }
     let outcome = judge(&evidence, &config.settings);
@@ -95,16 +98,14 @@ pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
     };
     let fail_on = config.fail_on.unwrap_or(FailOn::AtLeast(Severity::Error));
     let look = Look {
-        format: args.format,
+        shown: &shown,
         output: args.reading.output.as_deref(),
         color: args.reading.color,
-        // Every constraint is what was asked for.
-        expand: &["all".to_owned()],
         quiet: args.judging.quiet,
+        brief: false,
     };
-    let text = audit::render(&report, &look, View::Findings, fail_on);
     interrupt.writing();
-    put(&text, args.reading.output.as_deref())?;
+    output::write(&report, &look, View::Findings, fail_on)?;
     Ok(audit::ended(&report, fail_on))
 }
 
