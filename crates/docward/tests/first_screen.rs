@@ -252,6 +252,68 @@ fn one_run_writes_several_formats() {
 }
 
 #[test]
+fn commands_that_check_write_several_formats_too() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = |name: &str| directory.path().join(name).display().to_string();
+    let (json, sarif) = (format!("json={}", file("r.json")), format!("sarif={}", file("r.sarif")));
+    let parsed = |name: &str| -> serde_json::Value {
+        serde_json::from_str(&fs::read_to_string(file(name)).unwrap()).unwrap()
+    };
+    let uri = "mongodb://db1.example.com,db2.example.com/shop?w=1";
+    let connect = docward(&["connect", "check", uri, "-f", &json, "-f", &sarif]);
+    assert!(stdout(&connect).contains("corrected"), "{connect:?}");
+    assert!(parsed("r.json")["corrected"].is_array(), "JSON has the corrected strings");
+    assert_eq!(parsed("r.sarif")["version"], "2.1.0");
+    let (schema, users) = ("examples/drift/user.validator.json", "examples/drift/users.jsonl");
+    let checked = docward(&["schema", "check", schema, users, "-f", &json, "-f", &sarif]);
+    assert!(stdout(&checked).contains("V007"), "{checked:?}");
+    assert_eq!(parsed("r.json")["findings"][0]["rule"], "V007");
+    let unclear = docward(&["schema", "check", schema, users, "-f", "json", "-f", "sarif"]);
+    assert_eq!(code(&unclear), 2);
+}
+
+#[test]
+fn commands_list_the_options_that_do_something() {
+    let options = |command: &[&str]| {
+        let help = stdout(&docward(&[command, &["--help"]].concat()));
+        let lines = help.lines().filter(|line| line.trim_start().starts_with('-'));
+        let words = lines.flat_map(|line| line.split_whitespace().take(2));
+        words.map(|word| word.trim_end_matches(',').to_owned()).collect::<Vec<_>>()
+    };
+    for (command, absent) in [
+        (&["checklist"][..], &["--verbose", "--show", "--statistics", "--write-baseline"][..]),
+        (&["design", "check"], &["--code", "--design", "--network-rules", "--client-uri"]),
+    ] {
+        let listed = options(command);
+        for name in absent {
+            assert!(!listed.iter().any(|word| word == name), "{command:?} lists {name}");
+        }
+    }
+    // The same letter means the same everywhere.
+    for command in [
+        &["audit"][..],
+        &["lint"],
+        &["checklist"],
+        &["shardkey"],
+        &["schema", "infer"],
+        &["schema", "check"],
+        &["schema", "diff"],
+        &["schema", "apply"],
+        &["connect", "check"],
+        &["connect", "plan"],
+        &["design"],
+        &["design", "check"],
+        &["design", "simulate"],
+        &["diff"],
+    ] {
+        let listed = options(command);
+        for letter in ["-f", "-o"] {
+            assert!(listed.iter().any(|word| word == letter), "{command:?} has no {letter}");
+        }
+    }
+}
+
+#[test]
 fn old_names_of_options_work_and_say_so() {
     let output = docward(&["audit", SHOP, "--uri", "mongodb://db1,db2,db3/?replicaSet=rs0", "-q"]);
     assert!(stderr(&output).contains("note: --uri is now called --client-uri"), "{output:?}");
