@@ -166,7 +166,9 @@ fn next_of_ours(text: &str, scheme_end: usize) -> usize {
     let mut from = scheme_end;
     while let Some((start, end)) = scheme(&text[from..]) {
         let start = from + start;
-        if text[..start].ends_with(ends_token) && is_ours(&text[start..]) {
+        // A mask may have taken the end of the word with it.
+        let is_new = text[..start].ends_with(ends_token) || text[..start].ends_with(MASK);
+        if is_new && is_ours(&text[start..]) {
             return start;
         }
         from += end;
