@@ -14,10 +14,11 @@ use toml_edit::DocumentMut;
 use crate::{codegen, docs, root, source};
 
 /// Crates and their layers; an arrow up or sideways is a fault.
-const LAYERS: [(&str, u32); 17] = [
+const LAYERS: [(&str, u32); 19] = [
     ("docward-model", 0),
     ("docward-bson", 1),
     ("docward-uri", 1),
+    ("docward-wire", 1),
     ("docward-code", 2),
     ("docward-connect", 2),
     ("docward-profile", 2),
@@ -27,6 +28,7 @@ const LAYERS: [(&str, u32); 17] = [
     ("docward-rules", 4),
     ("docward-config", 4),
     ("docward-collect", 5),
+    ("docward-net", 5),
     ("docward-report", 5),
     ("docward-refactor", 5),
     ("docward", 6),

@@ -36,6 +36,33 @@ fn count(document: &bson::RawDocument) -> Result<u64, bson::error::Error> {
     Ok(total)
 }
 
+/// Frames of the wire protocol: no bytes cause a panic, nothing reaches beyond its frame, and a message that is
+/// compressed again holds the same.
+pub fn wire(bytes: &[u8]) {
+    const MOST: usize = 1 << 20;
+    if let Some(head) = bytes.first_chunk() {
+        let _ = docward_wire::Header::parse(head, MOST);
+    }
+    if let Ok(message) = docward_wire::Message::parse(bytes) {
+        let body = message.body(bytes).expect("it was framed");
+        let ours = body.elements().collect::<Result<Vec<_>, _>>();
+        let theirs = bson::RawDocument::from_bytes(body.bytes());
+        let theirs = theirs.and_then(|raw| raw.iter_elements().collect::<Result<Vec<_>, _>>());
+        if let (Ok(ours), Ok(theirs)) = (ours, theirs) {
+            assert_eq!(ours.len(), theirs.len(), "elements");
+        }
+        let kept = docward_wire::edited(body, |_| docward_wire::Change::Keep, &bson::rawdoc! {});
+        assert!(kept.is_err() || kept.as_deref() == Ok(body.bytes()));
+        assert!(message.sequences.iter().all(|sequence| sequence.documents.end <= message.end));
+    }
+    let _ = docward_wire::Query::parse(bytes);
+    if let Ok((frame, compressor)) = docward_wire::decompress(bytes, MOST) {
+        assert!(frame.len() <= MOST);
+        let again = docward_wire::compress(&frame, compressor).expect("it is a frame");
+        assert_eq!(docward_wire::decompress(&again, MOST).expect("just made").0, frame);
+    }
+}
+
 /// The profiler takes anything.
 pub fn profile(bytes: &[u8]) {
     let mut profiler = docward_profile::Profiler::new();

@@ -72,6 +72,28 @@ fn walk() {
 }
 
 #[test]
+fn wire() {
+    use docward_wire::{Compressor, Flags, compress, message, reply};
+    let body = doc! { "insert": "t", "$db": "d", "lsid": { "id": 1 }, "documents": [{ "a": "x" }] };
+    let body = body.to_vec().unwrap();
+    let plain = message(1, 0, Flags::default(), &body);
+    let mut sequenced = plain.clone();
+    let mut section = b"documents\0".to_vec();
+    documents().iter().for_each(|document| section.extend(document));
+    sequenced.push(1);
+    sequenced.extend(i32::try_from(section.len() + 4).unwrap().to_le_bytes());
+    sequenced.extend(section);
+    let length = i32::try_from(sequenced.len()).unwrap();
+    sequenced[..4].copy_from_slice(&length.to_le_bytes());
+    let mut samples = vec![plain, sequenced, reply(1, 2, &body)];
+    let all = [Compressor::Noop, Compressor::Snappy, Compressor::Zlib, Compressor::Zstd];
+    let packed: Vec<_> =
+        all.iter().flat_map(|c| samples.iter().map(|f| compress(f, *c).unwrap())).collect();
+    samples.extend(packed);
+    run(&samples, docward_fuzz_cases::wire, 2000);
+}
+
+#[test]
 fn evidence() {
     let mut profiler = docward_profile::Profiler::new();
     documents().iter().for_each(|document| profiler.add_block(document, 0));

@@ -1,0 +1,631 @@
+//! A pool of connections to one server as one user: few are open, the last used is used next, and who waits waits
+//! in a queue that is fair between clients.
+//!
+//! Generic over what is pooled, so that its rules can be tested with time stopped and nothing opened.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    future::Future,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use tokio::{
+    sync::oneshot,
+    time::{Instant, timeout},
+};
+
+/// How connections are made and looked at.
+pub trait Manage: Send + Sync + 'static {
+    /// What is pooled.
+    type Connection: Send + 'static;
+    /// Why there is none.
+    type Error: Send + std::fmt::Display + 'static;
+
+    /// Opens one.
+    fn open(&self) -> impl Future<Output = Result<Self::Connection, Self::Error>> + Send;
+
+    /// Whether one that lay idle for long can still be used.
+    fn is_usable(&self, connection: &Self::Connection) -> bool;
+}
+
+/// How large a pool is, and how patient.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PoolLimits {
+    /// Connections at most.
+    pub max: usize,
+    /// Connections that are kept open.
+    pub min: usize,
+    /// That are opened at the same time.
+    pub max_connecting: usize,
+    /// Who may wait.
+    pub max_waiting: usize,
+    /// How long.
+    pub wait: Duration,
+    /// Idle connections are closed after this.
+    pub max_idle: Duration,
+    /// Connections are not used any more after this.
+    pub max_lifetime: Duration,
+}
+
+impl Default for PoolLimits {
+    fn default() -> Self {
+        Self {
+            max: 32,
+            min: 0,
+            max_connecting: 2,
+            max_waiting: 640,
+            wait: Duration::from_secs(5),
+            max_idle: Duration::from_secs(300),
+            max_lifetime: Duration::from_secs(1800),
+        }
+    }
+}
+
+/// What a connection is used for, to say who holds them all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// Fetches more of a cursor.
+    Cursor,
+    /// Is part of a transaction.
+    Transaction,
+    /// Anything else.
+    Other,
+}
+
+/// Figures of a pool.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PoolState {
+    /// Connections, idle and in use.
+    pub open: usize,
+    /// Of these, in use.
+    pub in_use: usize,
+    /// For cursors.
+    pub cursors: usize,
+    /// For transactions.
+    pub transactions: usize,
+    /// Being opened.
+    pub connecting: usize,
+    /// Who waits.
+    pub waiting: usize,
+    /// Opened since the start.
+    pub opened: u64,
+    /// How often all were given up.
+    pub generation: u64,
+}
+
+/// Why there is no connection.
+#[derive(Debug, thiserror::Error)]
+pub enum Denied<E: std::fmt::Display> {
+    /// Nobody gave one back in time.
+    #[error("no connection after {} ms ({} in use: cursors {}, transactions {}, other {})", waited.as_millis(), state.in_use, state.cursors, state.transactions, state.in_use - state.cursors - state.transactions)]
+    Timeout {
+        /// How long.
+        waited: Duration,
+        /// Who has them.
+        state: PoolState,
+    },
+    /// Too many wait already.
+    #[error("{} wait for a connection already ({} in use: cursors {}, transactions {}, other {})", state.waiting, state.in_use, state.cursors, state.transactions, state.in_use - state.cursors - state.transactions)]
+    Full {
+        /// Who has them.
+        state: PoolState,
+    },
+    /// None could be opened.
+    #[error("{0}")]
+    Open(E),
+    /// The server is gone, or the program ends.
+    #[error("the server is not used any more")]
+    Closed,
+}
+
+/// An idle connection this old is looked at before it is used.
+const LOOK_AFTER: Duration = Duration::from_secs(30);
+
+struct Slot<C> {
+    connection: C,
+    opened: Instant,
+    used: Instant,
+    generation: u64,
+}
+
+type Answer<M> = Result<Lease<M>, <M as Manage>::Error>;
+
+struct State<M: Manage> {
+    idle: Vec<Slot<M::Connection>>,
+    figures: PoolState,
+    queue: Queue<oneshot::Sender<Answer<M>>>,
+    closed: bool,
+}
+
+struct Shared<M: Manage> {
+    manage: M,
+    limits: PoolLimits,
+    state: Mutex<State<M>>,
+}
+
+/// A pool; clones are the same pool.
+pub struct Pool<M: Manage> {
+    shared: Arc<Shared<M>>,
+}
+
+impl<M: Manage> Clone for Pool<M> {
+    fn clone(&self) -> Self {
+        Self { shared: Arc::clone(&self.shared) }
+    }
+}
+
+impl<M: Manage> Pool<M> {
+    /// An empty pool.
+    pub fn new(manage: M, limits: PoolLimits) -> Self {
+        let state = State {
+            idle: Vec::new(),
+            figures: PoolState::default(),
+            queue: Queue::default(),
+            closed: false,
+        };
+        Self { shared: Arc::new(Shared { manage, limits, state: Mutex::new(state) }) }
+    }
+
+    /// Takes a connection, or waits for one. Clients are served in turn: `client` says who asks.
+    pub async fn take(&self, client: u64, purpose: Purpose) -> Result<Lease<M>, Denied<M::Error>> {
+        let receiver = {
+            let mut dropped = Vec::new();
+            let mut state = self.lock();
+            if state.closed {
+                return Err(Denied::Closed);
+            }
+            while let Some(slot) = state.idle.pop() {
+                if self.is_good(&slot) {
+                    return Ok(self.lease(&mut state, slot, purpose));
+                }
+                state.figures.open -= 1;
+                dropped.push(slot);
+            }
+            if state.queue.len >= self.shared.limits.max_waiting {
+                state.queue.sweep();
+            }
+            if state.queue.len >= self.shared.limits.max_waiting {
+                return Err(Denied::Full { state: state.seen() });
+            }
+            let (sender, receiver) = oneshot::channel();
+            state.queue.push(client, sender);
+            self.grow(&mut state);
+            receiver
+        };
+        let waited = self.shared.limits.wait;
+        match timeout(waited, receiver).await {
+            Ok(Ok(Ok(mut lease))) => {
+                lease.set_purpose(purpose);
+                Ok(lease)
+            }
+            Ok(Ok(Err(error))) => Err(Denied::Open(error)),
+            Ok(Err(_)) => Err(Denied::Closed),
+            Err(_) => Err(Denied::Timeout { waited, state: self.state() }),
+        }
+    }
+
+    /// Figures.
+    pub fn state(&self) -> PoolState {
+        self.lock().seen()
+    }
+
+    /// Gives all connections up: those that are idle now, the others when they come back.
+    pub fn clear(&self) {
+        let _dropped = {
+            let mut state = self.lock();
+            state.figures.generation += 1;
+            state.figures.open -= state.idle.len();
+            std::mem::take(&mut state.idle)
+        };
+    }
+
+    /// Closes what is idle, and lets nobody in any more.
+    pub fn close(&self) {
+        let _dropped = {
+            let mut state = self.lock();
+            state.closed = true;
+            state.figures.open -= state.idle.len();
+            (std::mem::take(&mut state.idle), std::mem::take(&mut state.queue))
+        };
+    }
+
+    /// Closes what lay idle too long, and opens what should always be there.
+    pub fn maintain(&self) {
+        let _dropped = {
+            let mut state = self.lock();
+            let (keep, drop): (Vec<_>, Vec<_>) =
+                std::mem::take(&mut state.idle).into_iter().partition(|slot| {
+                    self.is_young(slot) && slot.used.elapsed() < self.shared.limits.max_idle
+                });
+            state.figures.open -= drop.len();
+            state.idle = keep;
+            let wanted = self.shared.limits.min.min(self.shared.limits.max);
+            if !state.closed && state.figures.open + state.figures.connecting < wanted {
+                self.open_one(&mut state);
+            }
+            drop
+        };
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State<M>> {
+        // Nothing here panics while it holds the lock; if it did, the figures would still be usable.
+        self.shared.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_young(&self, slot: &Slot<M::Connection>) -> bool {
+        slot.opened.elapsed() < self.shared.limits.max_lifetime
+    }
+
+    fn is_good(&self, slot: &Slot<M::Connection>) -> bool {
+        let idle = slot.used.elapsed();
+        self.is_young(slot)
+            && idle < self.shared.limits.max_idle
+            && (idle < LOOK_AFTER || self.shared.manage.is_usable(&slot.connection))
+    }
+
+    fn lease(&self, state: &mut State<M>, slot: Slot<M::Connection>, purpose: Purpose) -> Lease<M> {
+        state.figures.in_use += 1;
+        state.count(purpose, 1);
+        Lease { slot: Some(slot), pool: self.clone(), purpose, is_used: false }
+    }
+
+    /// Opens as many as are waited for, as far as the limits let.
+    fn grow(&self, state: &mut State<M>) {
+        while !state.closed
+            && state.figures.connecting < state.queue.len
+            && state.figures.connecting < self.shared.limits.max_connecting
+            && state.figures.open + state.figures.connecting < self.shared.limits.max
+        {
+            self.open_one(state);
+        }
+    }
+
+    fn open_one(&self, state: &mut State<M>) {
+        state.figures.connecting += 1;
+        let pool = self.clone();
+        let generation = state.figures.generation;
+        tokio::spawn(async move {
+            let opened = pool.shared.manage.open().await;
+            pool.arrived(opened, generation);
+        });
+    }
+
+    fn arrived(&self, opened: Result<M::Connection, M::Error>, generation: u64) {
+        let _dropped = {
+            let mut state = self.lock();
+            state.figures.connecting -= 1;
+            let dropped = match opened {
+                Ok(connection) => {
+                    state.figures.open += 1;
+                    state.figures.opened += 1;
+                    let now = Instant::now();
+                    self.hand(&mut state, Slot { connection, opened: now, used: now, generation })
+                }
+                Err(error) => {
+                    // One of those who wait hears of it; the next attempt is for the others.
+                    if let Some(first) = state.queue.pop() {
+                        let _ = first.send(Err(error));
+                    }
+                    None
+                }
+            };
+            self.grow(&mut state);
+            dropped
+        };
+    }
+
+    /// Gives a connection to who waits longest, else keeps it. What comes back is to be dropped without the lock.
+    fn hand(
+        &self,
+        state: &mut State<M>,
+        mut slot: Slot<M::Connection>,
+    ) -> Option<Slot<M::Connection>> {
+        if state.closed || slot.generation != state.figures.generation || !self.is_young(&slot) {
+            state.figures.open -= 1;
+            return Some(slot);
+        }
+        while let Some(next) = state.queue.pop() {
+            let lease = self.lease(state, slot, Purpose::Other);
+            match next.send(Ok(lease)) {
+                Ok(()) => return None,
+                // Gave up waiting.
+                Err(Ok(mut lease)) => {
+                    state.figures.in_use -= 1;
+                    match lease.slot.take() {
+                        Some(back) => slot = back,
+                        None => return None,
+                    }
+                }
+                Err(Err(_)) => return None,
+            }
+        }
+        state.idle.push(slot);
+        None
+    }
+
+    fn give_back(&self, slot: Slot<M::Connection>, purpose: Purpose, is_good: bool) {
+        let _dropped = {
+            let mut state = self.lock();
+            state.figures.in_use -= 1;
+            state.count(purpose, -1);
+            let dropped = if is_good {
+                self.hand(&mut state, slot)
+            } else {
+                state.figures.open -= 1;
+                Some(slot)
+            };
+            self.grow(&mut state);
+            dropped
+        };
+    }
+}
+
+impl<M: Manage> State<M> {
+    fn seen(&self) -> PoolState {
+        PoolState { waiting: self.queue.len, ..self.figures }
+    }
+
+    fn count(&mut self, purpose: Purpose, by: isize) {
+        let figure = match purpose {
+            Purpose::Cursor => &mut self.figures.cursors,
+            Purpose::Transaction => &mut self.figures.transactions,
+            Purpose::Other => return,
+        };
+        *figure = figure.saturating_add_signed(by);
+    }
+}
+
+/// A connection in use. Dropped within a use it is closed, because nobody knows what the server will say next.
+pub struct Lease<M: Manage> {
+    slot: Option<Slot<M::Connection>>,
+    pool: Pool<M>,
+    purpose: Purpose,
+    is_used: bool,
+}
+
+impl<M: Manage> Lease<M> {
+    /// Begins a use.
+    pub fn begin(&mut self) -> Option<&mut M::Connection> {
+        self.is_used = true;
+        self.slot.as_mut().map(|slot| &mut slot.connection)
+    }
+
+    /// Ends a use: question and answer are complete.
+    pub fn end(&mut self) {
+        self.is_used = false;
+        if let Some(slot) = &mut self.slot {
+            slot.used = Instant::now();
+        }
+    }
+
+    fn set_purpose(&mut self, purpose: Purpose) {
+        let mut state = self.pool.lock();
+        state.count(self.purpose, -1);
+        state.count(purpose, 1);
+        drop(state);
+        self.purpose = purpose;
+    }
+}
+
+impl<M: Manage> Drop for Lease<M> {
+    fn drop(&mut self) {
+        if let Some(slot) = self.slot.take() {
+            self.pool.give_back(slot, self.purpose, !self.is_used);
+        }
+    }
+}
+
+/// Who waits, client by client in turn.
+struct Queue<T> {
+    order: VecDeque<u64>,
+    by_client: HashMap<u64, VecDeque<T>>,
+    len: usize,
+}
+
+impl<T> Default for Queue<T> {
+    fn default() -> Self {
+        Self { order: VecDeque::new(), by_client: HashMap::new(), len: 0 }
+    }
+}
+
+impl<T> Queue<T> {
+    fn push(&mut self, client: u64, item: T) {
+        let own = self.by_client.entry(client).or_default();
+        if own.is_empty() {
+            self.order.push_back(client);
+        }
+        own.push_back(item);
+        self.len += 1;
+    }
+
+    fn pop(&mut self) -> Option<T> {
+        let client = self.order.pop_front()?;
+        let own = self.by_client.get_mut(&client)?;
+        let item = own.pop_front();
+        if own.is_empty() {
+            self.by_client.remove(&client);
+        } else {
+            self.order.push_back(client);
+        }
+        self.len -= usize::from(item.is_some());
+        item
+    }
+}
+
+impl<R> Queue<oneshot::Sender<R>> {
+    /// Leaves out those that gave up.
+    fn sweep(&mut self) {
+        self.by_client.retain(|_, own| {
+            own.retain(|sender| !sender.is_closed());
+            !own.is_empty()
+        });
+        self.order.retain(|client| self.by_client.contains_key(client));
+        self.len = self.by_client.values().map(VecDeque::len).sum();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    /// Connections are numbers; opening one takes a second of stopped time.
+    #[derive(Default)]
+    struct Numbers {
+        next: AtomicUsize,
+        fails: bool,
+    }
+
+    impl Manage for Numbers {
+        type Connection = usize;
+        type Error = String;
+
+        async fn open(&self) -> Result<usize, String> {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            if self.fails {
+                return Err("refused".to_owned());
+            }
+            Ok(self.next.fetch_add(1, Ordering::Relaxed))
+        }
+
+        fn is_usable(&self, connection: &usize) -> bool {
+            *connection != 0
+        }
+    }
+
+    fn pool(limits: PoolLimits) -> Pool<Numbers> {
+        Pool::new(Numbers::default(), limits)
+    }
+
+    fn number(lease: &mut Lease<Numbers>) -> usize {
+        let number = *lease.begin().unwrap();
+        lease.end();
+        number
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_last_used_is_used_next_and_no_more_are_opened_than_needed() {
+        let pool = pool(PoolLimits::default());
+        let mut a = pool.take(1, Purpose::Other).await.unwrap();
+        let mut b = pool.take(1, Purpose::Cursor).await.unwrap();
+        assert_eq!((number(&mut a), number(&mut b)), (0, 1));
+        assert_eq!((pool.state().in_use, pool.state().cursors), (2, 1));
+        drop(a);
+        drop(b);
+        assert_eq!(number(&mut pool.take(1, Purpose::Other).await.unwrap()), 1);
+        let state = pool.state();
+        assert_eq!((state.open, state.in_use, state.cursors, state.opened), (2, 0, 0, 2));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_waits_too_long_is_told_who_holds_them() {
+        let pool = pool(PoolLimits { max: 1, ..PoolLimits::default() });
+        let _held = pool.take(1, Purpose::Transaction).await.unwrap();
+        let Err(denied) = pool.take(2, Purpose::Other).await else { panic!("there is one only") };
+        assert_eq!(
+            denied.to_string(),
+            "no connection after 5000 ms (1 in use: cursors 0, transactions 1, other 0)"
+        );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_goes_to_who_waits_and_clients_take_turns() {
+        let pool = pool(PoolLimits { max: 1, ..PoolLimits::default() });
+        let held = pool.take(9, Purpose::Other).await.unwrap();
+        let order = Arc::new(Mutex::new(Vec::new()));
+        let mut waiting = Vec::new();
+        for client in [1, 1, 1, 2] {
+            let (pool, order) = (pool.clone(), Arc::clone(&order));
+            waiting.push(tokio::spawn(async move {
+                let lease = pool.take(client, Purpose::Other).await.unwrap();
+                order.lock().unwrap().push(client);
+                drop(lease);
+            }));
+            tokio::task::yield_now().await;
+        }
+        drop(held);
+        for task in waiting {
+            task.await.unwrap();
+        }
+        assert_eq!(*order.lock().unwrap(), [1, 2, 1, 1]);
+        assert_eq!(pool.state().open, 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_use_that_is_broken_off_closes_the_connection() {
+        let pool = pool(PoolLimits::default());
+        let mut lease = pool.take(1, Purpose::Other).await.unwrap();
+        lease.begin();
+        drop(lease);
+        assert_eq!(pool.state().open, 0);
+        assert_eq!(number(&mut pool.take(1, Purpose::Other).await.unwrap()), 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn all_are_given_up_when_the_server_changes() {
+        let pool = pool(PoolLimits::default());
+        let mut held = pool.take(1, Purpose::Other).await.unwrap();
+        drop(pool.take(1, Purpose::Other).await.unwrap());
+        pool.clear();
+        assert_eq!((pool.state().open, pool.state().generation), (1, 1));
+        number(&mut held);
+        drop(held);
+        assert_eq!(pool.state().open, 0, "of an older generation");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn old_idle_and_broken_connections_are_not_used() {
+        let pool = pool(PoolLimits::default());
+        drop(pool.take(1, Purpose::Other).await.unwrap());
+        tokio::time::advance(LOOK_AFTER).await;
+        assert_eq!(number(&mut pool.take(1, Purpose::Other).await.unwrap()), 1, "0 is broken");
+        tokio::time::advance(Duration::from_secs(301)).await;
+        assert_eq!(
+            number(&mut pool.take(1, Purpose::Other).await.unwrap()),
+            2,
+            "1 was idle for long"
+        );
+        tokio::time::advance(Duration::from_secs(301)).await;
+        pool.maintain();
+        assert_eq!(pool.state().open, 0);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_cannot_connect_is_told_and_who_is_too_many_too() {
+        let refusing =
+            Pool::new(Numbers { fails: true, ..Numbers::default() }, PoolLimits::default());
+        let Err(denied) = refusing.take(1, Purpose::Other).await else { panic!("it is refused") };
+        assert_eq!(denied.to_string(), "refused");
+        assert_eq!(refusing.state(), PoolState::default());
+        let small = pool(PoolLimits { max: 1, max_waiting: 1, ..PoolLimits::default() });
+        let _held = small.take(1, Purpose::Other).await.unwrap();
+        let waiting = {
+            let small = small.clone();
+            tokio::spawn(async move { small.take(2, Purpose::Other).await.is_ok() })
+        };
+        tokio::task::yield_now().await;
+        let Err(denied) = small.take(3, Purpose::Other).await else { panic!("the queue is full") };
+        assert!(matches!(denied, Denied::Full { .. }), "{denied}");
+        waiting.abort();
+        let _ = waiting.await;
+        let Err(denied) = small.take(3, Purpose::Other).await else {
+            panic!("nobody gives it back")
+        };
+        assert!(matches!(denied, Denied::Timeout { .. }), "who gave up does not count: {denied}");
+        small.close();
+        let Err(denied) = small.take(4, Purpose::Other).await else { panic!("it is closed") };
+        assert!(matches!(denied, Denied::Closed));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_minimum_is_kept_open() {
+        let pool = pool(PoolLimits { min: 2, ..PoolLimits::default() });
+        for _ in 0..3 {
+            pool.maintain();
+            tokio::time::sleep(Duration::from_secs(2)).await;
+        }
+        assert_eq!((pool.state().open, pool.state().in_use), (2, 0));
+    }
+}
