@@ -36,6 +36,8 @@ pub struct Upstream {
     pub opener: Opener,
     /// Of each server and user.
     pub limits: PoolLimits,
+    /// Connections beside these on which commands wait for news: change streams and the like.
+    pub max_awaiting: usize,
     /// How often servers are asked.
     pub heartbeat: Duration,
     /// How long a suitable server is waited for.
@@ -64,6 +66,9 @@ impl Manage for AtServer {
         !connection.is_stale()
     }
 }
+
+/// What the name of a pool ends with whose commands wait for news.
+const AWAITING: &str = " (awaiting)";
 
 /// A connection in use.
 pub type Leased = Lease<AtServer>;
@@ -101,8 +106,14 @@ impl Member {
     }
 
     /// The pool of a user.
-    pub fn pool(&self, upstream: &Upstream, login: &Credential) -> Pool<AtServer> {
-        let name = login.name();
+    fn pool(
+        &self,
+        upstream: &Upstream,
+        login: &Credential,
+        limits: PoolLimits,
+        lane: &str,
+    ) -> Pool<AtServer> {
+        let name = format!("{}{lane}", login.name());
         let mut pools = self.pools();
         let new = || {
             let at = AtServer {
@@ -110,16 +121,18 @@ impl Member {
                 address: self.address.clone(),
                 login: login.clone(),
             };
-            Pool::new(at, upstream.limits)
+            Pool::new(at, limits)
         };
         pools.entry(name).or_insert_with(new).clone()
     }
 
     /// Forgets the pool of a user: the next one is opened with what is known of the user then.
     pub fn forget(&self, login: &Credential) {
-        let pool = self.pools().remove(&login.name());
-        if let Some(pool) = pool {
-            pool.close();
+        for lane in ["", AWAITING] {
+            let pool = self.pools().remove(&format!("{}{lane}", login.name()));
+            if let Some(pool) = pool {
+                pool.close();
+            }
         }
     }
 
@@ -141,7 +154,18 @@ impl Member {
         client: u64,
         purpose: Purpose,
     ) -> Result<Leased, Denied<Arc<OpenError>>> {
-        self.pool(upstream, login).take(client, purpose).await
+        self.pool(upstream, login, upstream.limits, "").take(client, purpose).await
+    }
+
+    /// Takes a connection for a command that waits for news, as a user: these have connections of their own.
+    pub async fn take_to_wait(
+        &self,
+        upstream: &Upstream,
+        login: &Credential,
+        client: u64,
+    ) -> Result<Leased, Denied<Arc<OpenError>>> {
+        let limits = PoolLimits { max: upstream.max_awaiting, min: 0, ..upstream.limits };
+        self.pool(upstream, login, limits, AWAITING).take(client, Purpose::Cursor).await
     }
 }
 

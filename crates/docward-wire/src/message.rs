@@ -122,19 +122,19 @@ impl Message {
         Document::new(self.body.of(frame))
     }
 
-    /// Sets the flags of a frame, and takes its checksum away.
-    pub fn set_flags(&mut self, frame: &mut Vec<u8>, flags: Flags) {
-        frame.truncate(self.end);
+    /// Sets the flags of a frame, and takes its checksum away: gives back how long the frame is now.
+    pub fn set_flags(&mut self, frame: &mut [u8], flags: Flags) -> usize {
         self.flags = Flags(flags.0 & !Flags::CHECKSUM);
         if let Some(place) = frame.get_mut(FLAGS_AT..SECTIONS_AT) {
             place.copy_from_slice(&self.flags.0.to_le_bytes());
         }
-        set_length(frame);
+        set_length(frame, self.end);
+        self.end
     }
 }
 
-fn set_length(frame: &mut [u8]) {
-    let length = i32::try_from(frame.len()).unwrap_or(i32::MAX);
+fn set_length(frame: &mut [u8], length: usize) {
+    let length = i32::try_from(length).unwrap_or(i32::MAX);
     if let Some(place) = frame.get_mut(..4) {
         place.copy_from_slice(&length.to_le_bytes());
     }
@@ -183,7 +183,8 @@ mod tests {
         frame.push(1);
         frame.extend(i32::try_from(section.len() + 4).unwrap().to_le_bytes());
         frame.extend(section);
-        set_length(&mut frame);
+        let length = frame.len();
+        set_length(&mut frame, length);
         frame
     }
 
@@ -221,7 +222,8 @@ mod tests {
         frame.extend(sum.to_le_bytes());
         let mut message = Message::parse(&frame).unwrap();
         let mut plain = frame.clone();
-        message.set_flags(&mut plain, Flags::default());
+        let length = message.set_flags(&mut plain, Flags::default());
+        plain.truncate(length);
         assert_eq!(plain.len(), frame.len() - 4);
         assert_eq!(Header::of_frame(&plain).unwrap().length, plain.len());
         assert_eq!(Message::parse(&plain).unwrap().flags, Flags(0));

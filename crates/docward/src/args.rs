@@ -126,6 +126,9 @@ pub(crate) enum Command {
     /// Decide how entities become documents: embed, reference or hybrid, with the arithmetic shown
     #[command(after_help = crate::design::EXAMPLES)]
     Design(crate::design::DesignArgs),
+    /// Pool connections: a proxy that clients take for a router of the deployment
+    #[command(after_help = crate::guard::EXAMPLES)]
+    Guard(crate::guard::GuardArgs),
     /// Write a commented docward.toml from the data or code at hand
     #[command(after_help = crate::init::EXAMPLES)]
     Init(crate::init::InitArgs),

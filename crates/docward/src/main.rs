@@ -13,6 +13,7 @@ mod excerpt;
 mod explain;
 mod fix;
 mod generated;
+mod guard;
 mod ids;
 mod init;
 mod interrupt;
@@ -63,6 +64,7 @@ fn main() -> ExitCode {
         args::Command::Lint(args) => lint::lint(&args),
         args::Command::Connect(args) => connect::connect(&args),
         args::Command::Design(args) => design::design(args),
+        args::Command::Guard(args) => guard::guard(&args),
         args::Command::Rules(args) => rules::rules(&args),
         args::Command::Init(args) => init::init(&args),
         args::Command::Diff(args) => diff::diff(&args),

@@ -14,6 +14,7 @@ mod design;
 mod design_simulate;
 mod evidence;
 mod first_screen;
+mod guard;
 mod lint;
 mod lint_changes;
 mod lint_fixes;

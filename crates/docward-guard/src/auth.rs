@@ -1,0 +1,275 @@
+//! Who a client is. The server's own verifier of a user is asked for once, the login happens here, and what the
+//! client's proof reveals opens connections as that user: rights, audit and sessions stay those of the user.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use bson::{Binary, Bson, Document, doc, spec::BinarySubtype};
+use docward_net::{
+    Credential, Deployment, Purpose, nonce,
+    scram::{Mechanism, Opening, Refused, ServerLogin, Verifier},
+    select::{Mode, ReadPreference},
+};
+use tokio::time::Instant;
+
+use crate::errors::{Failure, code};
+
+/// How clients log in.
+#[derive(Clone, Debug)]
+pub enum Auth {
+    /// Not at all: everybody is the user of the upstream connection string.
+    Off,
+    /// As the users of the servers. The user of the connection string may look their verifiers up.
+    Mirror,
+}
+
+/// How long what is known of a user is taken for true.
+const KEEP: Duration = Duration::from_secs(60);
+/// How long nobody is looked up again.
+const KEEP_NOBODY: Duration = Duration::from_secs(5);
+
+/// Who somebody is.
+#[derive(Clone, Debug)]
+pub(crate) struct Identity {
+    /// `database.user`, or nothing.
+    pub(crate) name: Arc<str>,
+    /// How connections are opened for them.
+    pub(crate) login: Credential,
+}
+
+type Verifiers = Vec<(Mechanism, Verifier)>;
+
+/// Users by database and name, and when they were looked up; `None` does not exist.
+type Looked = HashMap<(String, String), (Instant, Option<Arc<Verifiers>>)>;
+
+/// Looks users up.
+#[derive(Debug)]
+pub(crate) struct Users {
+    service: Credential,
+    secret: [u8; 32],
+    known: Mutex<Looked>,
+    /// What the pools of a user were opened with.
+    current: Mutex<HashMap<Arc<str>, Verifier>>,
+}
+
+impl Users {
+    pub(crate) fn new(service: Credential, secret: [u8; 32]) -> Self {
+        Self { service, secret, known: Mutex::default(), current: Mutex::default() }
+    }
+
+    /// The mechanisms of a user, for hello.
+    pub(crate) async fn mechanisms(
+        &self,
+        deployment: &Deployment,
+        name: &str,
+    ) -> Vec<&'static str> {
+        let Some((source, user)) = name.split_once('.') else { return Vec::new() };
+        match self.verifiers(deployment, source, user).await {
+            Ok(Some(all)) => all.iter().map(|(mechanism, _)| mechanism.name()).collect(),
+            // Somebody who does not exist has what most have.
+            _ => vec![Mechanism::Sha1.name(), Mechanism::Sha256.name()],
+        }
+    }
+
+    async fn verifiers(
+        &self,
+        deployment: &Deployment,
+        source: &str,
+        user: &str,
+    ) -> Result<Option<Arc<Verifiers>>, Failure> {
+        let key = (source.to_owned(), user.to_owned());
+        let kept = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
+        if let Some((at, verifiers)) = kept {
+            let keep = if verifiers.is_some() { KEEP } else { KEEP_NOBODY };
+            if at.elapsed() < keep {
+                return Ok(verifiers);
+            }
+        }
+        let found = self.ask(deployment, source, user).await?.map(Arc::new);
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.retain(|_, (at, _)| at.elapsed() < KEEP);
+        known.insert(key, (Instant::now(), found.clone()));
+        Ok(found)
+    }
+
+    fn forget(&self, source: &str, user: &str) {
+        let key = (source.to_owned(), user.to_owned());
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).remove(&key);
+    }
+
+    async fn ask(
+        &self,
+        deployment: &Deployment,
+        source: &str,
+        user: &str,
+    ) -> Result<Option<Verifiers>, Failure> {
+        let unreachable =
+            |why: String| Failure::new(code::HOST_UNREACHABLE, format!("docward: {why}"));
+        let preference =
+            ReadPreference { mode: Mode::PrimaryPreferred, ..ReadPreference::default() };
+        let member = deployment.select(&preference, None).await;
+        let member = member.map_err(|error| unreachable(error.to_string()))?;
+        let lease = member.take(&deployment.upstream, &self.service, 0, Purpose::Other).await;
+        let mut lease = lease.map_err(|error| unreachable(error.to_string()))?;
+        let question = doc! {
+            "usersInfo": { "user": user, "db": source },
+            "showCredentials": true,
+            "$readPreference": { "mode": "primaryPreferred" },
+        };
+        let Some(connection) = lease.begin() else {
+            return Err(unreachable("no connection".to_owned()));
+        };
+        let reply = connection.run("admin", question).await;
+        let reply = reply.map_err(|error| {
+            unreachable(format!(
+                "the account of the upstream connection string cannot look users up: {error}"
+            ))
+        })?;
+        lease.end();
+        let first = reply.get_array("users").ok().and_then(|users| users.first()?.as_document());
+        Ok(first.map(verifiers_of))
+    }
+
+    /// Notes what a user logged in with; says whether pools were opened with something else.
+    fn is_changed(&self, name: &Arc<str>, verifier: &Verifier) -> bool {
+        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = current.insert(Arc::clone(name), verifier.clone());
+        before.is_some_and(|before| !before.is_same(verifier))
+    }
+}
+
+fn verifiers_of(user: &Document) -> Verifiers {
+    let Ok(credentials) = user.get_document("credentials") else { return Vec::new() };
+    let one = |mechanism: Mechanism| {
+        let parts = credentials.get_document(mechanism.name()).ok()?;
+        let text = |name: &str| parts.get_str(name).ok();
+        let iterations = u32::try_from(parts.get_i32("iterationCount").ok()?).ok()?;
+        let (salt, stored, server) = (text("salt")?, text("storedKey")?, text("serverKey")?);
+        Some((mechanism, Verifier::of_parts(mechanism, iterations, salt, stored, server)?))
+    };
+    [Mechanism::Sha1, Mechanism::Sha256].into_iter().filter_map(one).collect()
+}
+
+/// A login that is under way.
+#[derive(Debug)]
+pub(crate) struct Login {
+    scram: ServerLogin,
+    mechanism: Mechanism,
+    source: String,
+    user: String,
+    verifier: Verifier,
+    exists: bool,
+    skips_empty: bool,
+    /// Proven, and waiting for the client to say goodbye.
+    proven: Option<Identity>,
+}
+
+/// What a step of a login comes to.
+pub(crate) struct Step {
+    /// To answer.
+    pub(crate) reply: Document,
+    /// Who the client is, at the end.
+    pub(crate) identity: Option<Identity>,
+}
+
+impl Login {
+    /// The first step.
+    pub(crate) async fn start(
+        users: &Users,
+        deployment: &Deployment,
+        command: &Document,
+        source: &str,
+    ) -> Result<(Self, Document), Failure> {
+        let named = command.get_str("mechanism").unwrap_or_default();
+        let Some(mechanism) = Mechanism::of(named) else {
+            let why = format!("docward: the mechanism {named} is not supported; use SCRAM-SHA-256");
+            return Err(Failure::new(code::MECHANISM_UNAVAILABLE, why));
+        };
+        let opening = Opening::parse(payload(command)?).map_err(|refused| failed(&refused))?;
+        let all = users.verifiers(deployment, source, &opening.user).await?;
+        let own = all.iter().flat_map(|all| all.iter()).find(|(of, _)| *of == mechanism);
+        let exists = own.is_some();
+        let verifier = match own {
+            Some((_, verifier)) => verifier.clone(),
+            None => {
+                Verifier::of_nobody(mechanism, &users.secret, &format!("{source}.{}", opening.user))
+            }
+        };
+        let (scram, answer) = ServerLogin::start(&opening, verifier.clone(), &nonce());
+        let options = command.get_document("options").ok();
+        let login = Self {
+            scram,
+            mechanism,
+            source: source.to_owned(),
+            user: opening.user,
+            verifier,
+            exists,
+            skips_empty: options
+                .and_then(|o| o.get_bool("skipEmptyExchange").ok())
+                .unwrap_or(false),
+            proven: None,
+        };
+        Ok((login, said(&answer, false)))
+    }
+
+    /// The next step.
+    pub(crate) fn go_on(
+        &mut self,
+        users: &Users,
+        deployment: &Deployment,
+        command: &Document,
+    ) -> Result<Step, Failure> {
+        if let Some(identity) = self.proven.take() {
+            return Ok(Step { reply: said("", true), identity: Some(identity) });
+        }
+        let proof = payload(command)?;
+        let finished = self
+            .scram
+            .finish(proof)
+            .and_then(|done| if self.exists { Ok(done) } else { Err(Refused::Denied) });
+        let (answer, keys) = finished.map_err(|refused| {
+            // The password may have been changed since the user was looked up.
+            users.forget(&self.source, &self.user);
+            failed(&refused)
+        })?;
+        let login = Credential::Keys {
+            user: self.user.clone(),
+            source: self.source.clone(),
+            mechanism: self.mechanism,
+            keys,
+        };
+        let identity = Identity { name: login.name().into(), login };
+        if users.is_changed(&identity.name, &self.verifier) {
+            deployment.members().iter().for_each(|member| member.forget(&identity.login));
+        }
+        if self.skips_empty {
+            return Ok(Step { reply: said(&answer, true), identity: Some(identity) });
+        }
+        self.proven = Some(identity);
+        Ok(Step { reply: said(&answer, false), identity: None })
+    }
+}
+
+fn failed(refused: &Refused) -> Failure {
+    let why = match refused {
+        Refused::Denied => "Authentication failed.".to_owned(),
+        other => format!("Authentication failed: {other}"),
+    };
+    Failure::new(code::AUTHENTICATION_FAILED, why)
+}
+
+fn said(text: &str, done: bool) -> Document {
+    let payload = Binary { subtype: BinarySubtype::Generic, bytes: text.as_bytes().to_vec() };
+    doc! { "conversationId": 1, "done": done, "payload": payload, "ok": 1.0 }
+}
+
+fn payload(command: &Document) -> Result<&[u8], Failure> {
+    match command.get("payload") {
+        Some(Bson::Binary(binary)) => Ok(&binary.bytes),
+        Some(Bson::String(text)) => Ok(text.as_bytes()),
+        _ => Err(Failure::new(code::FAILED_TO_PARSE, "a step of a login has no payload")),
+    }
+}

@@ -1,0 +1,154 @@
+//! Which server has which cursor. Clients get ids of ours: ids of servers are random and may meet.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use docward_net::topology::Address;
+use tokio::time::Instant;
+
+use crate::request::SessionId;
+
+/// A cursor that is open on a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Cursor {
+    /// Where.
+    pub(crate) server: Address,
+    /// The server's id for it.
+    pub(crate) id: i64,
+    /// Who opened it; nobody else gets it.
+    pub(crate) user: Arc<str>,
+    /// The session it belongs to.
+    pub(crate) session: Option<SessionId>,
+    /// The connection of the client that opened it.
+    pub(crate) client: u64,
+    /// Whether it waits for news.
+    pub(crate) awaits: bool,
+    /// Whether it is a change stream.
+    pub(crate) is_change_stream: bool,
+    /// Its collection: who gives it up has to name it.
+    pub(crate) namespace: (String, String),
+    /// When it was used last.
+    pub(crate) used: Instant,
+}
+
+/// Servers give cursors up after ten minutes; a little later they are forgotten here.
+const FORGET_AFTER: Duration = Duration::from_secs(660);
+
+/// All cursors that are open through this process.
+#[derive(Debug)]
+pub(crate) struct Cursors {
+    /// Fifteen bits that tell this process from others like it.
+    tag: i64,
+    open: Mutex<HashMap<i64, Cursor>>,
+}
+
+/// Why a cursor cannot be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NoCursor {
+    /// Never heard of it, or no longer.
+    Unknown,
+    /// Another process like this one has it.
+    Elsewhere,
+}
+
+impl Cursors {
+    pub(crate) fn new(tag: u16) -> Self {
+        Self { tag: i64::from(tag & 0x7FFF), open: Mutex::default() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<i64, Cursor>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps a cursor; gives back the id for the client. `random` is asked for 48 bits until one is free.
+    pub(crate) fn add(&self, cursor: Cursor, mut random: impl FnMut() -> u64) -> i64 {
+        let mut open = self.lock();
+        loop {
+            let low = i64::try_from(random() & 0xFFFF_FFFF_FFFF).unwrap_or(1);
+            let id = (self.tag << 48) | low;
+            if id != 0 && !open.contains_key(&id) {
+                open.insert(id, cursor);
+                return id;
+            }
+        }
+    }
+
+    /// The cursor of an id, for the user who opened it.
+    pub(crate) fn get(&self, id: i64, user: &str) -> Result<Cursor, NoCursor> {
+        let mut open = self.lock();
+        match open.get_mut(&id) {
+            Some(cursor) if &*cursor.user == user => {
+                cursor.used = Instant::now();
+                Ok(cursor.clone())
+            }
+            Some(_) => Err(NoCursor::Unknown),
+            None if id >> 48 != self.tag => Err(NoCursor::Elsewhere),
+            None => Err(NoCursor::Unknown),
+        }
+    }
+
+    pub(crate) fn remove(&self, id: i64) {
+        self.lock().remove(&id);
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.lock().len()
+    }
+
+    /// Those that a client opened and left.
+    pub(crate) fn of_client(&self, client: u64) -> Vec<(i64, Cursor)> {
+        let open = self.lock();
+        let own = open.iter().filter(|(_, cursor)| cursor.client == client);
+        let mut own: Vec<_> = own.map(|(id, cursor)| (*id, cursor.clone())).collect();
+        drop(open);
+        own.sort_by_key(|(id, _)| *id);
+        own
+    }
+
+    /// Forgets what servers have given up by themselves.
+    pub(crate) fn sweep(&self) {
+        self.lock().retain(|_, cursor| cursor.used.elapsed() < FORGET_AFTER);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cursor(user: &str) -> Cursor {
+        Cursor {
+            server: Address::parse("a"),
+            id: 77,
+            user: user.into(),
+            session: None,
+            client: 1,
+            awaits: false,
+            is_change_stream: false,
+            namespace: ("d".to_owned(), "t".to_owned()),
+            used: Instant::now(),
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn ids_are_ours_and_belong_to_their_user() {
+        let cursors = Cursors::new(3);
+        let mut numbers = [5, 5, 0xFFFF_0000_0000_0006].into_iter();
+        let mut random = || numbers.next().unwrap();
+        let first = cursors.add(cursor("ann"), &mut random);
+        let second = cursors.add(cursor("ann"), &mut random);
+        assert_eq!(first, (3 << 48) | 5);
+        assert_eq!(second, (3 << 48) | 6, "the same number is not used twice");
+        assert_eq!(cursors.get(first, "ann").unwrap().id, 77);
+        assert_eq!(cursors.get(first, "bob"), Err(NoCursor::Unknown));
+        assert_eq!(cursors.get((4 << 48) | 5, "ann"), Err(NoCursor::Elsewhere));
+        assert_eq!(cursors.of_client(1).len(), 2);
+        cursors.remove(first);
+        assert_eq!(cursors.get(first, "ann"), Err(NoCursor::Unknown));
+        tokio::time::advance(FORGET_AFTER).await;
+        cursors.sweep();
+        assert_eq!(cursors.len(), 0);
+    }
+}

@@ -1,0 +1,173 @@
+//! What a client hears when something went wrong: errors that drivers understand, made here, and those of servers
+//! that must not reach a driver as they are.
+
+use bson::{Bson, Document, RawDocumentBuf, rawdoc};
+
+/// Codes of servers that are used here.
+pub(crate) mod code {
+    pub(crate) const HOST_UNREACHABLE: i32 = 6;
+    pub(crate) const FAILED_TO_PARSE: i32 = 9;
+    pub(crate) const UNAUTHORIZED: i32 = 13;
+    pub(crate) const AUTHENTICATION_FAILED: i32 = 18;
+    pub(crate) const CURSOR_NOT_FOUND: i32 = 43;
+    pub(crate) const MAX_TIME_EXPIRED: i32 = 50;
+    pub(crate) const COMMAND_NOT_FOUND: i32 = 59;
+    pub(crate) const SHUTDOWN: i32 = 91;
+    pub(crate) const NO_SERVER: i32 = 133;
+    pub(crate) const UNSUPPORTED_OP_QUERY: i32 = 352;
+    pub(crate) const MECHANISM_UNAVAILABLE: i32 = 334;
+    pub(crate) const POOL: i32 = 450;
+}
+
+/// Labels that drivers act on.
+pub(crate) mod label {
+    pub(crate) const RETRYABLE_WRITE: &str = "RetryableWriteError";
+    pub(crate) const NO_WRITES: &str = "NoWritesPerformed";
+    pub(crate) const TRANSIENT: &str = "TransientTransactionError";
+    pub(crate) const OVERLOADED: &str = "SystemOverloadedError";
+    pub(crate) const RETRYABLE: &str = "RetryableError";
+    pub(crate) const RESUMABLE: &str = "ResumableChangeStreamError";
+}
+
+fn name(code: i32) -> &'static str {
+    match code {
+        code::HOST_UNREACHABLE => "HostUnreachable",
+        code::FAILED_TO_PARSE => "FailedToParse",
+        code::UNAUTHORIZED => "Unauthorized",
+        code::AUTHENTICATION_FAILED => "AuthenticationFailed",
+        code::CURSOR_NOT_FOUND => "CursorNotFound",
+        code::MAX_TIME_EXPIRED => "MaxTimeMSExpired",
+        code::COMMAND_NOT_FOUND => "CommandNotFound",
+        code::SHUTDOWN => "ShutdownInProgress",
+        code::NO_SERVER => "FailedToSatisfyReadPreference",
+        code::UNSUPPORTED_OP_QUERY => "UnsupportedOpQueryCommand",
+        code::MECHANISM_UNAVAILABLE => "MechanismUnavailable",
+        code::POOL => "PooledConnectionAcquisitionRejected",
+        _ => "UnknownError",
+    }
+}
+
+/// An error that is answered to a client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Failure {
+    pub(crate) code: i32,
+    pub(crate) errmsg: String,
+    pub(crate) labels: Vec<&'static str>,
+    /// How long drivers should wait before they try again.
+    pub(crate) backoff_ms: Option<i32>,
+}
+
+impl Failure {
+    pub(crate) fn new(code: i32, errmsg: impl Into<String>) -> Self {
+        Self { code, errmsg: errmsg.into(), labels: Vec::new(), backoff_ms: None }
+    }
+
+    pub(crate) fn with(mut self, labels: &[&'static str]) -> Self {
+        self.labels.extend(labels);
+        self
+    }
+
+    /// The answer.
+    pub(crate) fn document(&self) -> RawDocumentBuf {
+        let mut reply = rawdoc! {
+            "ok": 0.0, "errmsg": self.errmsg.as_str(), "code": self.code, "codeName": name(self.code),
+        };
+        if !self.labels.is_empty() {
+            let mut labels = bson::RawArrayBuf::new();
+            self.labels.iter().for_each(|label| labels.push(*label));
+            reply.append(bson::raw::cstr!("errorLabels"), labels);
+        }
+        if let Some(wait) = self.backoff_ms {
+            reply.append(bson::raw::cstr!("baseBackoffMS"), wait);
+        }
+        reply
+    }
+}
+
+/// Whether an error says that a server is not, or no longer, what it was taken for.
+pub(crate) fn is_state_change(code: i64) -> bool {
+    matches!(code, 91 | 189 | 10_058 | 10_107 | 11_600 | 11_602 | 13_435 | 13_436)
+}
+
+/// Texts from which old drivers conclude the same.
+const TELLING: [&str; 3] = ["not master", "node is recovering", "not primary"];
+
+/// The answer of a server without what would make a driver take the proxy for a member that stepped down. Labels
+/// stay: they say whether to try again.
+pub(crate) fn hide_state_change(reply: &mut Document) {
+    hide(reply);
+    reply.remove("topologyVersion");
+    if let Ok(concern) = reply.get_document_mut("writeConcernError") {
+        hide(concern);
+    }
+    if let Ok(errors) = reply.get_array_mut("writeErrors") {
+        errors.iter_mut().filter_map(Bson::as_document_mut).for_each(hide);
+    }
+}
+
+fn hide(error: &mut Document) {
+    let is_change = match error.get("code") {
+        Some(Bson::Int32(code)) => is_state_change(i64::from(*code)),
+        Some(Bson::Int64(code)) => is_state_change(*code),
+        _ => false,
+    };
+    if is_change {
+        error.insert("code", code::HOST_UNREACHABLE);
+        if error.contains_key("codeName") {
+            error.insert("codeName", name(code::HOST_UNREACHABLE));
+        }
+    }
+    if let Ok(text) = error.get_str("errmsg") {
+        let lower = text.to_ascii_lowercase();
+        if is_change || TELLING.iter().any(|word| lower.contains(word)) {
+            let kept =
+                TELLING.iter().fold(lower, |text, word| text.replace(word, "server changed"));
+            error.insert("errmsg", format!("docward: the server changed its role: {kept}"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bson::doc;
+
+    #[test]
+    fn errors_have_the_shape_of_the_server() {
+        let failure =
+            Failure::new(code::POOL, "no connection").with(&[label::OVERLOADED, label::RETRYABLE]);
+        let reply = Document::try_from(failure.document()).unwrap();
+        assert_eq!(
+            reply,
+            doc! {
+                "ok": 0.0, "errmsg": "no connection", "code": 450,
+                "codeName": "PooledConnectionAcquisitionRejected",
+                "errorLabels": ["SystemOverloadedError", "RetryableError"],
+            }
+        );
+    }
+
+    #[test]
+    fn drivers_do_not_hear_that_a_member_stepped_down() {
+        let mut reply = doc! {
+            "ok": 0.0, "errmsg": "not primary", "code": 10107, "codeName": "NotWritablePrimary",
+            "errorLabels": ["RetryableWriteError"], "topologyVersion": { "counter": 1_i64 },
+        };
+        hide_state_change(&mut reply);
+        assert_eq!(reply.get_i32("code").ok(), Some(6));
+        assert_eq!(reply.get_str("codeName").ok(), Some("HostUnreachable"));
+        assert!(!reply.get_str("errmsg").unwrap().contains("not primary"));
+        assert!(reply.contains_key("errorLabels") && !reply.contains_key("topologyVersion"));
+        let mut inner = doc! {
+            "ok": 1.0, "n": 1,
+            "writeConcernError": { "code": 91, "codeName": "ShutdownInProgress", "errmsg": "bye" },
+            "writeErrors": [{ "index": 0, "code": 189, "errmsg": "stepped down" }, { "index": 1, "code": 11000, "errmsg": "dup" }],
+        };
+        hide_state_change(&mut inner);
+        assert_eq!(inner.get_document("writeConcernError").unwrap().get_i32("code").ok(), Some(6));
+        let errors = inner.get_array("writeErrors").unwrap();
+        let codes: Vec<_> =
+            errors.iter().map(|e| e.as_document().unwrap().get_i32("code").unwrap()).collect();
+        assert_eq!(codes, [6, 11000]);
+    }
+}

@@ -1,0 +1,491 @@
+//! A command on its way to a server and its answer on the way back. The whole request is here before a connection
+//! is taken, and the connection is given back before the answer is written to the client: slow clients hold nothing.
+
+use std::sync::{Arc, atomic::Ordering};
+
+use bson::{Bson, Document, doc};
+use bytes::BytesMut;
+use docward_net::{
+    Denied, Member, OpenError, Purpose, command,
+    select::ReadPreference,
+    topology::{Address, TopologyVersion},
+};
+use docward_wire::{Flags, Header, message, put_i64};
+use tokio::time::Instant;
+
+use crate::{
+    auth::Identity,
+    cursors::{Cursor, NoCursor},
+    errors::{Failure, code, hide_state_change, label},
+    guard::Guard,
+    reply::{self, Seen},
+    request::{Class, Request},
+};
+
+/// Who asks.
+#[derive(Clone, Debug)]
+pub(crate) struct Who {
+    /// The connection of the client.
+    pub(crate) client: u64,
+    /// Clients with the same number share their turn in queues.
+    pub(crate) turn: u64,
+    /// The user.
+    pub(crate) identity: Identity,
+}
+
+/// Where a command goes.
+#[derive(Clone, Debug)]
+enum Target {
+    /// To this server only.
+    Server(Address),
+    /// To any that suits.
+    Any(ReadPreference),
+}
+
+/// How often a server is looked for when connections cannot be opened.
+const MOST_TRIES: usize = 3;
+
+impl Guard {
+    /// Sends a command and gives back the answer.
+    pub(crate) async fn forward(
+        &self,
+        who: &Who,
+        request: &mut Request,
+    ) -> Result<BytesMut, Failure> {
+        if request.class == Class::KillCursors {
+            return self.kill_cursors(who, request).await;
+        }
+        let cursor = self.own_cursor(who, request)?;
+        let target = self.target(who, request, cursor.as_ref().map(|(_, cursor)| cursor))?;
+        let (mut frame, seen, member) =
+            self.deliver(who, request, target, cursor.as_ref().map(|c| &c.1)).await?;
+        self.note_transaction(who, request, &seen, &member);
+        if let Some((id, mut known)) = cursor {
+            // The answer names the server's cursor again, or none.
+            match seen.cursor {
+                Some((at, real)) if real == known.id => {
+                    let _ = put_i64(&mut frame, at, id);
+                }
+                Some((at, real)) => {
+                    self.cursors.remove(id);
+                    known.id = real;
+                    let new = self.cursors.add(known, crate::guard::random);
+                    let _ = put_i64(&mut frame, at, new);
+                }
+                None if seen.has_cursor || seen.code == Some(i64::from(code::CURSOR_NOT_FOUND)) => {
+                    self.cursors.remove(id);
+                }
+                None => {}
+            }
+        } else if let Some((at, real)) = seen.cursor {
+            let id = self.keep_cursor(who, request, &member, real, &frame);
+            let _ = put_i64(&mut frame, at, id);
+        }
+        Ok(frame)
+    }
+
+    /// The cursor that a `getMore` is about, whose number is replaced by the server's.
+    fn own_cursor(
+        &self,
+        who: &Who,
+        request: &mut Request,
+    ) -> Result<Option<(i64, Cursor)>, Failure> {
+        if request.class != Class::GetMore {
+            return Ok(None);
+        }
+        let not_found = |id: i64, more: &str| {
+            Failure::new(code::CURSOR_NOT_FOUND, format!("cursor id {id} not found{more}"))
+        };
+        let Some(number) = request.cursor else {
+            return Err(Failure::new(code::FAILED_TO_PARSE, "getMore takes the id of a cursor"));
+        };
+        let cursor = self.cursors.get(number.value, &who.identity.name).map_err(|no| match no {
+            NoCursor::Unknown => not_found(number.value, ""),
+            NoCursor::Elsewhere => not_found(
+                number.value,
+                ": another docward guard opened it; name all of them in the connection string, or use loadBalanced=true",
+            ),
+        })?;
+        if !number.put(&mut request.frame, cursor.id) {
+            return Err(not_found(number.value, ": its id has to be written as a 64-bit number"));
+        }
+        Ok(Some((number.value, cursor)))
+    }
+
+    fn target(
+        &self,
+        who: &Who,
+        request: &Request,
+        cursor: Option<&Cursor>,
+    ) -> Result<Target, Failure> {
+        if let Some(cursor) = cursor {
+            return Ok(Target::Server(cursor.server.clone()));
+        }
+        if (request.is_in_transaction || request.class == Class::EndTransaction)
+            && !request.starts_transaction
+            && let (Some(session), Some(number)) = (request.session, request.transaction)
+            && let Some(server) = self.transactions.server(&who.identity.name, session, number)
+        {
+            return Ok(Target::Server(server));
+        }
+        let bad =
+            |error: &dyn std::fmt::Display| Failure::new(code::FAILED_TO_PARSE, error.to_string());
+        match request.class {
+            Class::Read => {
+                let preference = request.preference.clone().map_err(|error| bad(&error))?;
+                preference
+                    .check(self.deployment.upstream.heartbeat)
+                    .map_err(|error| bad(&error))?;
+                Ok(Target::Any(preference))
+            }
+            _ => Ok(Target::Any(ReadPreference::default())),
+        }
+    }
+
+    /// Sends, receives, and sends again where that is safe.
+    async fn deliver(
+        &self,
+        who: &Who,
+        request: &Request,
+        target: Target,
+        cursor: Option<&Cursor>,
+    ) -> Result<(BytesMut, Seen, Arc<Member>), Failure> {
+        let start = Instant::now();
+        let mut target = target;
+        let mut avoid: Option<Address> = None;
+        let (mut tries, mut was_sent) = (0, false);
+        loop {
+            let member = self.member(&target, avoid.as_ref(), request).await?;
+            let lease = self.lease(who, request, &member, cursor).await;
+            let mut lease = match lease {
+                Ok(lease) => lease,
+                Err(Denied::Open(error)) if !error.is_login() => {
+                    self.deployment.failed(&member, &error.to_string(), None);
+                    tries += 1;
+                    if tries < MOST_TRIES && matches!(target, Target::Any(_)) {
+                        avoid = Some(member.address.clone());
+                        continue;
+                    }
+                    return Err(unsent(
+                        request,
+                        code::HOST_UNREACHABLE,
+                        &format!("docward: {}: {error}", member.address),
+                    ));
+                }
+                // The server has left the set.
+                Err(Denied::Closed) if tries < MOST_TRIES => {
+                    tries += 1;
+                    continue;
+                }
+                Err(denied) => return Err(self.denied(request, &member, &who.identity, &denied)),
+            };
+            if let Some(most) = request.max_time_ms.and_then(|ms| u128::try_from(ms).ok())
+                && most > 0
+                && start.elapsed().as_millis() >= most
+            {
+                return Err(unsent(
+                    request,
+                    code::MAX_TIME_EXPIRED,
+                    "docward: operation exceeded time limit before it was sent",
+                ));
+            }
+            member.in_flight.fetch_add(1, Ordering::Relaxed);
+            let answered = match lease.begin() {
+                Some(connection) => connection.exchange(&request.frame).await,
+                None => Err(docward_net::ReadError::Cut),
+            };
+            member.in_flight.fetch_sub(1, Ordering::Relaxed);
+            let again = request.can_be_sent_again() && !was_sent;
+            let answer = match answered {
+                Ok(frame) => {
+                    let seen = reply::look(&frame);
+                    let seen = seen.map_err(|fault| {
+                        Failure::new(
+                            code::HOST_UNREACHABLE,
+                            format!("docward: {}: {fault}", member.address),
+                        )
+                    })?;
+                    if !seen.has_more {
+                        lease.end();
+                    }
+                    drop(lease);
+                    (frame, seen)
+                }
+                Err(error) => {
+                    drop(lease);
+                    self.deployment.failed(&member, &error.to_string(), None);
+                    if again {
+                        was_sent = true;
+                        self.counters.resent.fetch_add(1, Ordering::Relaxed);
+                        if let Target::Server(_) = target {
+                            target = Target::Any(ReadPreference::default());
+                        }
+                        continue;
+                    }
+                    return Err(broken(
+                        request,
+                        cursor,
+                        &format!("docward: {}: {error}", member.address),
+                    ));
+                }
+            };
+            let (frame, seen) = answer;
+            if !seen.changes_state {
+                return Ok((frame, seen, member));
+            }
+            let mut tree = reply::tree(&frame).unwrap_or_default();
+            let text = tree.get_str("errmsg").unwrap_or("the server changed its role").to_owned();
+            self.deployment.failed(&member, &text, TopologyVersion::of(&tree));
+            if again && !seen.is_ok {
+                was_sent = true;
+                self.counters.resent.fetch_add(1, Ordering::Relaxed);
+                if let Target::Server(_) = target {
+                    target = Target::Any(ReadPreference::default());
+                }
+                continue;
+            }
+            hide_state_change(&mut tree);
+            let frame =
+                reply::rebuilt(&frame, &tree).map_or(frame, |frame| BytesMut::from(&frame[..]));
+            let seen = reply::look(&frame).unwrap_or_default();
+            return Ok((frame, seen, member));
+        }
+    }
+
+    async fn member(
+        &self,
+        target: &Target,
+        avoid: Option<&Address>,
+        request: &Request,
+    ) -> Result<Arc<Member>, Failure> {
+        match target {
+            Target::Server(address) => self.deployment.member(address).ok_or_else(|| {
+                broken(
+                    request,
+                    None,
+                    &format!("docward: {address} is no longer part of the deployment"),
+                )
+            }),
+            Target::Any(preference) => {
+                let found = self.deployment.select(preference, avoid).await;
+                found
+                    .map_err(|error| unsent(request, code::NO_SERVER, &format!("docward: {error}")))
+            }
+        }
+    }
+
+    async fn lease(
+        &self,
+        who: &Who,
+        request: &Request,
+        member: &Member,
+        cursor: Option<&Cursor>,
+    ) -> Result<docward_net::Leased, Denied<Arc<OpenError>>> {
+        let purpose = match request.class {
+            Class::GetMore => Purpose::Cursor,
+            _ if request.is_in_transaction => Purpose::Transaction,
+            _ => Purpose::Other,
+        };
+        let upstream = &self.deployment.upstream;
+        if cursor.is_some_and(|cursor| cursor.awaits) {
+            return member.take_to_wait(upstream, &who.identity.login, who.turn).await;
+        }
+        member.take(upstream, &who.identity.login, who.turn, purpose).await
+    }
+
+    fn denied(
+        &self,
+        request: &Request,
+        member: &Member,
+        identity: &Identity,
+        denied: &Denied<Arc<OpenError>>,
+    ) -> Failure {
+        match denied {
+            Denied::Open(error) => {
+                member.forget(&identity.login);
+                Failure::new(
+                    code::AUTHENTICATION_FAILED,
+                    format!("docward: {}: {error}", member.address),
+                )
+            }
+            denied => {
+                self.counters.rejected.fetch_add(1, Ordering::Relaxed);
+                let mut failure = unsent(request, code::POOL, &format!("docward: {denied}"));
+                failure.labels.extend([label::OVERLOADED, label::RETRYABLE]);
+                failure.backoff_ms = Some(100);
+                failure
+            }
+        }
+    }
+
+    fn note_transaction(&self, who: &Who, request: &Request, seen: &Seen, member: &Member) {
+        let (Some(session), Some(number)) = (request.session, request.transaction) else { return };
+        let name = &who.identity.name;
+        if request.class == Class::EndTransaction || seen.is_transient {
+            self.transactions.end(name, session, number);
+        } else if request.starts_transaction {
+            self.transactions.begin(name, session, number, member.address.clone());
+        }
+    }
+
+    fn keep_cursor(
+        &self,
+        who: &Who,
+        request: &Request,
+        member: &Member,
+        id: i64,
+        frame: &[u8],
+    ) -> i64 {
+        let namespace =
+            namespace_of(frame).unwrap_or_else(|| (request.database.clone(), String::new()));
+        let cursor = Cursor {
+            server: member.address.clone(),
+            id,
+            user: Arc::clone(&who.identity.name),
+            session: request.session,
+            client: who.client,
+            awaits: request.awaits,
+            is_change_stream: request.is_change_stream,
+            namespace,
+            used: Instant::now(),
+        };
+        self.cursors.add(cursor, crate::guard::random)
+    }
+
+    /// `killCursors`: its cursors may be on several servers.
+    async fn kill_cursors(&self, who: &Who, request: &Request) -> Result<BytesMut, Failure> {
+        let bad = || Failure::new(code::FAILED_TO_PARSE, "killCursors takes a list of ids");
+        let body = request.body().map_err(|_| bad())?;
+        let ids =
+            body.get("cursors").ok().flatten().and_then(|ids| ids.document()).ok_or_else(bad)?;
+        let mut by_server: Vec<(Address, Vec<(i64, i64)>)> = Vec::new();
+        let mut unknown = Vec::new();
+        for id in ids.elements() {
+            let id = id.ok().and_then(|id| id.integer()).ok_or_else(bad)?;
+            match self.cursors.get(id, &who.identity.name) {
+                Err(_) => unknown.push(id),
+                Ok(cursor) => {
+                    let pair = (id, cursor.id);
+                    match by_server.iter_mut().find(|(server, _)| *server == cursor.server) {
+                        Some((_, pairs)) => pairs.push(pair),
+                        None => by_server.push((cursor.server, vec![pair])),
+                    }
+                }
+            }
+        }
+        let raw = bson::RawDocument::from_bytes(body.bytes()).map_err(|_| bad())?;
+        let question = Document::try_from(raw).map_err(|_| bad())?;
+        let mut answer = doc! {
+            "cursorsKilled": [], "cursorsNotFound": unknown, "cursorsAlive": [], "cursorsUnknown": [],
+        };
+        for (server, pairs) in by_server {
+            let mut part = question.clone();
+            part.insert("cursors", pairs.iter().map(|(_, real)| *real).collect::<Vec<_>>());
+            let said = self.ask(who, &server, &request.database, part).await;
+            for name in ["cursorsKilled", "cursorsNotFound", "cursorsAlive", "cursorsUnknown"] {
+                let own = said.as_ref().ok().and_then(|said| said.get_array(name).ok());
+                let own = own.into_iter().flatten().filter_map(Bson::as_i64);
+                let ours = own
+                    .filter_map(|real| pairs.iter().find(|(_, r)| *r == real).map(|(id, _)| *id));
+                let ours: Vec<Bson> = ours.map(Bson::Int64).collect();
+                if let Ok(all) = answer.get_array_mut(name) {
+                    all.extend(ours);
+                }
+            }
+            // A server that is gone has no cursors.
+            if said.is_err() {
+                let gone = pairs.iter().map(|(id, _)| Bson::Int64(*id));
+                if let Ok(all) = answer.get_array_mut("cursorsNotFound") {
+                    all.extend(gone);
+                }
+            }
+            pairs.iter().for_each(|(id, _)| self.cursors.remove(*id));
+        }
+        answer.insert("ok", 1.0);
+        let header = Header::of_frame(&request.frame).map_err(|_| bad())?;
+        let body = answer.to_vec().map_err(|_| bad())?;
+        let frame = message(header.request_id, header.request_id, Flags::default(), &body);
+        Ok(BytesMut::from(&frame[..]))
+    }
+
+    /// Runs a command of our own as a user.
+    async fn ask(
+        &self,
+        who: &Who,
+        server: &Address,
+        database: &str,
+        question: Document,
+    ) -> Result<Document, OpenError> {
+        let gone = |why: String| OpenError::Answer(why);
+        let member = self.deployment.member(server).ok_or_else(|| gone("it is gone".to_owned()))?;
+        let lease =
+            member.take(&self.deployment.upstream, &who.identity.login, who.turn, Purpose::Other);
+        let mut lease = lease.await.map_err(|denied| gone(denied.to_string()))?;
+        let connection = lease.begin().ok_or_else(|| gone("no connection".to_owned()))?;
+        let frame = command(1, database, question, Flags::default())?;
+        connection.send(&frame).await?;
+        let reply = connection.listen().await?.0;
+        lease.end();
+        Ok(reply)
+    }
+
+    /// Gives up the cursors that a client left open and nobody else uses.
+    pub(crate) async fn sweep_cursors(&self, who: &Who, unused_for: std::time::Duration) {
+        for (id, cursor) in self.cursors.of_client(who.client) {
+            if cursor.used.elapsed() < unused_for {
+                continue;
+            }
+            let (database, collection) = &cursor.namespace;
+            let question = doc! { "killCursors": collection, "cursors": [cursor.id] };
+            let _ = self.ask(who, &cursor.server, database, question).await;
+            self.cursors.remove(id);
+        }
+    }
+}
+
+/// Database and collection of the cursor in an answer.
+fn namespace_of(frame: &[u8]) -> Option<(String, String)> {
+    let parsed = docward_wire::Message::parse(frame).ok()?;
+    let body = parsed.body(frame).ok()?;
+    let cursor = body.get("cursor").ok()??.document()?;
+    let (database, collection) = cursor.get("ns").ok()??.text()?.split_once('.')?;
+    Some((database.to_owned(), collection.to_owned()))
+}
+
+/// An error about a command that no server has seen: drivers may try again.
+fn unsent(request: &Request, code: i32, why: &str) -> Failure {
+    let failure = Failure::new(code, why);
+    if request.starts_transaction
+        || request.is_in_transaction && request.class != Class::EndTransaction
+    {
+        failure.with(&[label::TRANSIENT])
+    } else if request.is_retryable_write() {
+        failure.with(&[label::RETRYABLE_WRITE, label::NO_WRITES])
+    } else if request.class == Class::EndTransaction {
+        failure.with(&[label::RETRYABLE_WRITE])
+    } else {
+        failure
+    }
+}
+
+/// An error about a command that was sent and not answered.
+fn broken(request: &Request, cursor: Option<&Cursor>, why: &str) -> Failure {
+    match request.class {
+        Class::EndTransaction => {
+            Failure::new(code::HOST_UNREACHABLE, why).with(&[label::RETRYABLE_WRITE])
+        }
+        _ if request.is_in_transaction => {
+            Failure::new(code::HOST_UNREACHABLE, why).with(&[label::TRANSIENT])
+        }
+        Class::GetMore if cursor.is_some_and(|cursor| cursor.is_change_stream) => {
+            Failure::new(code::HOST_UNREACHABLE, why).with(&[label::RESUMABLE])
+        }
+        Class::GetMore | Class::Read => Failure::new(code::HOST_UNREACHABLE, why),
+        _ if request.is_retryable_write() => {
+            Failure::new(code::HOST_UNREACHABLE, why).with(&[label::RETRYABLE_WRITE])
+        }
+        _ => {
+            Failure::new(code::HOST_UNREACHABLE, format!("{why}; whether it was done is not known"))
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! `docward guard`: a proxy for MongoDB that pools connections. Clients speak to it as to a router; few
+//! connections to the servers carry the commands of many clients.
+//!
+//! A command is read as a whole (`request.rs`), goes to a server that suits it (`forward.rs`), and its answer is
+//! looked through for cursors and changes of roles (`reply.rs`). What belongs to a server rather than to a
+//! connection is kept in tables (`cursors.rs`, `transactions.rs`). The protocol itself is in `docward-wire`,
+//! connections and discovery are in `docward-net`.
+
+#![cfg_attr(test, allow(clippy::unwrap_used, reason = "tests: a panic is the message"))]
+
+mod auth;
+mod client;
+mod cursors;
+mod errors;
+mod forward;
+mod guard;
+mod hello;
+mod reply;
+mod request;
+mod transactions;
+
+pub use auth::Auth;
+pub use guard::{Guard, Settings, Snapshot};
+pub use hello::Face;

@@ -1,0 +1,122 @@
+//! What a server answered: one pass over the top of a reply finds what has to be changed or acted on.
+
+use bson::{Document, RawDocument};
+use docward_wire::{Fault, Flags, Header, Kind, Message, message};
+
+use crate::errors::is_state_change;
+
+/// An answer, as far as it was looked into.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Seen {
+    /// The command succeeded.
+    pub(crate) is_ok: bool,
+    /// The server's code, where it did not.
+    pub(crate) code: Option<i64>,
+    /// A cursor that stays open: where its id stands, and the id.
+    pub(crate) cursor: Option<(usize, i64)>,
+    /// Whether there is a cursor at all.
+    pub(crate) has_cursor: bool,
+    /// Whether a part says that the server changed its role.
+    pub(crate) changes_state: bool,
+    /// Whether another answer follows.
+    pub(crate) has_more: bool,
+    /// Whether it carries a label of transactions that failed for now.
+    pub(crate) is_transient: bool,
+}
+
+/// Looks into an answer.
+pub(crate) fn look(frame: &[u8]) -> Result<Seen, Fault> {
+    let parsed = Message::parse(frame)?;
+    let offset = parsed.body.start;
+    let mut seen = Seen { has_more: parsed.flags.has(Flags::MORE_TO_COME), ..Seen::default() };
+    for element in parsed.body(frame)?.elements() {
+        let element = element?;
+        match element.name {
+            b"ok" => seen.is_ok = element.is_true(),
+            b"code" => {
+                seen.code = element.integer();
+                seen.changes_state |= seen.code.is_some_and(is_state_change);
+            }
+            b"cursor" => {
+                let id = element.document().map(|cursor| cursor.get("id")).transpose()?.flatten();
+                seen.has_cursor = id.is_some();
+                // Servers write ids as 64 bits; a zero says that there is nothing more.
+                let open = id.filter(|id| id.kind == Kind::Int64);
+                let open = open.and_then(|id| Some((offset + element.at + id.at, id.integer()?)));
+                seen.cursor = open.filter(|(_, id)| *id != 0);
+            }
+            b"writeConcernError" => {
+                let inner = element.document().map(|e| e.get("code")).transpose()?.flatten();
+                let code = inner.and_then(|code| code.integer());
+                seen.changes_state |= code.is_some_and(is_state_change);
+            }
+            b"writeErrors" => {
+                let Some(errors) = element.document() else { continue };
+                for error in errors.elements() {
+                    let Some(error) = error?.document() else { continue };
+                    let code = error.get("code")?.and_then(|code| code.integer());
+                    seen.changes_state |= code.is_some_and(is_state_change);
+                }
+            }
+            b"errorLabels" => {
+                let Some(labels) = element.document() else { continue };
+                for label in labels.elements() {
+                    seen.is_transient |= label?.text() == Some(crate::errors::label::TRANSIENT);
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(seen)
+}
+
+/// The body of an answer as a tree, for what is rare.
+pub(crate) fn tree(frame: &[u8]) -> Option<Document> {
+    let parsed = Message::parse(frame).ok()?;
+    let raw = RawDocument::from_bytes(parsed.body.of(frame)).ok()?;
+    Document::try_from(raw).ok()
+}
+
+/// An answer with another body.
+pub(crate) fn rebuilt(frame: &[u8], body: &Document) -> Option<Vec<u8>> {
+    let header = Header::of_frame(frame).ok()?;
+    let body = body.to_vec().ok()?;
+    Some(message(header.request_id, header.response_to, Flags::default(), &body))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bson::{RawDocumentBuf, rawdoc};
+
+    fn seen(body: &RawDocumentBuf) -> Seen {
+        look(&message(1, 2, Flags::default(), body.as_bytes())).unwrap()
+    }
+
+    #[test]
+    fn cursors_are_found_where_they_stand() {
+        let body = rawdoc! { "cursor": { "firstBatch": [{ "a": 1 }], "id": 99_i64, "ns": "d.t" }, "ok": 1.0 };
+        let mut frame = message(1, 2, Flags::default(), body.as_bytes());
+        let (at, id) = look(&frame).unwrap().cursor.unwrap();
+        assert_eq!(id, 99);
+        assert!(docward_wire::put_i64(&mut frame, at, 5));
+        assert_eq!(look(&frame).unwrap().cursor, Some((at, 5)));
+        let done = seen(&rawdoc! { "cursor": { "id": 0_i64 }, "ok": 1.0 });
+        assert!(done.has_cursor && done.cursor.is_none() && done.is_ok);
+    }
+
+    #[test]
+    fn errors_are_seen_wherever_they_are() {
+        for body in [
+            rawdoc! { "ok": 0.0, "code": 10107 },
+            rawdoc! { "ok": 1.0, "writeConcernError": { "code": 91 } },
+            rawdoc! { "ok": 1.0, "writeErrors": [{ "code": 11000 }, { "code": 189 }] },
+        ] {
+            assert!(seen(&body).changes_state, "{body:?}");
+        }
+        let other =
+            seen(&rawdoc! { "ok": 0.0, "code": 251, "errorLabels": ["TransientTransactionError"] });
+        assert!(!other.changes_state && other.is_transient && !other.is_ok);
+        assert_eq!(other.code, Some(251));
+    }
+}

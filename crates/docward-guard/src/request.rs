@@ -1,0 +1,373 @@
+//! What a client asks: one pass over the top of a command finds all that decides where it goes.
+
+use bytes::BytesMut;
+use docward_net::select::{BadPreference, ReadPreference};
+use docward_wire::{Document, Element, Fault, Flags, Kind, Message, put_i32, put_i64};
+
+/// What kind of command it is, as far as a proxy cares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Class {
+    /// Answered here.
+    Local,
+    /// Reads, and can be sent twice.
+    Read,
+    /// Changes something, or may.
+    Write,
+    /// Fetches more of a cursor.
+    GetMore,
+    /// Gives cursors up.
+    KillCursors,
+    /// Ends or aborts a transaction.
+    EndTransaction,
+    /// Refused: there is no way to do it right through a pool.
+    Refused,
+}
+
+/// A number in the frame that may be written over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Number {
+    /// Where it stands.
+    pub(crate) at: usize,
+    /// How it is written.
+    pub(crate) kind: Kind,
+    /// What it is.
+    pub(crate) value: i64,
+}
+
+impl Number {
+    fn of(element: &Element<'_>, offset: usize) -> Option<Self> {
+        let value = element.integer()?;
+        Some(Self { at: offset + element.at, kind: element.kind, value })
+    }
+
+    /// Writes another number in its place; only where it fits.
+    pub(crate) fn put(self, frame: &mut [u8], value: i64) -> bool {
+        match self.kind {
+            Kind::Int64 => put_i64(frame, self.at, value),
+            Kind::Int32 => i32::try_from(value).is_ok_and(|value| put_i32(frame, self.at, value)),
+            _ => false,
+        }
+    }
+}
+
+/// The id of a session.
+pub(crate) type SessionId = [u8; 16];
+
+/// A command, as far as it was looked into.
+#[derive(Debug)]
+pub(crate) struct Request {
+    /// The whole message, plain and without a checksum.
+    pub(crate) frame: BytesMut,
+    /// Its parts.
+    pub(crate) message: Message,
+    /// Nobody waits for an answer.
+    pub(crate) is_unacknowledged: bool,
+    /// Its name.
+    pub(crate) name: String,
+    /// What it is.
+    pub(crate) class: Class,
+    /// The database.
+    pub(crate) database: String,
+    /// The session.
+    pub(crate) session: Option<SessionId>,
+    /// The number of a transaction or of a retryable write.
+    pub(crate) transaction: Option<i64>,
+    /// Whether it belongs to a transaction.
+    pub(crate) is_in_transaction: bool,
+    /// Whether it begins one.
+    pub(crate) starts_transaction: bool,
+    /// Which servers may answer.
+    pub(crate) preference: Result<ReadPreference, BadPreference>,
+    /// How long the server may take.
+    pub(crate) max_time_ms: Option<i64>,
+    /// The cursor that more is asked of.
+    pub(crate) cursor: Option<Number>,
+    /// Whether the cursor it opens waits for news.
+    pub(crate) awaits: bool,
+    /// Whether it asks for a change stream.
+    pub(crate) is_change_stream: bool,
+    write_concern: Option<Number>,
+}
+
+impl Request {
+    /// Looks into a message.
+    pub(crate) fn parse(mut frame: BytesMut) -> Result<Self, Fault> {
+        let mut message = Message::parse(&frame)?;
+        let flags = message.flags;
+        let is_unacknowledged = flags.has(Flags::MORE_TO_COME);
+        if flags.0 != 0 {
+            // Servers answer every message here once, and the checksum was compared.
+            let length = message.set_flags(&mut frame, Flags::default());
+            frame.truncate(length);
+        }
+        let mut request = Self {
+            is_unacknowledged,
+            name: String::new(),
+            class: Class::Write,
+            database: String::new(),
+            session: None,
+            transaction: None,
+            is_in_transaction: false,
+            starts_transaction: false,
+            preference: Ok(ReadPreference::default()),
+            max_time_ms: None,
+            cursor: None,
+            awaits: false,
+            is_change_stream: false,
+            write_concern: None,
+            frame: BytesMut::new(),
+            message,
+        };
+        let offset = request.message.body.start;
+        let body = request.message.body(&frame)?;
+        let mut stages = Stages::default();
+        for (at, element) in body.elements().enumerate() {
+            let element = element?;
+            if at == 0 {
+                request.name = String::from_utf8_lossy(element.name).into_owned();
+                request.class = class(&request.name);
+                if request.class == Class::GetMore {
+                    request.cursor = Number::of(&element, offset);
+                }
+            }
+            request.learn(&element, offset, &mut stages)?;
+        }
+        if stages.writes {
+            request.class = Class::Write;
+        }
+        request.is_change_stream = stages.watches;
+        request.awaits |= stages.watches;
+        request.frame = frame;
+        Ok(request)
+    }
+
+    fn learn(
+        &mut self,
+        element: &Element<'_>,
+        offset: usize,
+        stages: &mut Stages,
+    ) -> Result<(), Fault> {
+        match element.name {
+            b"$db" => self.database = element.text().unwrap_or_default().to_owned(),
+            b"lsid" => {
+                let id = element.document().map(|lsid| lsid.get("id")).transpose()?.flatten();
+                // A binary value: four bytes of length, one of kind, and the sixteen.
+                self.session = id.and_then(|id| id.value.get(5..)?.try_into().ok());
+            }
+            b"txnNumber" => self.transaction = element.integer(),
+            b"autocommit" => self.is_in_transaction = !element.is_true(),
+            b"startTransaction" => self.starts_transaction = element.is_true(),
+            b"$readPreference" => {
+                if let Some(document) = element.document() {
+                    self.preference = ReadPreference::parse(document);
+                }
+            }
+            b"maxTimeMS" => self.max_time_ms = element.integer(),
+            b"awaitData" if self.name == "find" => self.awaits = element.is_true(),
+            b"writeConcern" => {
+                let w = element.document().map(|concern| concern.get("w")).transpose()?.flatten();
+                self.write_concern = w.and_then(|w| Number::of(&w, offset + element.at));
+            }
+            b"pipeline" if self.name == "aggregate" => {
+                if let Some(pipeline) = element.document() {
+                    stages.learn(pipeline)?;
+                }
+            }
+            b"explain" if self.name == "aggregate" && element.is_true() => stages.explains = true,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Turns a write that nobody waits for into one that is answered, so that there is something to wait for here.
+    pub(crate) fn acknowledge(&mut self) {
+        if let Some(w) = self.write_concern.filter(|w| w.value == 0) {
+            let is_written = w.put(&mut self.frame, 1)
+                || w.kind == Kind::Double
+                    && put_i64(&mut self.frame, w.at, 1.0_f64.to_bits().cast_signed());
+            debug_assert!(is_written, "numbers can be written over");
+        }
+    }
+
+    /// Whether it may be sent a second time when nobody knows what became of the first.
+    pub(crate) fn can_be_sent_again(&self) -> bool {
+        match self.class {
+            Class::Read => !self.is_in_transaction,
+            Class::EndTransaction => true,
+            Class::Write => self.is_retryable_write(),
+            _ => false,
+        }
+    }
+
+    /// Whether the server remembers that it did this write.
+    pub(crate) fn is_retryable_write(&self) -> bool {
+        self.class == Class::Write
+            && self.transaction.is_some()
+            && self.session.is_some()
+            && !self.is_in_transaction
+    }
+
+    /// The body.
+    pub(crate) fn body(&self) -> Result<Document<'_>, Fault> {
+        self.message.body(&self.frame)
+    }
+}
+
+/// What the stages of a pipeline say about the command.
+#[derive(Debug, Default)]
+struct Stages {
+    writes: bool,
+    watches: bool,
+    explains: bool,
+}
+
+impl Stages {
+    fn learn(&mut self, pipeline: Document<'_>) -> Result<(), Fault> {
+        for stage in pipeline.elements() {
+            let Some(stage) = stage?.document() else { continue };
+            let Some(first) = stage.elements().next().transpose()? else { continue };
+            self.writes |= matches!(first.name, b"$out" | b"$merge");
+            self.watches |= first.name == b"$changeStream";
+        }
+        Ok(())
+    }
+}
+
+fn class(name: &str) -> Class {
+    match name {
+        "hello" | "isMaster" | "ismaster" | "saslStart" | "saslContinue" | "authenticate"
+        | "logout" | "whatsmyuri" => Class::Local,
+        "find"
+        | "aggregate"
+        | "count"
+        | "distinct"
+        | "listCollections"
+        | "listIndexes"
+        | "listDatabases"
+        | "explain"
+        | "buildInfo"
+        | "buildinfo"
+        | "dbStats"
+        | "dbstats"
+        | "collStats"
+        | "collstats"
+        | "ping"
+        | "connectionStatus"
+        | "hostInfo"
+        | "serverStatus"
+        | "getParameter"
+        | "getCmdLineOpts"
+        | "getLog"
+        | "top"
+        | "currentOp"
+        | "usersInfo"
+        | "rolesInfo"
+        | "dataSize"
+        | "validate"
+        | "dbHash"
+        | "replSetGetStatus"
+        | "replSetGetConfig"
+        | "listCommands"
+        | "getDefaultRWConcern"
+        | "whichCollection"
+        | "isSelf" => Class::Read,
+        "getMore" => Class::GetMore,
+        "killCursors" => Class::KillCursors,
+        "commitTransaction" | "abortTransaction" => Class::EndTransaction,
+        "getLastError" | "getlasterror" => Class::Refused,
+        _ => Class::Write,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bson::{RawDocumentBuf, rawdoc};
+    use docward_net::select::Mode;
+
+    fn request(body: &RawDocumentBuf) -> Request {
+        flagged(body, 0)
+    }
+
+    fn flagged(body: &RawDocumentBuf, flags: u32) -> Request {
+        let frame = docward_wire::message(1, 0, Flags(flags), body.as_bytes());
+        Request::parse(BytesMut::from(&frame[..])).unwrap()
+    }
+
+    fn session() -> bson::Binary {
+        bson::Binary { subtype: bson::spec::BinarySubtype::Uuid, bytes: vec![7; 16] }
+    }
+
+    #[test]
+    fn commands_are_told_apart() {
+        for (body, class) in [
+            (rawdoc! { "find": "t", "$db": "d" }, Class::Read),
+            (rawdoc! { "aggregate": "t", "pipeline": [{ "$match": {} }], "$db": "d" }, Class::Read),
+            (
+                rawdoc! { "aggregate": "t", "pipeline": [{ "$match": {} }, { "$merge": "x" }] },
+                Class::Write,
+            ),
+            (rawdoc! { "aggregate": "t", "pipeline": [{ "$out": "x" }] }, Class::Write),
+            (rawdoc! { "insert": "t" }, Class::Write),
+            (rawdoc! { "newCommandOfTomorrow": 1 }, Class::Write),
+            (rawdoc! { "hello": 1 }, Class::Local),
+            (rawdoc! { "getMore": 5_i64, "collection": "t" }, Class::GetMore),
+            (rawdoc! { "commitTransaction": 1 }, Class::EndTransaction),
+            (rawdoc! { "getLastError": 1 }, Class::Refused),
+        ] {
+            assert_eq!(request(&body).class, class, "{body:?}");
+        }
+    }
+
+    #[test]
+    fn what_decides_the_way_is_found() {
+        let body = rawdoc! {
+            "find": "t", "lsid": { "id": session() }, "txnNumber": 3_i64, "autocommit": false,
+            "startTransaction": true, "$readPreference": { "mode": "nearest" }, "maxTimeMS": 50,
+            "awaitData": true, "$db": "db_shop",
+        };
+        let request = request(&body);
+        assert_eq!(request.session, Some([7; 16]));
+        assert_eq!((request.transaction, request.max_time_ms), (Some(3), Some(50)));
+        assert!(request.is_in_transaction && request.starts_transaction && request.awaits);
+        assert_eq!(request.preference.as_ref().unwrap().mode, Mode::Nearest);
+        assert_eq!(request.database, "db_shop");
+        assert!(!request.can_be_sent_again(), "in a transaction");
+    }
+
+    #[test]
+    fn what_the_server_remembers_can_be_sent_again() {
+        let write = |more: RawDocumentBuf| {
+            let mut body = rawdoc! { "insert": "t" };
+            for (name, value) in more.iter().map(Result::unwrap) {
+                body.append(name, bson::RawBson::from(value));
+            }
+            request(&body).can_be_sent_again()
+        };
+        assert!(write(rawdoc! { "lsid": { "id": session() }, "txnNumber": 1_i64 }));
+        assert!(!write(rawdoc! { "lsid": { "id": session() } }));
+        assert!(!write(rawdoc! {}));
+        assert!(!write(
+            rawdoc! { "lsid": { "id": session() }, "txnNumber": 1_i64, "autocommit": false }
+        ));
+        assert!(request(&rawdoc! { "find": "t" }).can_be_sent_again());
+        assert!(!request(&rawdoc! { "getMore": 1_i64 }).can_be_sent_again());
+    }
+
+    #[test]
+    fn unacknowledged_writes_become_acknowledged_ones() {
+        for w in [bson::RawBson::Int32(0), bson::RawBson::Int64(0), bson::RawBson::Double(0.0)] {
+            let mut concern = RawDocumentBuf::new();
+            concern.append(bson::raw::cstr!("w"), w);
+            let body = rawdoc! { "insert": "t", "writeConcern": concern };
+            let mut request = flagged(&body, Flags::MORE_TO_COME | Flags::EXHAUST_ALLOWED);
+            assert!(request.is_unacknowledged);
+            request.acknowledge();
+            let again = Message::parse(&request.frame).unwrap();
+            assert_eq!(again.flags, Flags(0));
+            let concern = again.body(&request.frame).unwrap().get("writeConcern").unwrap().unwrap();
+            let w = concern.document().unwrap().get("w").unwrap().unwrap();
+            assert_eq!(w.integer(), Some(1));
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Which server has which transaction.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use docward_net::topology::Address;
+use tokio::time::Instant;
+
+use crate::request::SessionId;
+
+#[derive(Clone, Debug)]
+struct Transaction {
+    number: i64,
+    server: Address,
+    is_open: bool,
+    used: Instant,
+}
+
+/// Servers abort transactions after a minute; drivers may ask what became of one for a while longer.
+const FORGET_AFTER: Duration = Duration::from_secs(180);
+
+/// The transactions of all sessions.
+#[derive(Debug, Default)]
+pub(crate) struct Transactions {
+    all: Mutex<HashMap<(Arc<str>, SessionId), Transaction>>,
+}
+
+impl Transactions {
+    fn lock(&self) -> MutexGuard<'_, HashMap<(Arc<str>, SessionId), Transaction>> {
+        self.all.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A transaction begins on a server.
+    pub(crate) fn begin(&self, user: &Arc<str>, session: SessionId, number: i64, server: Address) {
+        let transaction = Transaction { number, server, is_open: true, used: Instant::now() };
+        self.lock().insert((Arc::clone(user), session), transaction);
+    }
+
+    /// Where a transaction is.
+    pub(crate) fn server(
+        &self,
+        user: &Arc<str>,
+        session: SessionId,
+        number: i64,
+    ) -> Option<Address> {
+        let mut all = self.lock();
+        let found = all.get_mut(&(Arc::clone(user), session)).filter(|t| t.number == number)?;
+        found.used = Instant::now();
+        Some(found.server.clone())
+    }
+
+    /// A transaction was committed or aborted. Where it was stays known: drivers may ask again.
+    pub(crate) fn end(&self, user: &Arc<str>, session: SessionId, number: i64) {
+        let mut all = self.lock();
+        if let Some(found) =
+            all.get_mut(&(Arc::clone(user), session)).filter(|t| t.number == number)
+        {
+            found.is_open = false;
+        }
+    }
+
+    /// How many are open.
+    pub(crate) fn open(&self) -> usize {
+        self.lock().values().filter(|transaction| transaction.is_open).count()
+    }
+
+    /// Forgets what servers have given up by themselves.
+    pub(crate) fn sweep(&self) {
+        self.lock().retain(|_, transaction| transaction.used.elapsed() < FORGET_AFTER);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn transactions_stay_where_they_began() {
+        let (all, user): (_, Arc<str>) = (Transactions::default(), "ann".into());
+        let (a, b) = (Address::parse("a"), Address::parse("b"));
+        all.begin(&user, [1; 16], 5, a.clone());
+        assert_eq!(all.server(&user, [1; 16], 5), Some(a.clone()));
+        assert_eq!(all.server(&user, [1; 16], 6), None, "another transaction");
+        assert_eq!(all.server(&"bob".into(), [1; 16], 5), None, "another user");
+        all.end(&user, [1; 16], 5);
+        assert_eq!(
+            (all.open(), all.server(&user, [1; 16], 5)),
+            (0, Some(a)),
+            "a commit may be repeated"
+        );
+        all.begin(&user, [1; 16], 6, b);
+        assert_eq!(all.server(&user, [1; 16], 5), None);
+        tokio::time::advance(FORGET_AFTER).await;
+        all.sweep();
+        assert_eq!(all.server(&user, [1; 16], 6), None);
+    }
+}

@@ -1,0 +1,366 @@
+//! The proxy, through the real binary and a real driver, before real servers.
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
+use std::{
+    future::IntoFuture,
+    io::{BufRead, BufReader, Read, Write},
+    net::TcpStream,
+    process::{Child, Command, Stdio},
+    thread,
+    time::Duration,
+};
+
+use bson::{Document, doc};
+use docward_testkit::{Launch, Servers, mongodb::Client, wait_until};
+
+use crate::common::{code, docward, signal, stderr};
+
+/// A guard that runs, until this is dropped.
+struct Guard {
+    process: Option<Child>,
+    address: String,
+    rest: Option<thread::JoinHandle<String>>,
+}
+
+impl Guard {
+    /// Starts one on a free port and waits until it accepts clients.
+    fn start(upstream: &str, more: &[&str]) -> Self {
+        let mut process = Command::new(assert_cmd::cargo::cargo_bin("docward"))
+            .args(["guard", "--upstream", upstream, "--listen", "127.0.0.1:0"])
+            .args(more)
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut errors = BufReader::new(process.stderr.take().unwrap());
+        let mut said = String::new();
+        let address = loop {
+            let mut line = String::new();
+            assert!(errors.read_line(&mut line).unwrap() > 0, "it ended: {said}");
+            if let Some(address) = line.strip_prefix("listening on ") {
+                break address.trim().to_owned();
+            }
+            said.push_str(&line);
+        };
+        let rest = thread::spawn(move || {
+            let mut text = String::new();
+            let _ = errors.read_to_string(&mut text);
+            text
+        });
+        Self { process: Some(process), address, rest: Some(rest) }
+    }
+
+    fn uri(&self) -> String {
+        format!("mongodb://{}/?serverSelectionTimeoutMS=60000", self.address)
+    }
+
+    fn uri_as(&self, user: &str, password: &str) -> String {
+        format!("mongodb://{user}:{password}@{}/?serverSelectionTimeoutMS=60000", self.address)
+    }
+
+    /// Asks it to end; gives back its exit code and what it said since it listened.
+    fn end(mut self) -> (Option<i32>, String) {
+        let mut process = self.process.take().unwrap();
+        signal(&process, "TERM");
+        let status = process.wait().unwrap();
+        (status.code(), self.rest.take().unwrap().join().unwrap())
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        if let Some(process) = &mut self.process {
+            let _ = process.kill();
+            let _ = process.wait();
+        }
+    }
+}
+
+fn numbers(count: i32) -> impl Iterator<Item = Document> {
+    (0..count).map(|n| doc! { "_id": n, "text": "x".repeat(100) })
+}
+
+/// The `_id`s of a collection, fetched in small batches.
+fn ids(servers: &Servers, client: &Client, namespace: (&str, &str)) -> Vec<i32> {
+    use futures_util::TryStreamExt;
+    let collection = client.database(namespace.0).collection::<Document>(namespace.1);
+    servers.wait(async {
+        let cursor = collection.find(doc! {}).sort(doc! { "_id": 1 }).batch_size(70).await.unwrap();
+        let all: Vec<Document> = cursor.try_collect().await.unwrap();
+        all.iter().map(|document| document.get_i32("_id").unwrap()).collect()
+    })
+}
+
+fn connections(servers: &Servers) -> i32 {
+    let status = servers.command("admin", doc! { "serverStatus": 1 });
+    status.get_document("connections").unwrap().get_i32("current").unwrap()
+}
+
+#[test]
+fn px_1_px_3_documents_and_cursors_come_through() {
+    let servers = Launch::replica_set(1).start();
+    let guard = Guard::start(&servers.uri(), &[]);
+    let client = servers.connect(&guard.uri());
+    let orders = client.database("db_shop").collection::<Document>("t_order");
+    servers.wait(async { orders.insert_many(numbers(1000)).await.unwrap() });
+    let expected: Vec<i32> = (0..1000).collect();
+    assert_eq!(ids(&servers, &client, ("db_shop", "t_order")), expected);
+    assert_eq!(ids(&servers, servers.client(), ("db_shop", "t_order")), expected);
+    servers.wait(async {
+        let changed =
+            orders.update_many(doc! { "_id": { "$lt": 10 } }, doc! { "$set": { "n": 1 } });
+        assert_eq!(changed.await.unwrap().modified_count, 10);
+        let found = orders.find_one_and_update(doc! { "_id": 3 }, doc! { "$inc": { "n": 1 } });
+        assert_eq!(found.await.unwrap().unwrap().get_i32("n").unwrap(), 1);
+        assert_eq!(orders.count_documents(doc! { "n": 1 }).await.unwrap(), 9);
+        assert_eq!(orders.distinct("n", doc! {}).await.unwrap().len(), 2);
+        assert_eq!(orders.delete_one(doc! { "_id": 0 }).await.unwrap().deleted_count, 1);
+        let names = client.database("db_shop").list_collection_names().await.unwrap();
+        assert_eq!(names, ["t_order"]);
+        // A duplicate is the server's own error.
+        let error = orders.insert_one(doc! { "_id": 3 }).await.unwrap_err();
+        assert!(error.to_string().contains("E11000"), "{error}");
+        // A cursor that is given up is given up on the server.
+        let cursor = orders.find(doc! {}).batch_size(5).await.unwrap();
+        drop(cursor);
+    });
+    let open = || {
+        let status = servers.command("admin", doc! { "serverStatus": 1 });
+        let cursors = status.get_document("metrics").unwrap().get_document("cursor").unwrap();
+        cursors.get_document("open").unwrap().get_i64("total").unwrap()
+    };
+    wait_until("the cursor is closed", || open() == 0);
+}
+
+#[test]
+fn px_1_cn_03_1_many_clients_share_few_connections() {
+    let servers = Launch::standalone().start();
+    let guard = Guard::start(&servers.uri(), &["--max-pool", "4"]);
+    servers.insert("db_shop.t_order", numbers(10));
+    let before = connections(&servers);
+    let clients: Vec<Client> = (0..40).map(|_| servers.connect(&guard.uri())).collect();
+    servers.wait(async {
+        let mut all = Vec::new();
+        for client in &clients {
+            for n in 0..5 {
+                let orders = client.database("db_shop").collection::<Document>("t_order");
+                all.push(tokio::spawn(async move { orders.find_one(doc! { "_id": n }).await }));
+            }
+        }
+        for task in all {
+            assert!(task.await.unwrap().unwrap().is_some());
+        }
+    });
+    let opened = connections(&servers) - before;
+    assert!(opened <= 4, "{opened} connections for 40 clients");
+}
+
+#[test]
+fn px_3_transactions_and_change_streams_stay_on_their_server() {
+    use futures_util::StreamExt;
+    let servers = Launch::replica_set(3).start();
+    let guard = Guard::start(&servers.uri(), &[]);
+    let client = servers.connect(&guard.uri());
+    let database = client.database("db_shop");
+    let orders = database.collection::<Document>("t_order");
+    servers.wait(async {
+        database.create_collection("t_order").await.unwrap();
+        let mut changes = orders.watch().await.unwrap();
+        let mut session = client.start_session().await.unwrap();
+        session.start_transaction().await.unwrap();
+        orders.insert_one(doc! { "_id": 1 }).session(&mut session).await.unwrap();
+        orders.insert_one(doc! { "_id": 2 }).session(&mut session).await.unwrap();
+        assert_eq!(orders.count_documents(doc! {}).await.unwrap(), 0, "not committed yet");
+        session.commit_transaction().await.unwrap();
+        assert_eq!(orders.count_documents(doc! {}).await.unwrap(), 2);
+        session.start_transaction().await.unwrap();
+        orders.insert_one(doc! { "_id": 3 }).session(&mut session).await.unwrap();
+        session.abort_transaction().await.unwrap();
+        assert_eq!(orders.count_documents(doc! {}).await.unwrap(), 2);
+        for id in [1, 2] {
+            let event = changes.next().await.unwrap().unwrap();
+            assert_eq!(event.document_key.unwrap().get_i32("_id").unwrap(), id);
+        }
+    });
+}
+
+#[test]
+fn px_5_rp_3_reads_go_where_their_preference_says() {
+    let servers = Launch::replica_set(3).start();
+    let guard = Guard::start(&servers.uri(), &[]);
+    servers.insert("db_shop.t_order", numbers(3));
+    let client = servers.connect(&format!("{}&readPreference=secondary", guard.uri()));
+    let told = |member: usize| {
+        let direct = servers.connect(&servers.uri_of(member));
+        let status = servers
+            .wait(direct.database("admin").run_command(doc! { "serverStatus": 1 }).into_future())
+            .unwrap();
+        status.get_document("opcounters").unwrap().get_i64("query").unwrap()
+    };
+    let primary = servers.primary();
+    let before: Vec<i64> = (0..3).map(told).collect();
+    let orders = client.database("db_shop").collection::<Document>("t_order");
+    servers.wait(async {
+        for _ in 0..60 {
+            orders.find_one(doc! { "_id": 1 }).await.unwrap();
+        }
+    });
+    let after: Vec<i64> = (0..3).map(told).collect();
+    let on_secondaries: i64 = (0..3).filter(|m| *m != primary).map(|m| after[m] - before[m]).sum();
+    assert!(on_secondaries >= 60, "{before:?} {after:?}");
+}
+
+#[test]
+fn px_1_unacknowledged_writes_arrive_and_are_not_answered() {
+    use docward_wire::{Flags, Header, Message, message};
+    let servers = Launch::standalone().start();
+    let guard = Guard::start(&servers.uri(), &[]);
+    let mut stream = TcpStream::connect(&guard.address).unwrap();
+    for n in 0..50 {
+        let body = doc! {
+            "insert": "t_event", "documents": [{ "_id": n }], "writeConcern": { "w": 0 }, "$db": "db_shop",
+        };
+        let frame = message(n, 0, Flags(Flags::MORE_TO_COME), &body.to_vec().unwrap());
+        stream.write_all(&frame).unwrap();
+    }
+    // The first answer is that to the first question, and it sees what was written before.
+    let body = doc! { "count": "t_event", "$db": "db_shop" }.to_vec().unwrap();
+    stream.write_all(&message(77, 0, Flags::default(), &body)).unwrap();
+    let mut head = [0; Header::SIZE];
+    stream.read_exact(&mut head).unwrap();
+    let header = Header::parse(&head, Header::MOST).unwrap();
+    assert_eq!(header.response_to, 77);
+    let mut frame = head.to_vec();
+    frame.resize(header.length, 0);
+    stream.read_exact(&mut frame[Header::SIZE..]).unwrap();
+    let parsed = Message::parse(&frame).unwrap();
+    let counted = parsed.body(&frame).unwrap().get("n").unwrap().unwrap().integer();
+    assert_eq!(counted, Some(50));
+}
+
+#[test]
+fn px_4_st_32_a_step_down_loses_nothing_and_does_nothing_twice() {
+    let servers = Launch::replica_set(3).start();
+    let guard = Guard::start(&servers.uri(), &[]);
+    let client = servers.connect(&guard.uri());
+    let orders = client.database("db_shop").collection::<Document>("t_order");
+    let counters = client.database("db_shop").collection::<Document>("t_counter");
+    servers.wait(async { counters.insert_one(doc! { "_id": 0, "n": 0 }).await.unwrap() });
+    let (mut acknowledged, mut refused) = (Vec::new(), 0);
+    for n in 0..300 {
+        if n == 100 || n == 200 {
+            servers.step_down();
+        }
+        let written = servers.wait(async {
+            counters.update_one(doc! { "_id": 0 }, doc! { "$inc": { "n": 1 } }).await?;
+            orders.insert_one(doc! { "_id": n }).await
+        });
+        match written {
+            Ok(_) => acknowledged.push(n),
+            Err(_) => refused += 1,
+        }
+    }
+    let stored = ids(&servers, servers.client(), ("db_shop", "t_order"));
+    let missing: Vec<_> = acknowledged.iter().filter(|n| !stored.contains(n)).collect();
+    assert!(missing.is_empty(), "lost: {missing:?}");
+    let counter = servers.wait(async { counters.find_one(doc! {}).await.unwrap().unwrap() });
+    let counted = counter.get_i32("n").unwrap();
+    let (least, most) = (acknowledged.len() as i32, 300);
+    assert!((least..=most).contains(&counted), "{counted} of {least} acknowledged");
+    assert_eq!(refused, 0, "drivers see none of it");
+}
+
+#[test]
+fn px_2_se_7_clients_log_in_as_the_users_of_the_servers() {
+    let servers = Launch::replica_set(1).auth().start();
+    let guard = Guard::start(&servers.uri(), &[]);
+    let reader = servers.create_user("reader", vec![doc! { "role": "read", "db": "db_shop" }]);
+    let password = reader.split_once(':').unwrap().1.to_owned();
+    servers.insert("db_shop.t_order", numbers(3));
+    let find = |uri: &str| {
+        let client = servers.connect(uri);
+        servers.wait(async {
+            let orders = client.database("db_shop").collection::<Document>("t_order");
+            let found = orders.find_one(doc! { "_id": 1 }).await.map(|found| found.is_some());
+            let written = orders.insert_one(doc! { "_id": 99 }).await.map(|_| ());
+            (found, written)
+        })
+    };
+    for mechanism in ["SCRAM-SHA-256", "SCRAM-SHA-1"] {
+        let uri = format!("{}&authMechanism={mechanism}", guard.uri_as("reader", &password));
+        let (found, written) = find(&uri);
+        assert!(found.unwrap(), "{mechanism}");
+        let error = written.unwrap_err().to_string();
+        assert!(error.contains("not authorized"), "rights are the user's: {error}");
+    }
+    for (user, password) in [("reader", "wrong"), ("nobody", "x")] {
+        let error = find(&guard.uri_as(user, password)).0.unwrap_err().to_string();
+        assert!(error.contains("Authentication failed"), "{user}: {error}");
+    }
+    let error = find(&guard.uri()).0.unwrap_err().to_string();
+    assert!(error.contains("requires authentication"), "{error}");
+}
+
+#[test]
+fn what_is_not_the_protocol_closes_one_connection_only() {
+    let servers = Launch::standalone().start();
+    let guard = Guard::start(&servers.uri(), &[]);
+    let head = |length: i32, op: i32| {
+        [length, 1, 0, op].iter().flat_map(|n| n.to_le_bytes()).collect::<Vec<u8>>()
+    };
+    for bytes in [
+        b"GET / HTTP/1.1\r\nHost: x\r\n\r\n".to_vec(),
+        head(-1, 2013),
+        head(i32::MAX, 2013),
+        head(15, 2013),
+        [head(20, 2002), vec![0; 4]].concat(),
+        [head(21, 2013), vec![0; 5]].concat(),
+        [head(40, 2012), vec![9; 24]].concat(),
+    ] {
+        let mut stream = TcpStream::connect(&guard.address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        stream.write_all(&bytes).unwrap();
+        let mut answer = Vec::new();
+        // Closed: an end, or a reset where bytes were left unread.
+        let _ = stream.read_to_end(&mut answer);
+        assert_eq!(answer, b"", "{bytes:?}");
+    }
+    let client = servers.connect(&guard.uri());
+    servers.wait(async {
+        client.database("admin").run_command(doc! { "ping": 1 }).await.unwrap();
+        let error =
+            client.database("admin").run_command(doc! { "getLastError": 1 }).await.unwrap_err();
+        assert!(error.to_string().contains("writeConcern"), "{error}");
+    });
+}
+
+#[test]
+fn px_1_sigterm_ends_it_in_good_order() {
+    let servers = Launch::standalone().start();
+    let guard = Guard::start(&servers.uri(), &[]);
+    let client = servers.connect(&guard.uri());
+    servers.wait(async { client.database("admin").run_command(doc! { "ping": 1 }).await.unwrap() });
+    let address = guard.address.clone();
+    let (code, said) = guard.end();
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("ending: "), "{said}");
+    assert!(TcpStream::connect(address).is_err(), "nobody listens any more");
+}
+
+#[test]
+fn se_1_what_cannot_be_guarded_is_told() {
+    for (arguments, expected) in [
+        (vec!["--upstream", "mongodb://h/", "--listen", "0.0.0.0:0"], "anybody could use it"),
+        (vec!["--upstream", "mongodb://h/", "--auth", "mirror"], "give --upstream a user"),
+        (vec!["--upstream", "mongo://ann:S3cret@h/"], "write `mongodb://`"),
+        (vec!["--upstream", "mongodb://h/", "--tls-certificate", "no.pem"], "no.pem"),
+        (vec!["--upstream", "mongodb://h/", "--max-pool", "0"], "--max-pool"),
+        (vec![], "--upstream"),
+    ] {
+        let output = docward(&[&["guard"], &arguments[..]].concat());
+        assert_eq!(code(&output), 2, "{arguments:?}");
+        let said = stderr(&output);
+        assert!(said.contains(expected) && !said.contains("S3cret"), "{arguments:?}: {said}");
+    }
+    let help = docward(&["guard", "--help"]);
+    assert!(crate::common::stdout(&help).contains("Examples:"));
+}
