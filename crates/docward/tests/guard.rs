@@ -270,7 +270,7 @@ fn px_4_st_32_a_step_down_loses_nothing_and_does_nothing_twice() {
 }
 
 #[test]
-fn px_2_se_7_clients_log_in_as_the_users_of_the_servers() {
+fn px_2_clients_log_in_as_the_users_of_the_servers() {
     let servers = Launch::replica_set(1).auth().start();
     let guard = Guard::start(&servers.uri(), &[]);
     let reader = servers.create_user("reader", vec![doc! { "role": "read", "db": "db_shop" }]);
