@@ -73,12 +73,10 @@ pub(crate) fn readable(line: &str) -> String {
 fn filled(body: &str) -> String {
     let mut out = arrays(body);
     out = pads(&out);
-    for (placeholder, value) in
-        [("\"$oid\"", "…"), ("$oid", "…"), ("$uuid", "<random UUID>"), ("$j", "1")]
-    {
+    for (placeholder, value) in [("\"$oid\"", "…"), ("$oid", "…"), ("$uuid", "<random UUID>")] {
         out = out.replace(placeholder, value);
     }
-    running_number(&out)
+    running_number(&running_number(&out, "$i"), "$j")
 }
 
 /// `$array(1200, X)` becomes `[X, … 1,200 elements]`.
@@ -116,12 +114,12 @@ fn pads(body: &str) -> String {
     format!("{before}{length}{}", pads(after))
 }
 
-/// `$i` becomes 1, except in `$in` and `$inc`.
-fn running_number(body: &str) -> String {
-    let mut parts = body.split("$i");
+/// `$i` and `$j` become 1, except in `$in`, `$inc` and `$jsonSchema`.
+fn running_number(body: &str, name: &str) -> String {
+    let mut parts = body.split(name);
     let mut out = parts.next().unwrap_or_default().to_owned();
     for part in parts {
-        out.push_str(if part.starts_with(|c: char| c.is_ascii_alphabetic()) { "$i" } else { "1" });
+        out.push_str(if part.starts_with(|c: char| c.is_ascii_alphabetic()) { name } else { "1" });
         out.push_str(part);
     }
     out
@@ -145,6 +143,10 @@ mod tests {
             (
                 r#"{"u": {"$inc": {"n": 1}}, "f": {"$in": []}}"#,
                 r#"{"u": {"$inc": {"n": 1}}, "f": {"$in": []}}"#,
+            ),
+            (
+                r#"options {"validator": {"$jsonSchema": {}}}"#,
+                r#"created with {"validator": {"$jsonSchema": {}}}"#,
             ),
             ("@ db_shop.t_user", "in db_shop.t_user:"),
             (r#"ran x30 {"ns": "a$i"}"#, r#"30 operations like: {"ns": "a1"}"#),
@@ -171,7 +173,9 @@ mod tests {
                 } else if is_notated {
                     let shown = readable(line);
                     let code = rule.meta.code;
-                    for placeholder in ["$array(", "$pad(", "$oid", "$uuid", "$j", "$i\"", "$i,"] {
+                    for placeholder in
+                        ["$array(", "$pad(", "$oid", "$uuid", "$j\"", "$j,", "$i\"", "$i,"]
+                    {
                         assert!(!shown.contains(placeholder), "{code}: {shown}");
                     }
                     let counts = |c: char| c.is_ascii_digit();
