@@ -9,7 +9,8 @@ use crate::text::line;
 /// Widest line of a comment.
 const WIDTH: usize = 100;
 
-/// Rules that rename databases, collections and fields: everything else has to be done under the old names.
+/// Rules that rename databases, collections and fields: programs have to change with them, and everything else has
+/// to be done under the old names.
 const RENAMING: char = 'N';
 
 /// The script. Without `DOCWARD_APPLY` it prints what it would do; what needs a decision is a comment.
@@ -18,15 +19,12 @@ pub fn fix_script(report: &Report) -> String {
         report.findings.iter().filter(|finding| statement(finding).is_some()).collect();
     // Stable: within both groups the order of the report is kept.
     fixes.sort_by_key(|finding| finding.rule.starts_with(RENAMING));
-    let count = |safety: Safety| {
-        let of = fixes.iter().filter(|f| f.fix.as_ref().is_some_and(|fix| fix.safety == safety));
-        of.count()
-    };
+    let count = |safety: Safety| fixes.iter().filter(|f| risk(f) == Some(safety)).count();
     let sources: Vec<String> = report.sources.iter().map(|source| line(&source.name)).collect();
     let mut out = format!(
         "// Fixes that Docward {} proposes for {}, in the order in which they can be run.\n\
-         // {} change no stored data (safe), {} change data and can be undone (guarded), {} need a decision\n\
-         // first (manual): those are comments.\n\
+         // {} change no stored data (safe), {} change data, which only a backup brings back (guarded), {} need a\n\
+         // decision or a look first (manual): those are comments.\n\
          //\n\
          //   mongosh \"$MONGODB_URI\" FILE                          prints what would be done\n\
          //   DOCWARD_APPLY=safe mongosh \"$MONGODB_URI\" FILE       runs what changes no stored data\n\
@@ -53,17 +51,21 @@ pub fn fix_script(report: &Report) -> String {
             number + 1,
             finding.rule,
             finding.name,
-            fix.safety.name()
+            risk(finding).unwrap_or(fix.safety).name()
         );
         comment(&format!("{}: {}", finding.place(), finding.what), &mut out);
         comment(&finding.todo, &mut out);
         let title = shell::quote(&format!("{} {}", finding.rule, finding.place()));
-        match fix.safety {
-            _ if text.contains(").find(") => {
-                out.push_str("// Look at the documents first:\n");
-                let _ = writeln!(out, "// {}", line(text));
-            }
+        match risk(finding).unwrap_or(fix.safety) {
             Safety::Manual => {
+                if only_shows(text) {
+                    out.push_str("// Look at the documents first:\n");
+                } else if finding.rule.starts_with(RENAMING) {
+                    out.push_str(
+                        "// Programs that use the old name stop working: change them first, and audit again afterwards,\n\
+                         // because validators and indexes name what is renamed.\n",
+                    );
+                }
                 let _ = writeln!(out, "// {}", line(text));
             }
             safety => {
@@ -74,6 +76,19 @@ pub fn fix_script(report: &Report) -> String {
     }
     out.push_str(TAIL);
     out
+}
+
+/// How dangerous a statement is in a script that runs many of them.
+fn risk(finding: &Finding) -> Option<Safety> {
+    let text = statement(finding)?;
+    let is_manual = only_shows(text) || finding.rule.starts_with(RENAMING);
+    Some(if is_manual { Safety::Manual } else { finding.fix.as_ref()?.safety })
+}
+
+/// Whether a statement changes nothing: people have to read what it prints.
+fn only_shows(text: &str) -> bool {
+    let fills = text.contains("$merge") || text.contains("$out");
+    [").find(", ").distinct(", ").aggregate("].iter().any(|method| text.contains(method)) && !fills
 }
 
 /// What mongosh can run; other proposals are commands for a shell.

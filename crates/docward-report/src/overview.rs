@@ -233,7 +233,8 @@ impl Overview<'_> {
     fn tail(&self) -> Vec<String> {
         let mut lines = vec![String::new()];
         for note in self.report.evidence.notes.iter().take(LISTED) {
-            lines.push(self.paint.dim(&cut(&format!("note: {}", line(note)), self.width())));
+            let note = self.folded(&format!("note: {}", line(note)), 2);
+            lines.extend(note.iter().map(|line| self.paint.dim(line)));
         }
         let text = not_checked(self.report);
         if !text.is_empty() {
@@ -262,10 +263,10 @@ impl Overview<'_> {
         lines
     }
 
-    /// The command that was typed; a long one is shortened to what the reader knows.
+    /// The command that was typed, to be typed again.
     fn command(&self) -> String {
         let run = self.report.run.as_ref().map(|run| run.command.as_str());
-        run.filter(|command| command.chars().count() <= 48).unwrap_or("docward audit …").to_owned()
+        run.unwrap_or("docward audit …").to_owned()
     }
 
     fn tag(&self, severity: Severity, code: &str) -> String {

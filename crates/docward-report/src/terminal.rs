@@ -103,15 +103,22 @@ pub(crate) fn terminal(report: &Report, options: &TerminalOptions) -> String {
         }
         if !options.show.is_empty() && !report.findings.iter().any(|f| options.shows(f)) {
             let wanted = line(&options.show.join(", "));
-            let _ = writeln!(out, "\nno finding matches --show {wanted}");
+            let _ = writeln!(
+                out,
+                "\nno finding matches --show {wanted}: name a rule, a family, a severity, an area, a database, a \
+                 collection or a file"
+            );
         }
     }
     // Whatever is left out, the reason of a failure is not.
     problems(report, options.width, page.paint, &mut out);
     if !options.quiet {
         page.accepted(&mut out);
-        page.skipped(&mut out);
-        page.notes(&mut out);
+        // Who asks for one rule or place did not ask what else could be known.
+        if options.show.is_empty() {
+            page.skipped(&mut out);
+            page.notes(&mut out);
+        }
     }
     page.summary(&mut out);
     out

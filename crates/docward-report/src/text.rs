@@ -169,12 +169,17 @@ pub(crate) fn task(report: &Report) -> &'static str {
 /// The line people quote.
 pub(crate) fn summary(report: &Report) -> String {
     let part = |n: usize, one: &str| text::plural(n as u64, one);
+    // Patterns that are done right are no findings to read.
+    let recognised = crate::ranking::recognised(report).count();
     let counts = [
         part(report.count(Severity::Error), "error"),
         part(report.count(Severity::Warn), "warning"),
-        part(report.count(Severity::Info), "note"),
+        part(report.count(Severity::Info) - recognised, "note"),
     ];
     let mut parts = vec![counts.join(", ")];
+    if recognised > 0 {
+        parts.push(format!("{} recognised", part(recognised, "pattern")));
+    }
     parts.extend(besides(report));
     parts.push(read(report));
     parts.join(" · ")
