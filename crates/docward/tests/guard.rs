@@ -301,6 +301,29 @@ fn px_2_clients_log_in_as_the_users_of_the_servers() {
 }
 
 #[test]
+fn px_2_se_7_both_sides_are_encrypted() {
+    let servers = Launch::standalone().tls().auth().start();
+    let certificates = servers.certificates().unwrap();
+    let own = certificates.server.display().to_string();
+    let guard = Guard::start(&servers.uri(), &["--tls-certificate", &own]);
+    let user = servers.create_user("reader", vec![doc! { "role": "read", "db": "db_shop" }]);
+    servers.insert("db_shop.t_order", numbers(3));
+    let password = user.split_once(':').unwrap().1;
+    let authority = certificates.authority.display();
+    let uri = format!("{}&tls=true&tlsCAFile={authority}", guard.uri_as("reader", password));
+    let found = ids(&servers, &servers.connect(&uri), ("db_shop", "t_order"));
+    assert_eq!(found, [0, 1, 2]);
+    // Without TLS there is no answer.
+    let mut plain = TcpStream::connect(&guard.address).unwrap();
+    let hello = doc! { "hello": 1, "$db": "admin" }.to_vec().unwrap();
+    let frame = docward_wire::message(1, 0, docward_wire::Flags::default(), &hello);
+    plain.write_all(&frame).unwrap();
+    let mut answer = Vec::new();
+    let _ = plain.read_to_end(&mut answer);
+    assert!(!answer.windows(4).any(|part| part == b"isdb"), "{answer:?}");
+}
+
+#[test]
 fn what_is_not_the_protocol_closes_one_connection_only() {
     let servers = Launch::standalone().start();
     let guard = Guard::start(&servers.uri(), &[]);
