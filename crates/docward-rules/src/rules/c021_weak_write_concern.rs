@@ -18,7 +18,7 @@ declare_rule! {
     ///
     /// ## Why it matters
     /// A write that only the primary has is lost when the primary fails before the others have copied it. With
-    /// `w=0` not even errors come back.
+    /// `w=0` the server does not answer at all: the program learns of no error, and writes are lost without notice.
     ///
     /// ## Example
     /// ```jsonl,fires
@@ -54,6 +54,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     for client in clients(evidence, settings) {
         let is_core = client.class() == Some(ServiceClass::Core);
         let owner = client.uri.owner();
+        let mut why = LOST_WITH_PRIMARY;
         let (what, level) = match client.uri.option("w").map(|option| &option.value) {
             Some(OptionValue::Int(w @ (0 | 1))) => {
                 let level = match (is_core, *w) {
@@ -63,6 +64,9 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 };
                 if !is_core && client.is_local() {
                     continue;
+                }
+                if *w == 0 {
+                    why = UNACKNOWLEDGED;
                 }
                 (
                     format!("w={w} of {owner}{}", if is_core { ", a core service" } else { "" }),
@@ -89,18 +93,21 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             }
             _ => continue,
         };
-        cx.report(report(&client, what, level));
+        cx.report(report(&client, what, why, level));
     }
 }
 
-fn report(client: &Client<'_>, what: String, level: Level) -> docward_model::Draft {
+const LOST_WITH_PRIMARY: &str = "a write that only the primary has is lost when the primary fails before the others have copied it";
+const UNACKNOWLEDGED: &str = "the server does not answer writes with w=0: duplicate keys, failed validation and lost connections raise no error, so writes are lost without notice";
+
+fn report(
+    client: &Client<'_>,
+    what: String,
+    why: &'static str,
+    level: Level,
+) -> docward_model::Draft {
     client
-        .draft(
-            client.place("w"),
-            what,
-            "a write that only the primary has is lost when the primary fails before the others have copied it",
-            "write w=majority",
-        )
+        .draft(client.place("w"), what, why, "write w=majority")
         .level(level)
         .severity(if level == Level::Recommended { Severity::Warn } else { level.severity() })
         .data("change", Correction::set("w", "majority"))
@@ -126,7 +133,7 @@ fn by_default(evidence: &Evidence, version: Option<(u32, u32)>) -> Option<bool> 
 mod tests {
     use docward_model::Severity::{self, Error, Info, Warn};
 
-    use crate::testing::severities;
+    use crate::testing::{check, severities};
 
     fn found(settings: &str, more: &str, options: &str) -> Vec<Severity> {
         let body = format!(
@@ -146,6 +153,13 @@ mod tests {
         assert_eq!(found("", "", "appName=log&w=0"), [Warn]);
         assert!(found("", "", "appName=log").is_empty());
         assert!(found("", "", "").is_empty());
+    }
+
+    #[test]
+    fn cp_7_each_write_concern_has_its_own_reason() {
+        let why = |w: &str| check("C021", &format!("uri mongodb://a,b,c/?w={w}"))[0].why.clone();
+        assert!(why("0").contains("raise no error"), "{}", why("0"));
+        assert!(why("1").contains("when the primary fails"), "{}", why("1"));
     }
 
     #[test]
