@@ -310,6 +310,15 @@ pub enum SecretKind {
     Password,
 }
 
+/// What makes a secret an example.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Placeholder {
+    /// The password is a word that people write where one is to be filled in.
+    Password,
+    /// The host, which is a name of documentation: no server has it.
+    Host(String),
+}
+
 /// A secret in clear text. The secret itself is not kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CodeSecret {
@@ -331,8 +340,8 @@ pub struct CodeSecret {
     pub in_sample: bool,
     /// Whether it stands in the middle of a text for people or for a language model: a message, a prompt.
     pub in_prose: bool,
-    /// Whether it is a word that people write where a password is to be filled in.
-    pub is_word: bool,
+    /// What in it stands for something that is filled in later.
+    pub placeholder: Option<Placeholder>,
     /// Where its literal begins, when that can be replaced by a look into the environment.
     pub literal: Option<(Location, Lookup)>,
 }

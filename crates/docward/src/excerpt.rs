@@ -192,7 +192,7 @@ mod tests {
             in_remark: false,
             in_sample: false,
             in_prose: false,
-            is_word: false,
+            placeholder: None,
             literal: None,
         };
         Code { secrets: vec![secret], ..Code::default() }

@@ -4,7 +4,7 @@ mod remade;
 
 use docward_model::{
     ClientOption, ClientSite, ClientUri, Driver, Location, Purpose,
-    code::{CodeSecret, Lookup, RefusedCall, SecretKind},
+    code::{CodeSecret, Lookup, Placeholder, RefusedCall, SecretKind},
 };
 use docward_uri::Piece;
 
@@ -34,7 +34,7 @@ struct Found {
     /// With the password blotted out.
     shown: String,
     fallback: bool,
-    is_word: bool,
+    placeholder: Option<Placeholder>,
     in_sample: bool,
     literal: Option<(Location, Lookup)>,
 }
@@ -445,11 +445,11 @@ impl<'u, 't> Scan<'u, 't> {
         {
             let literal = self.replaceable(folded, at);
             let password = parsed.password.as_ref().map_or("", |p| p.value.reveal());
-            let is_word = super::secrets::stands_for_one(password, &client);
+            let placeholder = super::secrets::placeholder(password, &client);
             let in_sample = self.is_sample && !super::secrets::is_in_use(password, &client);
             let shown = parsed.redacted();
             let shown = shown.strip_prefix(SCHEME).filter(|_| is_bare).unwrap_or(&shown).to_owned();
-            let found = Found { shown, fallback: folded.fallback, literal, is_word, in_sample };
+            let found = Found { shown, fallback: folded.fallback, literal, placeholder, in_sample };
             self.secret(&client, found, at, scope);
         }
         Some(client)
@@ -503,7 +503,7 @@ impl<'u, 't> Scan<'u, 't> {
             in_remark: self.is_remark(at),
             in_sample: found.in_sample,
             in_prose: false,
-            is_word: found.is_word,
+            placeholder: found.placeholder,
             literal: found.literal,
         };
         self.out.code.secrets.push(secret);

@@ -1,7 +1,7 @@
 //! Passwords that code gives beside a connection string: options of clients, credentials, settings that are
 //! objects.
 
-use docward_model::code::{CodeSecret, SecretKind};
+use docward_model::code::{CodeSecret, Placeholder, SecretKind};
 
 use super::{
     Language, Scan,
@@ -52,7 +52,7 @@ impl<'u, 't> Scan<'u, 't> {
                 in_sample: self.is_sample,
                 in_prose: false,
                 literal: None,
-                is_word: is_word(&text),
+                placeholder: is_word(&text).then_some(Placeholder::Password),
             });
         }
         for secret in secrets {

@@ -8,7 +8,7 @@ use std::{
 
 use docward_model::{
     ClientSite, ClientUri, Location, Password, Purpose,
-    code::{CodeSecret, Place, SecretKind},
+    code::{CodeSecret, Place, Placeholder, SecretKind},
 };
 use docward_uri::Piece;
 
@@ -112,7 +112,8 @@ impl<'u, 't> Scan<'u, 't> {
             let mut found = Scanned::default();
             in_text(text, from, self.file, &self.places, false, self.is_sample, &mut found);
             self.seen_strings.insert(from);
-            let secrets = found.code.secrets.into_iter().filter(|secret| !secret.is_word);
+            let secrets =
+                found.code.secrets.into_iter().filter(|secret| secret.placeholder.is_none());
             for secret in secrets {
                 // A default in a placeholder: `${URI:…}`.
                 let in_prose = is_prose(text, 0);
@@ -216,13 +217,16 @@ pub(super) fn is_word(password: &str) -> bool {
     is_yours || is_said || is_place || WORDS.contains(&&*lower)
 }
 
-/// Whether a password is a word to be filled in. A name that is its own password (`admin:admin`) at a cluster that
+/// What in a connection string is to be filled in. A name that is its own password (`admin:admin`) at a cluster that
 /// somebody has is in use.
-pub(super) fn stands_for_one(password: &str, client: &ClientUri) -> bool {
+pub(super) fn placeholder(password: &str, client: &ClientUri) -> Option<Placeholder> {
     let is_own_name = client.user.as_deref() == Some(password)
         && matches!(password, "admin" | "root" | "test" | "mongo" | "mongodb");
     let is_word = is_word(password) && !(is_own_name && is_cluster_of_somebody(client));
-    is_word || is_nobodys(client)
+    if is_word {
+        return Some(Placeholder::Password);
+    }
+    client.hosts.first().filter(|_| is_nobodys(client)).cloned().map(Placeholder::Host)
 }
 
 /// Whether a string leads to no server that anybody can have: a name that is reserved for examples
@@ -406,7 +410,7 @@ pub(super) fn in_text(
             continue;
         }
         let password = parsed.password.as_ref().map_or("", |p| p.value.reveal());
-        let is_word = stands_for_one(password, &client);
+        let placeholder = placeholder(password, &client);
         let in_sample_only = in_sample && !is_in_use(password, &client);
         if matches!(client.password, Password::Given(_)) {
             out.code.secrets.push(CodeSecret {
@@ -420,7 +424,7 @@ pub(super) fn in_text(
                 in_sample: in_sample_only,
                 in_prose,
                 literal: None,
-                is_word,
+                placeholder,
             });
         }
         // Tails of the oplog read `local` on purpose; a path with two parts is somebody's own form.
@@ -540,7 +544,7 @@ pub(super) fn broken(place: Place, shown: String, in_remark: bool, in_sample: bo
         in_remark,
         in_sample,
         in_prose: false,
-        is_word: false,
+        placeholder: None,
         literal: None,
     }
 }

@@ -6,7 +6,7 @@
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use docward_model::{
     Location,
-    code::{CodeSecret, Place, SecretKind},
+    code::{CodeSecret, Place, Placeholder, SecretKind},
 };
 
 use super::{
@@ -111,7 +111,7 @@ pub(super) fn passwords(
             in_sample,
             in_prose: false,
             literal: None,
-            is_word,
+            placeholder: is_word.then_some(Placeholder::Password),
         });
     }
 }

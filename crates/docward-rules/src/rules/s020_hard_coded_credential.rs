@@ -1,10 +1,10 @@
 //! SC-7: passwords belong in the environment or a secret store, not in code.
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use docward_model::{
     Applicability, Draft, Edit, EditedText, Evidence, Level, Severity,
-    code::{Code, CodeSecret},
+    code::{Code, CodeSecret, Placeholder},
 };
 
 use crate::{Cx, declare_rule, facts::code};
@@ -161,7 +161,7 @@ struct Weight {
     severity: Severity,
     level: Level,
     kind: &'static str,
-    remark: &'static str,
+    remark: Cow<'static, str>,
     why: &'static str,
     todo: &'static str,
 }
@@ -175,23 +175,26 @@ const EXAMPLE: &str =
     "write a placeholder such as <password>; if a server has this password, change it";
 
 fn weight(found: &Code, secret: &CodeSecret) -> Weight {
-    let note = |kind, remark, todo| Weight {
+    let note = |kind, remark: &'static str, todo| Weight {
         severity: Severity::Info,
         level: Level::Information,
         kind,
-        remark,
+        remark: remark.into(),
         why: COPIED,
         todo,
     };
-    let leak = |severity, remark| Weight {
+    let leak = |severity, remark: &'static str| Weight {
         severity,
         level: Level::Prohibited,
         kind: "plain-text password",
-        remark,
+        remark: remark.into(),
         why: LEAKED,
         todo: CHANGE,
     };
-    if secret.is_word {
+    if let Some(Placeholder::Host(host)) = &secret.placeholder {
+        let remark = format!(", whose host `{host}` is an example from documentation").into();
+        Weight { remark, ..note("password", "", EXAMPLE) }
+    } else if secret.placeholder.is_some() {
         note(
             "placeholder password",
             "",
@@ -256,6 +259,15 @@ mod tests {
         assert_eq!(found[0].severity, Severity::Info);
         assert!(found[0].what.starts_with("placeholder password in"), "{}", found[0].what);
         assert!(!found[0].todo.contains("change"), "{}", found[0].todo);
+        let host = "source .env\nU=mongodb://app:9dXk2pLw7Q@db.example.com/x\n";
+        let found = check("S020", host);
+        assert_eq!(found[0].severity, Severity::Info);
+        assert!(!found[0].what.contains("placeholder"), "{}", found[0].what);
+        assert!(
+            found[0].what.ends_with("whose host `db.example.com` is an example from documentation"),
+            "{}",
+            found[0].what
+        );
         let found = check("S020", "source .env\nMONGO_PASSWORD=9dXk2pLw7Q\n");
         assert_eq!(found[0].severity, Severity::Error);
         assert!(found[0].what.starts_with("plain-text password in"), "{}", found[0].what);
