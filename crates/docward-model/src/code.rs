@@ -46,6 +46,8 @@ pub struct Code {
     pub serverless: Vec<Serverless>,
     /// Where the server is asked whether it is there, or contacted when the program starts.
     pub health_checks: Vec<Location>,
+    /// Whether what answers a request connects, and waits for it.
+    pub connects_in_handler: bool,
     /// Functions in which the server is contacted, by name, and where. They may be called at the start by another file.
     pub contacts_in: BTreeMap<String, Location>,
     /// Functions of other files that are called when the program starts.
@@ -600,6 +602,7 @@ impl Code {
             refused_calls,
             serverless,
             health_checks,
+            connects_in_handler,
             contacts_in,
             called_at_start,
             whole_units,
@@ -631,6 +634,7 @@ impl Code {
         self.refused_calls.extend(refused_calls);
         self.serverless.extend(serverless);
         self.health_checks.extend(health_checks);
+        self.connects_in_handler |= connects_in_handler;
         self.contacts_in.extend(contacts_in);
         self.called_at_start.extend(called_at_start);
         self.whole_units.extend(whole_units);

@@ -101,6 +101,7 @@ impl<'u, 't> Scan<'u, 't> {
         let start = started(unit, self.within);
         let mut found = Vec::new();
         let mut later = Vec::new();
+        let mut connects_in_handler = false;
         let mut called = BTreeSet::new();
         unit.each(|scope, expr| {
             let Some(call) = expr.call() else { return };
@@ -119,13 +120,15 @@ impl<'u, 't> Scan<'u, 't> {
                 return;
             }
             let is_index = OPERATIONS[..12].contains(&method);
-            let contacts = self.is_connect(expr, call, method, scope)
+            let connects = self.is_connect(expr, call, method, scope);
+            let contacts = connects
                 || INITIALISERS.contains(&method)
                 || self.is_operation(call, method, scope);
             if !contacts {
                 return;
             }
             let is_handled = handlers::handler_around(unit, scope, self.within).is_some();
+            connects_in_handler |= connects && is_handled;
             let is_health_check = unit.around(scope).any(|id| match &unit.scopes[id].kind {
                 ScopeKind::Function(function) => asks_for_health(function),
                 _ => false,
@@ -143,6 +146,7 @@ impl<'u, 't> Scan<'u, 't> {
         let own: BTreeSet<&str> = unit.scopes.iter().filter_map(named_function).collect();
         let elsewhere = called.into_iter().filter(|name| !own.contains(name));
         self.out.code.called_at_start.extend(elsewhere.map(str::to_owned));
+        self.out.code.connects_in_handler = connects_in_handler;
         for at in found {
             let location = self.location(at);
             self.out.code.health_checks.push(location);

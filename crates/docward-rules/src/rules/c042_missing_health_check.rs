@@ -54,6 +54,8 @@ declare_rule! {
     check: Deployment(check),
 }
 
+const PING: &str = "ping the admin database at the start and in the health check; `docward connect sdk` writes one";
+
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let Some(found) = &evidence.code else { return };
     if found.has_health_check() {
@@ -66,21 +68,28 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     };
     let Some(site) = &client.site else { return };
     let place = Place { location: site.location.clone(), function: None };
+    let (why, todo) = match client.driver {
+        Some(Driver::Node | Driver::Mongoose) if found.connects_in_handler => (
+            "connect() runs in a request handler: a wrong address or password is found by the first request, not when the program starts",
+            "connect once when the program starts and stop it if that fails; ping the admin database in the health check",
+        ),
+        Some(Driver::Node | Driver::Mongoose) => (
+            "nobody waits for connect(): a wrong address or password is found by the first request",
+            PING,
+        ),
+        _ => (
+            "the driver connects with the first operation: a wrong address or password is found by the first request",
+            PING,
+        ),
+    };
     cx.report(
         code::draft(
             evidence,
             &place,
             "health",
             "nothing contacts the server when the program starts, and there is no health check",
-            match client.driver {
-                Some(Driver::Node | Driver::Mongoose) => {
-                    "nobody waits for connect(): a wrong address or password is found by the first request"
-                }
-                _ => {
-                    "the driver connects with the first operation: a wrong address or password is found by the first request"
-                }
-            },
-            "ping the admin database at the start and in the health check; `docward connect sdk` writes one",
+            why,
+            todo,
         )
         .severity(Severity::Info),
     );
@@ -146,7 +155,12 @@ mod tests {
         assert_eq!(count(&other), 1);
         // Each request connects for itself: the first one finds out.
         let handler = "source a.js\nconst {MongoClient} = require('mongodb');\napp.get('/', async (req, res) => { const client = new MongoClient(u); await client.connect(); res.end(); });";
-        assert_eq!(count(handler), 1);
+        let found = check("C042", handler);
+        assert_eq!(found.len(), 1);
+        assert!(found[0].why.contains("runs in a request handler"), "{}", found[0].why);
+        assert!(found[0].todo.starts_with("connect once when the program starts"));
+        let unheard = handler.replace("await client", "client");
+        assert!(check("C042", &unheard)[0].why.starts_with("nobody waits"), "{unheard}");
         // The client of Go starts to connect, and waits for nothing.
         let go = "source a.go\npackage a\nfunc main() { c, err := mongo.Connect(ctx, options.Client().ApplyURI(u)); if err != nil { panic(err) }; serve(c) }";
         assert_eq!(count(go), 1);
