@@ -174,7 +174,7 @@ impl<'a> Log<'a> {
             ));
         }
         Stream::open(Path::new(self.name)).map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => "no such file; check the path".to_owned(),
+            io::ErrorKind::NotFound => crate::missing(Path::new(self.name)),
             io::ErrorKind::PermissionDenied => {
                 "permission denied; run as a user who may read it".to_owned()
             }

@@ -337,7 +337,7 @@ fn list(request: &SourceRequest, seen: &mut SourceSeen) -> Vec<File> {
     let mut files = Vec::new();
     for path in &request.paths {
         if !path.exists() {
-            let message = "no such file or directory".to_owned();
+            let message = crate::missing(path);
             seen.problems.push(Problem { source: path.display().to_string(), message });
             continue;
         }

@@ -18,6 +18,8 @@ const TOLD: usize = 20;
 pub(crate) enum Trouble {
     #[error("no such file or directory; check the path")]
     NotFound,
+    #[error("{}", crate::missing(.0))]
+    Missing(std::path::PathBuf),
     #[error("permission denied; run as a user who may read it")]
     Forbidden,
     #[error(transparent)]

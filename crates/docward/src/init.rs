@@ -152,7 +152,7 @@ fn at_hand() -> Vec<String> {
 }
 
 /// Whether a source is read as documents, and not as code.
-fn is_data(source: &str) -> bool {
+pub(crate) fn is_data(source: &str) -> bool {
     let path = Path::new(source);
     is_uri(source) || path.is_file() || holds_dump(path, DUMP_DEPTH)
 }

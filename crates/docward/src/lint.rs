@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::bail;
 use clap::Args;
 use docward_code::scan::Allowed;
-use docward_collect::{ChangedLines, SourceRequest, SourceSeen, read_source};
+use docward_collect::{ChangedLines, SourceRequest, SourceSeen, missing, read_source};
 use docward_config::FailOn;
 use docward_model::{
     Evidence, Finding, Location, Need, Problem, Report, Settings, Severity, Source, SourceKind,
@@ -114,8 +114,8 @@ pub(crate) fn lint(args: &LintArgs) -> anyhow::Result<u8> {
     output::check(&args.shown, args.output.as_deref())?;
     // Where nothing can be read there is no report, and an earlier one stays as it is.
     if paths.iter().all(|path| !path.exists()) {
-        for path in &args.paths {
-            complain(&format!("error: {path}: no such file or directory; check the path"));
+        for path in &paths {
+            complain(&format!("error: {}: {}", path.display(), missing(path)));
         }
         return Ok(PROBLEMS);
     }

@@ -25,6 +25,7 @@ mod rules;
 mod schema;
 mod secrets;
 mod shardkey;
+mod usage;
 
 use std::{io::Write, process::ExitCode};
 
@@ -43,6 +44,7 @@ fn main() -> ExitCode {
     let cli = match args::Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
+            let error = usage::with_tip(error, std::env::args_os().skip(1));
             let text = error.to_string();
             // Usage errors repeat arguments, and an argument may hold a password.
             if error.use_stderr() && secrets::in_message(&text) != text {

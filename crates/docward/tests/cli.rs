@@ -300,6 +300,29 @@ fn rules_are_listed_and_explained() {
 }
 
 #[test]
+fn usage_errors_say_what_to_write() {
+    for (arguments, tip) in [
+        (&["audit", SHOP, "--json"][..], "tip: write '--format json'"),
+        (&["audit", SHOP, "--html=a.html"], "tip: write '--format html'"),
+        (&["lint", "crates", "--sarif"], "tip: write '--format sarif'"),
+        (&["checklist", SHOP, "--markdown"], "tip: write '--format markdown'"),
+        (&["design", "shop.yaml", "--html"], "tip: write '--format html'"),
+        (&[SHOP], "tip: to audit it, write 'docward audit examples/shop'"),
+        (&["xtask/src"], "tip: to judge code, write 'docward lint xtask/src'"),
+        (&["mongodb://localhost/x"], "write 'docward audit mongodb://localhost/x'"),
+        (&["audit", "examples/shp"], "no such file or directory; did you mean `examples/shop`?"),
+        (&["lint", "xtsk/src"], "did you mean `xtask/src`?"),
+    ] {
+        let wrong = docward(arguments);
+        assert_eq!(code(&wrong), 2, "{arguments:?}");
+        assert!(stderr(&wrong).contains(tip), "{arguments:?}: {}", stderr(&wrong));
+        assert!(!stderr(&wrong).contains("as a value"), "{}", stderr(&wrong));
+    }
+    let other = docward(&["explain", "D008", "--html"]);
+    assert!(!stderr(&other).contains("--format html"), "{}", stderr(&other));
+}
+
+#[test]
 fn every_id_is_explained_and_misspelt_ones_are_corrected() {
     let explained = |id: &str| {
         let page = docward(&["explain", id]);

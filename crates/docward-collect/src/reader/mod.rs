@@ -276,6 +276,9 @@ impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
             return planned;
         }
         match std::fs::metadata(path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                self.troubles.add_for(name, &Trouble::Missing(path.to_owned()));
+            }
             Err(error) => self.troubles.add_for(name, &Trouble::opening(error)),
             Ok(metadata) if metadata.is_dir() => {
                 let found = plan::walk(path, &mut self.troubles);
