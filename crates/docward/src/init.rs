@@ -4,7 +4,7 @@ use std::{
     collections::BTreeSet,
     env, fs,
     io::{BufRead, IsTerminal, Write as _},
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
 };
 
 use anyhow::bail;
@@ -19,7 +19,7 @@ use docward_rules::facts::{
     naming::{named, style_of},
 };
 
-use crate::{CLEAN, PROBLEMS, complain, interrupt::Interrupt, progress::Bar, put};
+use crate::{CLEAN, PROBLEMS, complain, interrupt::Interrupt, output::quoted, progress::Bar, put};
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -74,6 +74,8 @@ struct Found {
     collections: usize,
     /// Namespaces that look business-critical.
     core: Vec<String>,
+    /// Commands that judge what was looked at.
+    next: Vec<String>,
     camel: usize,
     snake: usize,
 }
@@ -87,12 +89,19 @@ pub(crate) fn init(args: &InitArgs) -> anyhow::Result<u8> {
             args.output.display()
         );
     }
-    let sources = if args.sources.is_empty() { at_hand() } else { args.sources.clone() };
+    let (sources, named_nothing) = match args.sources.as_slice() {
+        [] => (at_hand(), true),
+        named => (named.to_vec(), false),
+    };
     let (data, code): (Vec<String>, Vec<String>) =
         sources.into_iter().partition(|source| is_data(source));
     let mut found = Found::default();
     let mut problems = Vec::new();
     if !data.is_empty() {
+        // Without a source `audit` reads the deployment of the environment.
+        let is_from_environment = named_nothing && is_uri(&data[0]);
+        let named: &[String] = if is_from_environment { &[] } else { &data };
+        found.next.push(command("audit", named, &args.output));
         let request =
             Request { sources: data, sample: Some(SAMPLE), threads: 1, ..Request::default() };
         let interrupt = Interrupt::listen();
@@ -103,14 +112,18 @@ pub(crate) fn init(args: &InitArgs) -> anyhow::Result<u8> {
             bail!("interrupted; nothing was written");
         }
         problems.extend(collected.problems);
-        found.looked_at.extend(collected.sources.iter().map(|source| source.name.clone()));
+        let names = collected.sources.iter().map(|source| whole_path(source.name.clone()));
+        found.looked_at.extend(names);
         of_data(&collected.evidence, &mut found);
     }
     if !code.is_empty() {
         let paths = code.iter().map(PathBuf::from).collect();
         let seen = read_source(&SourceRequest { paths, ..SourceRequest::default() }, &|| false);
         problems.extend(seen.problems);
-        found.looked_at.extend(code);
+        if seen.code.files > 0 {
+            found.next.push(command("lint", &code, &args.output));
+        }
+        found.looked_at.extend(code.into_iter().map(whole_path));
         let names = seen.code.fields.iter().filter(|field| !field.generated);
         let names = names.filter_map(|field| field.path.rsplit('.').next());
         styles(names.map(|name| name.trim_end_matches("[]")), &mut found);
@@ -128,7 +141,7 @@ pub(crate) fn init(args: &InitArgs) -> anyhow::Result<u8> {
     let (profile, core) = if is_asked {
         ask(&found, &mut std::io::stdin().lock())?
     } else {
-        (proposed_profile(&found), found.core.clone())
+        (proposed_profile(&found), Vec::new())
     };
     let text = file(&found, profile, &core);
     if prints {
@@ -137,8 +150,32 @@ pub(crate) fn init(args: &InitArgs) -> anyhow::Result<u8> {
     }
     put(&text, Some(&args.output))?;
     complain(&format!("wrote {}: {}", args.output.display(), summary(&found, profile, &core)));
-    complain("next: docward audit SOURCE, or docward lint PATH");
+    if found.next.is_empty() {
+        complain("next: docward audit --help shows which data can be audited");
+    }
+    for command in &found.next {
+        complain(&format!("next: {command}"));
+    }
     Ok(CLEAN)
+}
+
+/// A command for what was looked at, as a shell takes it.
+fn command(name: &str, sources: &[String], settings: &Path) -> String {
+    let mut words = vec!["docward".to_owned(), name.to_owned()];
+    words.extend(sources.iter().map(|source| quoted(source)));
+    if settings != Path::new("docward.toml") {
+        words.extend(["--config".to_owned(), quoted(&settings.display().to_string())]);
+    }
+    words.join(" ")
+}
+
+/// A path such as `.` or `..` by its name.
+fn whole_path(source: String) -> String {
+    let has_name = Path::new(&source).components().any(|c| matches!(c, Component::Normal(_)));
+    match Path::new(&source).canonicalize() {
+        Ok(path) if !has_name => path.display().to_string(),
+        _ => source,
+    }
 }
 
 /// Data and code that lie in the working directory, and the deployment that the environment names.
@@ -193,7 +230,8 @@ fn proposed_profile(found: &Found) -> ProfileName {
     if found.has_house_names { ProfileName::Vendor } else { ProfileName::Neutral }
 }
 
-/// The two things that only people know. An empty answer takes what was found.
+/// The two things that only people know. An empty answer takes the profile that was found, and declares no
+/// collections: which are business-critical is a guess until somebody says.
 fn ask(found: &Found, answers: &mut impl BufRead) -> anyhow::Result<(ProfileName, Vec<String>)> {
     let mut ask = |prompt: &str| -> anyhow::Result<String> {
         let mut err = std::io::stderr();
@@ -218,15 +256,14 @@ fn ask(found: &Found, answers: &mut impl BufRead) -> anyhow::Result<(ProfileName
         }
     };
     if found.core.is_empty() || found.core.len() > LISTED {
-        return Ok((profile, found.core.clone()));
+        return Ok((profile, Vec::new()));
     }
     let answer = ask(&format!(
-        "Business-critical collections, separated by commas [{}]: ",
+        "Business-critical collections, separated by commas (a guess: {}) [not declared]: ",
         found.core.join(", ")
     ))?;
     let named: Vec<String> = answer.split(',').map(|name| name.trim().to_owned()).collect();
-    let named: Vec<String> = named.into_iter().filter(|name| !name.is_empty()).collect();
-    Ok((profile, if named.is_empty() { found.core.clone() } else { named }))
+    Ok((profile, named.into_iter().filter(|name| !name.is_empty()).collect()))
 }
 
 fn prefers(found: &Found) -> Option<&'static str> {
@@ -240,7 +277,7 @@ fn prefers(found: &Found) -> Option<&'static str> {
 fn summary(found: &Found, profile: ProfileName, core: &[String]) -> String {
     let mut parts = vec![format!("{} profile", profile.name())];
     parts.extend(prefers(found).map(|style| format!("{style} fields")));
-    if !core.is_empty() && core.len() <= LISTED {
+    if !core.is_empty() {
         let n = core.len() as u64;
         parts.push(docward_model::text::plural(n, "core collection"));
     }
@@ -255,7 +292,8 @@ fn file(found: &Found, profile: ProfileName, core: &[String]) -> String {
     };
     let mut out = format!(
         "# Settings of Docward, written by `docward init`{}.\n\
-         # Every key is explained in docs/configuration.md; `docward rules --config-schema` prints a schema for editors.\n\n",
+         # `docward rules` lists the rules, `docward explain CODE` has the thresholds of one, and\n\
+         # `docward rules --config-schema` prints a schema of this file for editors.\n\n",
         docward_uri::redact(&looked_at).replace('\n', " ")
     );
     out.push_str(
@@ -282,14 +320,21 @@ fn file(found: &Found, profile: ProfileName, core: &[String]) -> String {
         "# Business-critical collections: stricter limits of size, and a validator is mandatory.\n\
          # Without a list Docward takes ordinary collections with documents, other than logs, caches and sessions.\n",
     );
-    if core.is_empty() || core.len() > LISTED {
+    let is_guess = core.is_empty();
+    let (mark, listed) = if is_guess { ("# ", found.core.as_slice()) } else { ("", core) };
+    if is_guess && (listed.is_empty() || listed.len() > LISTED) {
         out.push_str("# [collections]\n# core = [\"shop.orders\", \"shop.pay*\"]\n\n");
     } else {
-        out.push_str("[collections]\ncore = [\n");
-        for name in core {
-            out.push_str(&format!("  {},\n", toml_text(name)));
+        if is_guess {
+            out.push_str(
+                "# This list is such a guess: remove what is not business-critical, then the marks of comments.\n",
+            );
         }
-        out.push_str("]\n\n");
+        out.push_str(&format!("{mark}[collections]\n{mark}core = [\n"));
+        for name in listed {
+            out.push_str(&format!("{mark}  {},\n", toml_text(name)));
+        }
+        out.push_str(&format!("{mark}]\n\n"));
     }
     out.push_str(
         "# What some collections are allowed.\n\
@@ -331,6 +376,7 @@ mod tests {
             has_house_names: false,
             collections: core.len(),
             core: core.iter().map(|name| (*name).to_owned()).collect(),
+            next: Vec::new(),
             camel,
             snake,
         }
@@ -348,8 +394,11 @@ mod tests {
         ] {
             let found = found(&core, camel, snake);
             for profile in ProfileName::ALL {
-                let text = file(&found, profile, &found.core);
-                assert!(is_sound(&text), "{text}");
+                for declared in [&found.core[..], &[]] {
+                    let text = file(&found, profile, declared);
+                    assert!(is_sound(&text), "{text}");
+                    assert_eq!(text.contains("\n[collections]"), !declared.is_empty(), "{text}");
+                }
             }
         }
     }
@@ -358,8 +407,7 @@ mod tests {
     fn answers_are_taken_and_empty_ones_are_not() {
         let found = found(&["shop.orders", "shop.users"], 1, 0);
         let ask = |text: &str| ask(&found, &mut text.as_bytes()).ok();
-        let all = vec!["shop.orders".to_owned(), "shop.users".to_owned()];
-        assert_eq!(ask("\n\n"), Some((ProfileName::Neutral, all.clone())));
+        assert_eq!(ask("\n\n"), Some((ProfileName::Neutral, Vec::new())));
         assert_eq!(
             ask("vendr\nvendor\nshop.orders, \n"),
             Some((ProfileName::Vendor, vec!["shop.orders".to_owned()]))

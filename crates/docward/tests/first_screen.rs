@@ -336,6 +336,9 @@ fn init_writes_a_file_that_the_next_run_takes() {
     assert!(text.contains("profile = \"vendor\""), "{text}");
     assert!(text.contains("prefer = \"camelCase\""), "{text}");
     assert!(stderr(&written).contains("wrote docward.toml: vendor profile"), "{written:?}");
+    assert!(stderr(&written).ends_with(&format!("next: docward audit {shop}\n")), "{written:?}");
+    assert!(!text.contains("\n[collections]"), "a guess is not declared: {text}");
+    assert!(!text.contains("docs/"), "{text}");
     let next = run_in(directory.path(), &[], &["audit", &shop, "-q", "--config", "docward.toml"]);
     assert_eq!(stderr(&next), "", "no remark about the file");
     // What is there is not replaced.
@@ -351,6 +354,14 @@ fn init_writes_a_file_that_the_next_run_takes() {
     let code_only = run_in(directory.path(), &[], &["init", "models", "--output", "-"]);
     assert!(stdout(&code_only).contains("prefer = \"snake_case\""), "{code_only:?}");
     assert!(stdout(&code_only).contains("profile = \"neutral\""), "{code_only:?}");
+    let from_below = run_in(&models, &[], &["init", "..", "--yes"]);
+    let text = fs::read_to_string(models.join("docward.toml")).unwrap();
+    let whole = directory.path().canonicalize().unwrap().display().to_string();
+    assert!(text.contains(&format!("after a look at {whole}.")), "{text}");
+    assert!(stderr(&from_below).ends_with("next: docward lint ..\n"), "{from_below:?}");
+    let elsewhere = run_in(&models, &[], &["init", "--yes", "--output", "a.toml"]);
+    let said = stderr(&elsewhere);
+    assert!(said.ends_with("next: docward lint . --config a.toml\n"), "{said}");
     let nothing = run_in(directory.path(), &[], &["init", "nothere", "--output", "-"]);
     assert_eq!(code(&nothing), 2);
     assert!(stderr(&nothing).contains("error: nothere"), "{nothing:?}");
