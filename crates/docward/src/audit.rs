@@ -34,7 +34,7 @@ use crate::{
     baseline::Baseline,
     complain, config, excerpt, fix,
     interrupt::Interrupt,
-    lint, output,
+    lint, note_written, output,
     progress::Bar,
     put, secrets, tell,
 };
@@ -155,6 +155,7 @@ pub(crate) fn audit(mut args: AuditArgs, shown: Shown) -> anyhow::Result<u8> {
         saved.unfinished = unfinished;
         saved.deployments = known_deployments(deployments, &request.resume);
         saved.write(path).with_context(|| format!("cannot write {}", path.display()))?;
+        note_written(path, args.judging.quiet);
         if goes_on && !args.judging.quiet {
             let file = path.display();
             complain(&format!("note: not everything was read; go on with --full --resume {file}"));
@@ -253,6 +254,7 @@ pub(crate) fn audit(mut args: AuditArgs, shown: Shown) -> anyhow::Result<u8> {
     output::write(&report, &look, view, fail_on)?;
     if let Some(file) = &args.emit_fixes {
         put(&docward_report::fix_script(&report), Some(file))?;
+        note_written(file, args.judging.quiet);
     }
 
     let is_open = match fail_on {

@@ -119,6 +119,13 @@ fn put(text: &str, file: Option<&std::path::Path>) -> anyhow::Result<()> {
     }
 }
 
+/// Says that a file was written; what is no ordinary file (a pipe, a device) has its reader already.
+fn note_written(path: &std::path::Path, quiet: bool) {
+    if !quiet && path.is_file() {
+        tell(&format!("wrote {}", path.display()));
+    }
+}
+
 /// Writes a file so that it is there whole or not at all: beside its place first, then moved there.
 /// What is no ordinary file (a pipe, a device) is written to as it is.
 fn write_whole(path: &std::path::Path, text: &str) -> std::io::Result<()> {

@@ -14,7 +14,7 @@ use docward_report::{Expand, Format, Rendering, TerminalDetail, TerminalOptions,
 
 use crate::{
     args::{Color, Output, ShownArgs},
-    config, put,
+    config, note_written, put,
 };
 
 /// Columns where there is no terminal to ask.
@@ -118,6 +118,9 @@ pub(crate) fn write_with(
         let text = render(report, look, view, fail_on, one.format, file.is_some());
         let color = wants_color(look.color, file.is_some());
         put(&finish(one.format, text, color), file)?;
+        if let Some(file) = file {
+            note_written(file, look.quiet);
+        }
     }
     Ok(())
 }
