@@ -6,7 +6,7 @@ use docward_model::{
     Severity, Skipped, Source, SourceKind, Subject, SuppressionUse, Unit, Verdict, Waiver,
 };
 use docward_report::{
-    Expand, Format, Rendering, TerminalDetail, TerminalOptions, View, json, render,
+    Expand, Format, Rendering, TerminalDetail, TerminalOptions, View, fix_script, json, render,
 };
 
 fn finding(rule: &'static str, severity: Severity, at: Subject, what: &str) -> Finding {
@@ -177,6 +177,24 @@ fn options(expand: Expand) -> TerminalOptions {
         expand,
         quiet: false,
     }
+}
+
+#[test]
+fn the_script_speaks_of_relaxed_validators_where_a_statement_relaxes_one() {
+    let about = "Some statements first set validationAction";
+    let mut report = report();
+    let command = |command: &str| Fix {
+        refactoring: None,
+        command: command.to_owned(),
+        safety: Safety::Guarded,
+    };
+    let set = "db.runCommand({collMod: \"t_user\", validator: {}, validationAction: \"warn\"})";
+    report.findings[0].fix = Some(command(set));
+    assert!(!fix_script(&report).contains(about), "a proposed validator");
+    let relax = "db.runCommand({collMod: \"t_user\", validationAction: \"warn\"})";
+    report.findings[0].fix = Some(command(&format!("{relax}; db.t_user.updateMany({{}}, [])")));
+    report.findings[0].data = Data::new().with("relaxesValidator", relax);
+    assert!(fix_script(&report).contains(about));
 }
 
 #[test]
