@@ -21,6 +21,8 @@ const CONTEXT: usize = 3;
 pub(crate) struct Fixed {
     pub(crate) edits: u64,
     pub(crate) files: u64,
+    /// Whether a connection string is read from the environment now.
+    pub(crate) needs_variable: bool,
     pub(crate) problems: Vec<Problem>,
 }
 
@@ -96,6 +98,8 @@ pub(crate) fn apply<'a>(findings: impl Iterator<Item = &'a Finding>, unsafe_too:
             Ok(()) => {
                 fixed.files += 1;
                 fixed.edits += rewrite.edits.len() as u64;
+                fixed.needs_variable |=
+                    rewrite.edits.iter().any(|edit| edit.old == EditedText::Literal);
             }
             Err(error) => problems.push(Problem {
                 source: rewrite.file,

@@ -178,6 +178,12 @@ pub(crate) fn lint(args: &LintArgs) -> anyhow::Result<u8> {
             let more = if args.unsafe_fixes { 0 } else { fix::available(left).not_safe };
             let note = fix::told("applied", fixed.edits, fixed.files, more);
             complain(&format!("note: {note}"));
+            if fixed.needs_variable {
+                complain(
+                    "note: set MONGODB_URI to the connection string before the program is started, and change the \
+                     password, because it is known",
+                );
+            }
         }
     }
     let Run { outcome, mut evidence, problems, sources, interrupted, settings, tests_left_out } =

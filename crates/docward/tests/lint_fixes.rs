@@ -44,6 +44,8 @@ fn fixes_that_change_a_working_program_are_made_on_request_only() {
     assert_eq!(text_of(&folder, "app.py"), SAFE);
     let more = docward(&["lint", &path(&folder), "--fix", "--unsafe-fixes"]);
     assert!(stderr(&more).contains("note: applied 3 fixes in 1 file\n"), "{}", stderr(&more));
+    assert!(stderr(&more).contains("note: set MONGODB_URI to the connection"), "{}", stderr(&more));
+    assert!(!said.contains("MONGODB_URI"), "no password was touched: {said}");
     assert_eq!(text_of(&folder, "app.py"), ALL);
     // The import moved all lines, and what is left is reported where it stands now.
     let told = docward(&["lint", &path(&folder), "--diff", "--unsafe-fixes"]);
