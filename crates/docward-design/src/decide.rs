@@ -186,7 +186,10 @@ impl Rows {
         }
         let most = bound(facts, bounds);
         let counted = self.words(|| text::count(most));
-        if most < bounds.few {
+        if most < bounds.few && facts.growth.is_endless() {
+            let because = self.words(|| format!("{counted} per parent at p99, and ever more"));
+            self.say(&["ER-F.6", "ER-M.3", "DM-07.5"], Vote::Reference, because);
+        } else if most < bounds.few {
             let because =
                 self.words(|| format!("{counted} per parent at p99, below {}", bounds.few));
             let rows = &["ER-T.1", "ER-F.6", "ER-M.3", "DM-07.5", "LM-7"];
@@ -275,7 +278,7 @@ impl Rows {
 
     fn size(&mut self, facts: &Facts, bounds: &Bounds) {
         let together = facts.children_bytes();
-        let endless = facts.growth == Growth::Endless;
+        let endless = facts.growth.is_endless();
         let small = together <= bounds.small_bytes && !endless;
         let large = match facts.child_p99 > facts.child_bytes {
             true => self.words(|| format!(" to {}", text::bytes(facts.child_p99))),

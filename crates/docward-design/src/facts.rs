@@ -76,6 +76,13 @@ pub enum Growth {
     LooksEndless(String),
 }
 
+impl Growth {
+    /// Whether there is no end, by what was declared or by what they are called.
+    pub fn is_endless(&self) -> bool {
+        matches!(self, Self::Endless | Self::LooksEndless(_))
+    }
+}
+
 impl Facts {
     /// Bytes of all children of a parent at the 99th percentile, as elements of an array (ALG-2).
     pub fn children_bytes(&self) -> u64 {

@@ -6,8 +6,11 @@ use docward_design::{Bounds, Facts, Growth, Kind, Ruling, decide};
 use docward_model::{Collection, Evidence, Namespace, Reference, Spread};
 
 use super::access::{Access, Share};
-use super::arrays;
 use super::classes::enclosing_array;
+use super::{arrays, names, words};
+
+/// What one customer gets ever more of. As the name of a list in a document it may be short.
+const PAPERS: [&str; 6] = ["invoice", "shipment", "delivery", "receipt", "refund", "notice"];
 
 /// Who holds whose id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,10 +93,18 @@ impl<'a> Relation<'a> {
         })
     }
 
-    /// Whether one parent gets ever new children by what they are: orders, comments, messages.
+    /// Whether one parent gets ever new children by what they are: orders, comments, messages. Lines of orders
+    /// are such for a product, and not for the order.
     pub fn keeps_coming(&self) -> bool {
+        let parent = names::words(&self.parent.namespace.collection);
+        let is_new = |word: &String| {
+            arrays::names_what_keeps_coming(word)
+                || PAPERS.contains(&words::singular(word).as_str())
+        };
         matches!(self.tie, Tie::ChildHoldsParent | Tie::ParentHoldsChildren)
-            && arrays::names_what_keeps_coming(&self.child.namespace.collection)
+            && names::words(&self.child.namespace.collection)
+                .iter()
+                .any(|word| is_new(word) && !parent.contains(word))
     }
 
     /// The facts that decide, as far as data and workload show them.

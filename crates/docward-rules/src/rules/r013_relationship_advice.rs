@@ -368,7 +368,8 @@ mod tests {
 
     #[test]
     fn lm_7_the_bounds_change_the_advice() {
-        assert!(todo(49).contains("ER-T.1 embed"), "{}", todo(49));
+        let pictures = check("R013", &body(49).replace("t_comment", "t_picture"));
+        assert!(pictures[0].todo.contains("ER-T.1 embed"), "{}", pictures[0].todo);
         assert!(todo(50).contains("ER-T.2 open"), "{}", todo(50));
         assert!(todo(999).contains("ER-T.2 open"), "{}", todo(999));
         assert!(todo(1000).contains("veto"), "{}", todo(1000));
@@ -447,8 +448,22 @@ mod tests {
 
     #[test]
     fn dm_08_2_what_keeps_coming_is_never_advised_to_be_embedded() {
-        for name in ["t_comment", "t_shop_order", "t_followers", "t_message", "t_reading"] {
+        for name in [
+            "t_comment",
+            "t_shop_order",
+            "t_followers",
+            "t_message",
+            "t_reading",
+            "t_invoice",
+            "t_shipment",
+            "t_order_line",
+            "t_order_notice",
+        ] {
             let text = check("R013", &body(4).replace("t_comment", name))[0].todo.clone();
+            for vote in ["ER-F.6 reference", "ER-M.4 reference"] {
+                assert!(text.contains(vote), "{name}: {text}");
+            }
+            assert!(!text.contains("ER-T.1"), "{name}: {text}");
             assert!(text.starts_with("the data alone leans to the reference"), "{name}: {text}");
             assert!(text.contains("DM-08.2 reference"), "{name}: {text}");
         }
@@ -468,7 +483,7 @@ mod tests {
 
     #[test]
     fn er_m_4_er_f_3_bytes_per_child_times_children_are_weighed() {
-        let found = check("R013", &body(30));
+        let found = check("R013", &body(30).replace("t_comment", "t_picture"));
         let votes = format!("{:?}", found[0].data.get("votes"));
         assert!(found[0].todo.contains("ER-M.4 embed"), "{}", found[0].todo);
         assert!(votes.contains("30 ×"), "{votes}");
