@@ -16,11 +16,14 @@ declare_rule! {
     /// ## What it checks
     /// Reports fields whose name says money (`price`, `totalAmount`, `balance`, `price.value`, …) and
     /// whose values are doubles. Whole numbers in a field that also holds doubles are part of the same
-    /// finding. Doubles that never have a fraction are mentioned as information, and so are prices and
-    /// amounts of which most have more than 4 decimals; under vaguer names those are rates or
-    /// measurements and pass, as exchange rates (`rates.USD`) do. Shares (`discount`
-    /// and `tax` between 0 and 1) are not money, and a double with an exact twin beside it
-    /// (`priceDecimal`, `price_cents`) is left alone.
+    /// finding.
+    ///
+    /// - Doubles that never have a fraction are reported as info.
+    /// - Prices and amounts of which most have more than 4 decimals are reported as a warning without a
+    ///   statement: a person has to decide on the scale first. Under vaguer names (`fuelCost`) such values are
+    ///   rates or measurements and pass.
+    /// - Exchange rates (`rates.USD`) and shares (`discount` and `tax` between 0 and 1) are not money.
+    /// - A double with an exact twin beside it (`priceDecimal`, `price_cents`) passes.
     ///
     /// ## Why it matters
     /// A double cannot hold most decimal fractions: 0.1 + 0.2 is 0.30000000000000004. Sums drift by
@@ -31,14 +34,19 @@ declare_rule! {
     /// {"_id": 1, "price": 199.99}
     /// {"_id": 2, "price": 5}
     /// ```
+    /// A price with noise in it is reported as well:
+    /// ```jsonl,fires
+    /// {"_id": 1, "price": 12.990000000000002}
+    /// {"_id": 2, "price": 7.489999771118164}
+    /// ```
     /// Use a decimal, or whole minor units in a long:
     /// ```jsonl,clean
     /// {"_id": 1, "price": NumberDecimal("199.99"), "feeCents": NumberLong(19999), "taxRate": 0.19}
     /// ```
     ///
     /// ## How to fix
-    /// Convert with `$toDecimal` after rounding to the scale of the currency; count the values that
-    /// are not representable at that scale first.
+    /// Convert every number of the field, whole numbers too, with `$toDecimal` and round to the scale of the
+    /// currency. Count the values that are not representable at that scale first.
     ///
     /// ## When to ignore it
     /// The field is an approximation by intent (an estimate, a chart point), or an exact twin of it
@@ -187,6 +195,9 @@ fn draft(collection: &Collection, profile: &Profile, field: &Field, scale: u64) 
     } else {
         vec![BsonType::Decimal]
     };
+    // Whole numbers too: a validator for the target types refuses every other number.
+    let mut converted = vec![BsonType::Int, BsonType::Long, BsonType::Double];
+    converted.retain(|number| !kinds.contains(number));
     let mut draft = Draft::new(
         Subject::Field(ns.clone(), path.clone()),
         format!(
@@ -215,7 +226,7 @@ fn draft(collection: &Collection, profile: &Profile, field: &Field, scale: u64) 
         return draft;
     }
     let expression = |v: &str| format!("{{$round: [{{$toDecimal: {v}}}, {scale}]}}");
-    match statements::convert(ns, profile, field, &[BsonType::Double], &expression) {
+    match statements::convert(ns, profile, field, &converted, &expression) {
         Some(command) if path.as_str() != "_id" => {
             let safety = if not_finite > 0 { Safety::Manual } else { Safety::Guarded };
             draft.fix(Some("RF-10"), safety, command)
@@ -293,7 +304,8 @@ mod tests {
         let found = check("T002", r#"{"items": [{"price": 9.5}]}"#);
         let command = &found[0].fix.as_ref().unwrap().command;
         assert!(command.contains("$map") && command.contains("$mergeObjects"), "{command}");
-        assert!(command.contains("{\"items.price\": {$type: \"double\"}}"), "{command}");
+        let every_number = "{\"items.price\": {$type: [\"int\", \"long\", \"double\"]}}";
+        assert!(command.contains(every_number), "{command}");
     }
 
     #[test]
