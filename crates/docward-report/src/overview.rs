@@ -17,6 +17,9 @@ const LINES: usize = 40;
 /// Problems and remarks that are listed one by one.
 const LISTED: usize = 4;
 
+/// Lines for what was not checked: each option is named once.
+const NOT_CHECKED: usize = 4;
+
 /// The first screen.
 pub(crate) fn overview(report: &Report, options: &TerminalOptions) -> String {
     let page = Overview { report, options, paint: Paint { color: options.color } };
@@ -238,7 +241,7 @@ impl Overview<'_> {
         }
         let text = not_checked(self.report);
         if !text.is_empty() {
-            lines.extend(self.folded(&text, 2).iter().map(|line| self.paint.dim(line)));
+            lines.extend(self.folded(&text, NOT_CHECKED).iter().map(|line| self.paint.dim(line)));
         }
         let command = self.command();
         let rule = self.report.findings.first().filter(|f| f.severity > Severity::Info);

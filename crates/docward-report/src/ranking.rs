@@ -46,7 +46,7 @@ pub(crate) fn recognised(report: &Report) -> impl Iterator<Item = &Finding> {
 /// Input that was not given, with the rules that need it.
 pub(crate) struct MissingInput<'a> {
     /// `a server log`.
-    pub(crate) what: &'static str,
+    pub(crate) what: &'a str,
     /// How to give it: `--log FILE`; empty when nothing more can be said.
     pub(crate) how: &'static str,
     pub(crate) rules: Vec<&'a str>,
@@ -64,23 +64,28 @@ impl MissingInput<'_> {
 
 /// Every kind of input that rules were skipped for, the most useful first.
 pub(crate) fn missing_inputs(report: &Report) -> Vec<MissingInput<'_>> {
-    let mut inputs: BTreeMap<usize, MissingInput<'_>> = BTreeMap::new();
+    let mut inputs: BTreeMap<(usize, &str), MissingInput<'_>> = BTreeMap::new();
     for skip in &report.skipped {
         let (rank, what, how) = match skip.needs.as_str() {
             "source code" => (0, "code", "--code PATH"),
             "workload" | "a workload of at least a minute" => (1, "a server log", "--log FILE"),
-            "a connection string" => (2, "clients' connection strings", "--client-uri URI"),
+            "a client's connection string" | "a connection string" => {
+                (2, "clients' connection strings", "--client-uri URI")
+            }
             "a running server" | "index usage" => (3, "a running deployment", "mongodb://…"),
             "network rules" => (4, "firewall rules", "--network-rules FILE"),
             "a declared model" => (5, "a design", "--design MODEL.yaml"),
             "shard keys" => (6, "shard keys", "docward.toml"),
             "options" | "indexes" => (7, "metadata of a mongodump", ""),
             "documents" | "names" => (8, "documents", ""),
-            // `schema check` is a command of its own.
-            _ => continue,
+            "a schema to check against" => (9, "a schema", "docward schema check"),
+            other => (10, other, ""),
         };
-        let input =
-            inputs.entry(rank).or_insert_with(|| MissingInput { what, how, rules: Vec::new() });
+        let input = inputs.entry((rank, what)).or_insert_with(|| MissingInput {
+            what,
+            how,
+            rules: Vec::new(),
+        });
         if !input.rules.contains(&&*skip.rule) {
             input.rules.push(&skip.rule);
         }

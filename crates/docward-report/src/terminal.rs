@@ -6,6 +6,7 @@ use docward_model::{Change, Finding, Report, Severity, SourceKind, Subject, text
 
 use crate::{
     overview,
+    ranking::missing_inputs,
     text::{Paint, line, seen, summary, task, wrap},
 };
 
@@ -338,21 +339,18 @@ impl Page<'_> {
     }
 
     fn skipped(&self, out: &mut String) {
-        let mut by_need: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-        for skip in &self.report.skipped {
-            by_need.entry(&skip.needs).or_default().push(&skip.rule);
-        }
-        for (index, (needs, rules)) in by_need.iter().enumerate() {
+        for (index, input) in missing_inputs(self.report).iter().enumerate() {
             if index == 0 {
                 out.push('\n');
             }
+            let rules = &input.rules;
             let listed = match rules.as_slice() {
                 [first, second, .., last] if rules.len() > LISTED_RULES => {
                     format!("{} rules ({first}, {second}, … {last})", rules.len())
                 }
                 _ => rules.join(", "),
             };
-            let line = format!("not judged for lack of {needs}: {listed}");
+            let line = format!("not checked for lack of {}: {listed}", input.text());
             let _ = writeln!(out, "{}", self.paint.dim(&wrap(&line, self.options.width, 0, 2)));
         }
     }
