@@ -19,6 +19,8 @@ enum State {
     Pass,
     /// Nothing was found in what was read, which was not everything.
     NothingYet,
+    /// Nothing was found, and most rules had no input.
+    NotFullyChecked,
     NotChecked,
 }
 
@@ -28,7 +30,7 @@ impl State {
             Self::Fail => "bad",
             Self::Warn => "poor",
             Self::Pass => "good",
-            Self::NothingYet | Self::NotChecked => "none",
+            Self::NothingYet | Self::NotFullyChecked | Self::NotChecked => "none",
         }
     }
 
@@ -39,6 +41,7 @@ impl State {
             Self::Pass => "✓ Pass",
             Self::NothingYet if report.is_whole() => "Nothing found in the sample",
             Self::NothingYet => "Nothing found so far",
+            Self::NotFullyChecked => "Not fully checked",
             Self::NotChecked => "Not checked",
         }
     }
@@ -68,15 +71,16 @@ fn tile(report: &Report, rules: &[&RuleMeta], area: Area) -> Tile {
     let of_area = || rules.iter().filter(|rule| rule.area == area);
     let checked = of_area().filter(|rule| has_looked(rule)).count();
     let is_partial = !report.is_whole() || report.sources.iter().any(|source| source.sampled);
+    let waiting = of_area().filter(|rule| skipped.contains(rule.code)).count();
     let state = match counts {
         [errors, _, _] if errors > 0 => State::Fail,
         [_, warnings, _] if warnings > 0 => State::Warn,
         _ if checked == 0 && here().next().is_none() => State::NotChecked,
+        _ if checked < waiting => State::NotFullyChecked,
         _ if is_partial => State::NothingYet,
         _ => State::Pass,
     };
-    let skipped = of_area().filter(|rule| skipped.contains(rule.code)).count();
-    Tile { area, state, counts, checked, skipped }
+    Tile { area, state, counts, checked, skipped: waiting }
 }
 
 /// The block that comes first.
