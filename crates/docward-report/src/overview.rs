@@ -135,8 +135,9 @@ impl Overview<'_> {
             _ => self.paint.red(&line),
         }];
         if recognised > 0 {
-            let patterns = text::plural(recognised, "pattern");
-            lines.push(self.paint.dim(&format!("{patterns} recognised")));
+            let patterns = text::plural(recognised, "design pattern");
+            let line = format!("{patterns} in use (such as buckets): nothing to do");
+            lines.push(self.paint.dim(&cut(&line, self.width())));
         }
         lines
     }
@@ -247,10 +248,7 @@ impl Overview<'_> {
         let rule = self.report.findings.first().filter(|f| f.severity > Severity::Info);
         let mut next = Vec::new();
         if let Some(first) = rule {
-            next.push((
-                format!("{command} --show {}", first.rule),
-                "one rule in full, with the fix",
-            ));
+            next.push((format!("{command} --show {}", first.rule), "one rule in full"));
             next.push((format!("{command} --verbose"), "every finding in full"));
         } else if !self.report.findings.is_empty() {
             next.push((format!("{command} --verbose"), "the notes"));

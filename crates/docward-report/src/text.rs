@@ -178,7 +178,7 @@ pub(crate) fn summary(report: &Report) -> String {
     ];
     let mut parts = vec![counts.join(", ")];
     if recognised > 0 {
-        parts.push(format!("{} recognised", part(recognised, "pattern")));
+        parts.push(format!("{} in use", part(recognised, "design pattern")));
     }
     parts.extend(besides(report));
     parts.push(read(report));

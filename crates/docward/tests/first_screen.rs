@@ -34,7 +34,7 @@ fn an_audit_fits_one_screen_and_says_what_to_fix_first() {
     assert!(text.lines().count() <= 40, "{text}");
     assert!(text.contains("37,574 documents · 195 collections"), "{text}");
     assert!(text.contains("read in full"), "{text}");
-    assert!(text.contains("patterns recognised"), "{text}");
+    assert!(text.contains("20 design patterns in use (such as buckets): nothing to do"), "{text}");
     assert!(text.contains("Not checked: "), "{text}");
     assert!(text.contains("docward audit examples/shop --show V006"), "{text}");
     // Writes that are refused now come before what grows, and that before what is slow.
@@ -45,6 +45,64 @@ fn an_audit_fits_one_screen_and_says_what_to_fix_first() {
     assert!(!first.iter().any(|rule| rule.starts_with('N')), "untidy names come last: {text}");
     // Notes are counted, not printed.
     assert!(text.contains("notes (not shown)") && !text.contains("R020"), "{text}");
+}
+
+#[test]
+fn what_was_not_checked_is_the_same_number_everywhere() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = |name: &str| directory.path().join(name).display().to_string();
+    let (html, json) = (file("a.html"), file("a.json"));
+    let (as_html, as_json) = (format!("html={html}"), format!("json={json}"));
+    let screen = docward(&["audit", SHOP, "--format", &as_html, "--format", &as_json]);
+    let report: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(json).unwrap()).unwrap();
+    let skipped = report["skipped"].as_array().unwrap().len();
+    let text = stdout(&screen).replace('\n', " ");
+    assert!(text.contains(&format!("Not checked: {skipped} more rules need")), "{text}");
+    assert!(text.contains("(--client-uri URI)"), "{text}");
+    let page = fs::read_to_string(html).unwrap();
+    let coverage = page.split("id=\"coverage\"").nth(1).unwrap();
+    assert!(coverage.contains(&format!("<b>{skipped}</b> of ")), "{skipped}");
+    let full = stdout(&docward(&["audit", SHOP, "--verbose"])).replace("\n  ", " ");
+    let listed = full.lines().filter(|line| line.starts_with("not checked for lack of "));
+    let listed: usize = listed
+        .map(|line| match line.rsplit_once(": ").unwrap().1 {
+            many if many.contains(" rules (") => many.split(' ').next().unwrap().parse().unwrap(),
+            few => few.split(", ").count(),
+        })
+        .sum();
+    assert_eq!(listed, skipped, "{full}");
+}
+
+#[test]
+fn an_area_that_most_rules_could_not_look_at_does_not_pass() {
+    let page = stdout(&docward(&["audit", "examples/shop-clean", "--format", "html"]));
+    let areas: Vec<(&str, usize, usize)> = page
+        .split("class=\"area-name\"")
+        .skip(1)
+        .filter_map(|area| {
+            let state = area.split_once("<b>")?.1.split_once("</b>")?.0;
+            let (checked, all) = area.split_once(" rules checked")?.0.rsplit_once(" of ")?;
+            Some((state, checked.rsplit_once('>')?.1.parse().ok()?, all.parse().ok()?))
+        })
+        .collect();
+    assert!(areas.iter().any(|(state, ..)| *state == "Not fully checked"), "{areas:?}");
+    for (state, checked, all) in areas {
+        assert_eq!(state == "✓ Pass", checked * 2 >= all, "{state}: {checked} of {all}");
+    }
+}
+
+#[test]
+fn files_that_were_written_are_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let clean = root().join("examples/shop-clean").display().to_string();
+    let run = |more: &[&str]| {
+        let options = ["audit", &clean, "--emit-fixes", "fixes.js", "--format", "html=report.html"];
+        run_in(directory.path(), &[], &[&options[..], more].concat())
+    };
+    let told = stderr(&run(&[]));
+    assert!(told.contains("wrote report.html\n") && told.contains("wrote fixes.js\n"), "{told}");
+    assert_eq!(stderr(&run(&["--quiet"])), "");
 }
 
 #[test]

@@ -112,7 +112,7 @@ pub(super) fn block(report: &Report, rules: &[&RuleMeta]) -> Markup {
                         href={ "#findings?severity=" (severity.word()) } title=(meaning) { (text::plural(n, severity.word())) }
                     " "
                 }
-                @if patterns > 0 { a .count.zero href="#patterns" { (text::plural(patterns, "pattern")) " recognised" } " " }
+                @if patterns > 0 { a .count.zero href="#patterns" { (text::plural(patterns, "design pattern")) " in use" } " " }
                 @if let Some(compared) = &report.compared {
                     span .count.zero { (text::count(compared.fixed.len() as u64)) " fixed" } " "
                     span .count.zero { (text::count(compared.unchanged.len() as u64)) " known before" } " "
@@ -234,7 +234,7 @@ pub(super) fn patterns(report: &Report) -> Markup {
     html! {
         @if !found.is_empty() {
             details #patterns {
-                summary { (text::plural(found.len() as u64, "pattern")) " recognised" span .muted { ": nothing to do" } }
+                summary { (text::plural(found.len() as u64, "design pattern")) " in use" span .muted { ": nothing to do" } }
                 ul {
                     @for finding in found.iter().take(LISTED) {
                         li { code { (plain(&finding.place())) } ": " (code_spans(&finding.what)) }

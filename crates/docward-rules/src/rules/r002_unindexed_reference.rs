@@ -11,8 +11,8 @@ declare_rule! {
     /// # Unindexed reference
     ///
     /// ## What it checks
-    /// Reports fields that hold another collection's `_id`s and begin no index, in collections of 1000
-    /// documents and more. References held in arrays are information only: they are followed by the
+    /// Reports fields that hold another collection's `_id`s although no index begins with them, in collections of
+    /// 1000 documents and more. References held in arrays are information only: they are followed by the
     /// other side's `_id` most of the time. Fields so coarse that an index would not help are left
     /// alone.
     ///
@@ -131,7 +131,7 @@ fn draft(
     let behind = indexes
         .iter()
         .find(|i| i.keys.iter().skip(1).any(|k| k.path == path))
-        .map(|i| format!("; `{}` has it, but not first", i.name))
+        .map(|i| format!("; index `{}` has it, but not as its first field", i.name))
         .unwrap_or_default();
     let listed = reference.path.in_array();
     let per_parent = reference.children_per_parent.mean().round().max(1.0) as u64;
@@ -143,7 +143,7 @@ fn draft(
     let draft = Draft::new(
         Subject::Field(ns.clone(), FieldPath::new(reference.path.as_str())),
         format!(
-            "`{}` refers to {} and begins no index{behind}",
+            "`{}` refers to {}, and no index begins with it{behind}",
             reference.path,
             reference.target()
         ),

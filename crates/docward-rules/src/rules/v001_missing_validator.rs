@@ -80,7 +80,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         return;
     }
     let declared = matches!(cx.settings().core, CoreSource::Declared(_));
-    let core = if declared { "core collection" } else { "collection (inferred core)" };
+    let core = if declared { "core collection" } else { "collection (looks business-critical)" };
     if let Some(validator) = &options.validator {
         match schema::held(validator) {
             Held::All => {}
@@ -238,7 +238,7 @@ mod tests {
         let found = check("V001", &body);
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].severity, Severity::Warn);
-        assert!(found[0].what.contains("inferred core"), "{}", found[0].what);
+        assert!(found[0].what.contains("looks business-critical"), "{}", found[0].what);
         let found = check_with("V001", "core=db_shop.t_users", &body);
         assert_eq!(found[0].severity, Severity::Error);
         assert!(check_with("V001", "core=db_pay.*", &body).is_empty());
