@@ -98,7 +98,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
 }
 
 const LOST_WITH_PRIMARY: &str = "a write that only the primary has is lost when the primary fails before the others have copied it";
-const UNACKNOWLEDGED: &str = "the server does not answer writes with w=0: duplicate keys, failed validation and lost connections raise no error, so writes are lost without notice";
+const UNACKNOWLEDGED: &str = "the server does not answer writes with w=0: duplicate keys and failed validation raise no error, and writes can be lost without notice";
 
 fn report(
     client: &Client<'_>,
