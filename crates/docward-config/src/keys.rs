@@ -28,6 +28,7 @@ pub(crate) const ROOT: Section = Section {
         "collections",
         "deployment",
         "service",
+        "guard",
         "suppress",
         "waive",
     ],
@@ -71,6 +72,34 @@ pub(crate) const SERVICE: Section = Section {
     ],
 };
 
+pub(crate) const GUARD: Section = Section {
+    header: "[guard]",
+    keys: &[
+        "upstream",
+        "listen",
+        "admin",
+        "advertise",
+        "face",
+        "auth",
+        "users",
+        "tls-certificate",
+        "tls-client-ca",
+        "max-pool",
+        "min-pool",
+        "max-server-connections",
+        "wait-seconds",
+        "max-clients",
+        "grace-seconds",
+        "memory-mb",
+        "limit",
+    ],
+};
+pub(crate) const GUARD_LIMIT: Section = Section {
+    header: "[[guard.limit]]",
+    keys: &["user", "application", "operations-per-second", "bytes-per-second", "concurrent"],
+};
+pub(crate) const GUARD_USER: Section =
+    Section { header: "[[user]]", keys: &["name", "subject", "password", "databases"] };
 pub(crate) const SUPPRESS: Section = Section {
     header: "[[suppress]]",
     keys: &["rule", "match", "path", "file", "reason", "expires"],
@@ -127,6 +156,8 @@ mod tests {
             SHARD_KEYS,
             DEPLOYMENT,
             SERVICE,
+            GUARD,
+            GUARD_LIMIT,
             SUPPRESS,
             WAIVE,
         ];

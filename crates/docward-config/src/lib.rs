@@ -24,7 +24,7 @@ use std::collections::BTreeMap;
 use docward_model::{Location, ProfileName, RuleMeta, Settings, Severity};
 
 pub use diagnostic::Diagnostic;
-pub use raw::is_day;
+pub use raw::{AUTHS, FACES, GuardLimit, GuardSettings, GuardUser, RIGHTS, is_day};
 pub use schema::json_schema;
 pub use validate::selector_problem;
 
@@ -82,6 +82,8 @@ pub struct Config {
     pub fail_on: Option<FailOn>,
     /// The baseline, relative to the directory of the file.
     pub baseline: Option<String>,
+    /// What `docward guard` does.
+    pub guard: GuardSettings,
     pub(crate) origins: Origins,
     /// One per entry of `settings.overrides`.
     pub(crate) override_origins: Vec<Origins>,
@@ -128,4 +130,12 @@ pub fn parse(text: &str, file_name: &str, rules: &[&RuleMeta]) -> (Config, Vec<D
     let raw = raw::read(&document, text, rules, &mut out);
     let config = validate::validate(&raw, text, rules, &mut out);
     (config, out.finish())
+}
+
+/// Reads the text of a file of users of `docward guard`, in the same way.
+pub fn parse_users(text: &str, file_name: &str) -> (Vec<GuardUser>, Vec<Diagnostic>) {
+    let mut out = diagnostic::Diagnostics::new(file_name, text);
+    let document = syntax::read(text, &mut out);
+    let users = raw::read_users(&document, text, &mut out);
+    (users, out.finish())
 }

@@ -3,11 +3,13 @@
 //! This step knows the shape of the file (which tables, which keys, which TOML types). What rules,
 //! patterns and numbers mean is `validate`'s business.
 
+mod guard;
 mod services;
 
 use docward_model::RuleMeta;
 use toml_edit::{Item, Table, TableLike, Value};
 
+pub use guard::{AUTHS, FACES, GuardLimit, GuardSettings, GuardUser, RIGHTS};
 pub(crate) use services::{RawDeployment, RawService};
 
 use crate::{
@@ -38,6 +40,7 @@ pub(crate) struct Raw<'d> {
     pub(crate) shard_keys: Vec<RawShardKey<'d>>,
     pub(crate) deployment: RawDeployment<'d>,
     pub(crate) services: Vec<RawService<'d>>,
+    pub(crate) guard: GuardSettings,
     pub(crate) baseline: Option<At<&'d str>>,
     pub(crate) suppress: Vec<RawSuppression<'d>>,
     pub(crate) waive: Vec<RawWaiver<'d>>,
@@ -128,6 +131,7 @@ pub(crate) fn read<'d>(
             "collections" => reader.collections(key.at, item, &mut raw),
             "deployment" => raw.deployment = reader.deployment(key.at, item),
             "service" => raw.services = reader.services(key.at, item),
+            "guard" => raw.guard = reader.guard(key.at, item),
             "baseline" => raw.baseline = reader.string("baseline", item),
             "suppress" => raw.suppress = reader.suppressions(key.at, item),
             "waive" => raw.waive = reader.waivers(key.at, item),
@@ -135,6 +139,19 @@ pub(crate) fn read<'d>(
         }
     }
     raw
+}
+
+/// Reads the root table of a file of users.
+pub(crate) fn read_users(root: &Table, text: &str, out: &mut Diagnostics<'_>) -> Vec<GuardUser> {
+    let mut reader = Reader { text, rules: &[], out };
+    let mut users = Vec::new();
+    for (key, item) in entries(root) {
+        match key.value {
+            "user" => users = reader.users(key.at, item),
+            _ => reader.unknown(key, guard::USERS_ROOT),
+        }
+    }
+    users
 }
 
 struct Reader<'a, 't> {

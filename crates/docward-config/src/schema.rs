@@ -9,7 +9,7 @@ use docward_model::{
     DeclaredTopology, LimitScope, ProfileName, RuleMeta, ServiceClass, Threshold, ThresholdValue,
 };
 
-use crate::{FailOn, json::Json, keys::SHARDS, threshold};
+use crate::{AUTHS, FACES, FailOn, json::Json, keys::SHARDS, threshold};
 
 /// The schema of the file for these rules: pretty JSON, the same bytes for the same rules in any
 /// order.
@@ -62,6 +62,7 @@ pub fn json_schema(rules: &[&RuleMeta]) -> String {
             ("collections", collections()),
             ("deployment", deployment()),
             ("service", service()),
+            ("guard", guard()),
             ("suppress", suppress()),
             ("waive", waive()),
         ],
@@ -300,6 +301,51 @@ fn service() -> Json {
         &["name"],
     );
     list("The services that connect.", entry)
+}
+
+fn guard() -> Json {
+    let text = |description: &str| string().with("description", Json::text(description));
+    let limit = table(
+        [
+            ("user", text("A glob over users, as `database.user`; everybody unless given.")),
+            ("application", text("A glob over `appName`; all applications unless given.")),
+            ("operations-per-second", whole("Commands in a second.", 1)),
+            ("bytes-per-second", whole("Bytes of commands in a second.", 1)),
+            ("concurrent", whole("Commands at the same time.", 1)),
+        ],
+        &[],
+    );
+    table(
+        [
+            ("upstream", text("The deployment: a connection string.")),
+            ("listen", text("Where clients connect to: `HOST:PORT`, or the path of a socket.")),
+            ("admin", text("The address for operators: `HOST:PORT`.")),
+            ("advertise", text("The name by which clients reach the guard, for `face = \"member\"`.")),
+            ("face", words("What clients see.", &FACES, "router")),
+            ("auth", choice("How clients log in.", &AUTHS)),
+            ("users", text("The file of users, for `auth = \"list\"`.")),
+            ("tls-certificate", text("A file with the guard's certificate and its key.")),
+            ("tls-client-ca", text("A file with the authorities of clients' certificates.")),
+            ("max-pool", whole("Connections to each server for each user at most.", 1)),
+            ("min-pool", whole("Connections to each server that are kept open.", 0)),
+            (
+                "max-server-connections",
+                whole("Connections to each server at most, whoever they are for.", 1),
+            ),
+            ("wait-seconds", whole("Seconds that a command waits for a connection.", 1)),
+            ("max-clients", whole("Clients at most.", 1)),
+            (
+                "grace-seconds",
+                whole("Seconds that clients may take to finish when the guard ends.", 0),
+            ),
+            (
+                "memory-mb",
+                whole("Megabytes of messages that are in memory at the same time.", 64),
+            ),
+            ("limit", list("What each user and application may ask for.", limit)),
+        ],
+        &[],
+    )
 }
 
 fn choice(description: &str, words: &[&str]) -> Json {

@@ -60,6 +60,7 @@ pub(crate) fn validate(
     accepted::read(raw, settings, rules, out);
     rules::note_idle(raw, rules, settings, out);
     config.baseline = accepted::baseline(raw, out);
+    config.guard = raw.guard.clone();
     config
 }
 

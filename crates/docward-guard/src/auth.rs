@@ -3,19 +3,22 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError, RwLock},
     time::Duration,
 };
 
 use bson::{Binary, Bson, Document, doc, spec::BinarySubtype};
 use docward_net::{
-    Credential, Deployment, Purpose, nonce,
-    scram::{Mechanism, Opening, Refused, ServerLogin, Verifier},
+    Credential, Deployment, Lane, Login as ServerLogin, Purpose, nonce,
+    scram::{Mechanism, Opening, Refused, ServerLogin as Scram, Verifier},
     select::{Mode, ReadPreference},
 };
 use tokio::time::Instant;
 
-use crate::errors::{Failure, code};
+use crate::{
+    errors::{Failure, code},
+    rights::{FileUser, FileUsers},
+};
 
 /// How clients log in.
 #[derive(Clone, Debug)]
@@ -24,6 +27,8 @@ pub enum Auth {
     Off,
     /// As the users of the servers. The user of the connection string may look their verifiers up.
     Mirror,
+    /// As users of a list of the guard's own, with a password or a certificate.
+    List,
 }
 
 /// How long what is known of a user is taken for true.
@@ -36,8 +41,17 @@ const KEEP_NOBODY: Duration = Duration::from_secs(5);
 pub(crate) struct Identity {
     /// `database.user`, or nothing.
     pub(crate) name: Arc<str>,
-    /// How connections are opened for them.
-    pub(crate) login: Credential,
+    /// Who connections are opened as.
+    pub(crate) login: ServerLogin,
+    /// Where servers do not decide what the user may do.
+    pub(crate) listed: Option<Arc<FileUser>>,
+}
+
+impl Identity {
+    /// Somebody whom servers know.
+    pub(crate) fn of(login: ServerLogin) -> Self {
+        Self { name: Arc::clone(&login.name), login, listed: None }
+    }
 }
 
 type Verifiers = Vec<(Mechanism, Verifier)>;
@@ -48,7 +62,9 @@ type Looked = HashMap<(String, String), (Instant, Option<Arc<Verifiers>>)>;
 /// Looks users up.
 #[derive(Debug)]
 pub(crate) struct Users {
-    service: Credential,
+    service: ServerLogin,
+    /// Users of the guard's own list, where these log in.
+    listed: Option<RwLock<Arc<FileUsers>>>,
     secret: [u8; 32],
     known: Mutex<Looked>,
     /// What the pools of a user were opened with.
@@ -56,8 +72,42 @@ pub(crate) struct Users {
 }
 
 impl Users {
-    pub(crate) fn new(service: Credential, secret: [u8; 32]) -> Self {
-        Self { service, secret, known: Mutex::default(), current: Mutex::default() }
+    pub(crate) fn new(
+        service: ServerLogin,
+        listed: Option<Arc<FileUsers>>,
+        secret: [u8; 32],
+    ) -> Self {
+        let (known, current) = (Mutex::default(), Mutex::default());
+        Self { service, listed: listed.map(RwLock::new), secret, known, current }
+    }
+
+    /// Takes another list.
+    pub(crate) fn set_listed(&self, users: Arc<FileUsers>) {
+        if let Some(listed) = &self.listed {
+            *listed.write().unwrap_or_else(PoisonError::into_inner) = users;
+        }
+    }
+
+    /// A user of the list.
+    fn listed(&self, name: &str) -> Option<Arc<FileUser>> {
+        let listed = self.listed.as_ref()?.read().unwrap_or_else(PoisonError::into_inner);
+        listed.get(name).map(Arc::clone)
+    }
+
+    fn as_listed(&self, source: &str, user: Arc<FileUser>) -> Identity {
+        let name = format!("{source}.{}", user.name).into();
+        Identity { name, login: self.service.clone(), listed: Some(user) }
+    }
+
+    /// Who the certificate of a TLS connection says to be.
+    pub(crate) fn by_certificate(&self, subject: Option<&str>) -> Result<Identity, Failure> {
+        let failed = |why: &str| Failure::new(code::AUTHENTICATION_FAILED, why);
+        let Some(subject) = subject else {
+            return Err(failed("docward: no client certificate was shown"));
+        };
+        let user = self.listed(subject).filter(|user| user.verifier.is_none());
+        let user = user.ok_or_else(|| failed("Authentication failed."))?;
+        Ok(self.as_listed("$external", user))
     }
 
     /// The mechanisms of a user, for hello.
@@ -67,6 +117,9 @@ impl Users {
         name: &str,
     ) -> Vec<&'static str> {
         let Some((source, user)) = name.split_once('.') else { return Vec::new() };
+        if self.listed.is_some() {
+            return vec![Mechanism::Sha256.name()];
+        }
         match self.verifiers(deployment, source, user).await {
             Ok(Some(all)) => all.iter().map(|(mechanism, _)| mechanism.name()).collect(),
             // Somebody who does not exist has what most have.
@@ -80,6 +133,10 @@ impl Users {
         source: &str,
         user: &str,
     ) -> Result<Option<Arc<Verifiers>>, Failure> {
+        if self.listed.is_some() {
+            let verifier = self.listed(user).and_then(|user| user.verifier.clone());
+            return Ok(verifier.map(|verifier| Arc::new(vec![(Mechanism::Sha256, verifier)])));
+        }
         let key = (source.to_owned(), user.to_owned());
         let kept = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
         if let Some((at, verifiers)) = kept {
@@ -112,7 +169,7 @@ impl Users {
             ReadPreference { mode: Mode::PrimaryPreferred, ..ReadPreference::default() };
         let member = deployment.select(&preference, None).await;
         let member = member.map_err(|error| unreachable(error.to_string()))?;
-        let lease = member.take(&deployment.upstream, &self.service, 0, Purpose::Other).await;
+        let lease = member.take(&self.service, Lane::Ordinary, 0, Purpose::Other).await;
         let mut lease = lease.map_err(|error| unreachable(error.to_string()))?;
         let question = doc! {
             "usersInfo": { "user": user, "db": source },
@@ -156,7 +213,7 @@ fn verifiers_of(user: &Document) -> Verifiers {
 /// A login that is under way.
 #[derive(Debug)]
 pub(crate) struct Login {
-    scram: ServerLogin,
+    scram: Scram,
     mechanism: Mechanism,
     source: String,
     user: String,
@@ -198,7 +255,7 @@ impl Login {
                 Verifier::of_nobody(mechanism, &users.secret, &format!("{source}.{}", opening.user))
             }
         };
-        let (scram, answer) = ServerLogin::start(&opening, verifier.clone(), &nonce());
+        let (scram, answer) = Scram::start(&opening, verifier.clone(), &nonce());
         let options = command.get_document("options").ok();
         let login = Self {
             scram,
@@ -235,15 +292,17 @@ impl Login {
             users.forget(&self.source, &self.user);
             failed(&refused)
         })?;
-        let login = Credential::Keys {
-            user: self.user.clone(),
-            source: self.source.clone(),
-            mechanism: self.mechanism,
-            keys,
+        let identity = match users.listed(&self.user) {
+            Some(user) => users.as_listed(&self.source, user),
+            None => Identity::of(ServerLogin::from(Credential::Keys {
+                user: self.user.clone(),
+                source: self.source.clone(),
+                mechanism: self.mechanism,
+                keys,
+            })),
         };
-        let identity = Identity { name: login.name().into(), login };
-        if users.is_changed(&identity.name, &self.verifier) {
-            deployment.members().iter().for_each(|member| member.forget(&identity.login));
+        if identity.listed.is_none() && users.is_changed(&identity.name, &self.verifier) {
+            deployment.members().iter().for_each(|member| member.forget(&identity.name));
         }
         if self.skips_empty {
             return Ok(Step { reply: said(&answer, true), identity: Some(identity) });

@@ -1,22 +1,33 @@
 //! One client: reads messages, has them answered, writes the answers.
 
-use std::{net::IpAddr, sync::Arc, time::Duration};
+use std::{
+    net::IpAddr,
+    sync::{Arc, PoisonError},
+    time::Duration,
+};
 
-use bson::{Document, RawDocument, RawDocumentBuf, rawdoc};
+use bson::{Document, RawDocument, RawDocumentBuf, doc, rawdoc};
 use bytes::BytesMut;
-use docward_net::{Credential, Frames, ReadError, Stream};
+use docward_net::{
+    Credential, Frames, ReadError, Stream,
+    topology::{Address, ServerKind},
+};
 use docward_wire::{
     Compressor, Flags, Header, Op, Query, compress, decompress, failed_reply, message, reply,
 };
-use tokio::time::{Instant, timeout};
+use tokio::{
+    sync::watch,
+    time::{Instant, sleep_until, timeout, timeout_at},
+};
 
 use crate::{
     auth::{Auth, Identity, Login},
-    errors::{Failure, code},
+    errors::{Failure, code, label},
     forward::Who,
-    guard::Guard,
+    guard::{CountedAs, Guard, LINGER, goodbye},
     hello::{self, Asked, Known},
-    request::{Class, Request},
+    rates,
+    request::{Class, Request, is_known},
 };
 
 /// A message that began has to end within this, and a little more for long ones.
@@ -30,32 +41,42 @@ const LOGIN_WITHIN: Duration = Duration::from_secs(10);
 /// Cursors of a client that left are given up after this, unless somebody else uses them.
 const ORPHANED_AFTER: Duration = Duration::from_secs(30);
 
+/// A command that runs longer than this is given up when its client leaves.
+const GIVE_UP_AFTER: Duration = Duration::from_secs(1);
+
 /// Serves a client until one side has enough.
-pub(crate) async fn serve(guard: Arc<Guard>, stream: Stream, peer: Option<IpAddr>, number: u64) {
-    let nobody = Identity { name: "".into(), login: Credential::None };
-    let identity = match guard.settings.auth {
-        Auth::Off => Some(guard.everybody.clone()),
-        Auth::Mirror => None,
-    };
+pub(crate) async fn serve(
+    guard: Arc<Guard>,
+    stream: Stream,
+    peer: Option<IpAddr>,
+    number: u64,
+    at: Option<Address>,
+) {
     let turn = match peer {
         Some(IpAddr::V4(address)) => u64::from(address.to_bits()),
         Some(IpAddr::V6(address)) => u64::try_from(address.to_bits() >> 64).unwrap_or(0),
         None => number,
     };
+    let (identity, is_known) = match guard.settings.auth {
+        Auth::Off => (guard.everybody.clone(), true),
+        Auth::Mirror | Auth::List => (Identity::of(Credential::None.into()), false),
+    };
     let mut client = Client {
-        who: Who { client: number, turn, identity: nobody },
+        who: Who { client: number, turn, identity, at, left: Arc::default() },
         peer,
-        is_known: false,
+        subject: stream.subject(),
+        is_known,
         login: None,
         is_balanced: false,
+        counted: None,
+        own: rates::Own::default(),
         guard,
     };
-    if let Some(identity) = identity {
-        client.who.identity = identity;
-        client.is_known = true;
-    }
     let mut frames = Frames::new(stream);
     if let Err(error) = client.talk(&mut frames).await {
+        if let Closed::Read(ReadError::Fault(_)) | Closed::Fault(_) | Closed::Operation(_) = error {
+            client.guard.metrics.protocol.inc();
+        }
         tracing::debug!(client = number, %error, "client was closed");
     }
     frames.close().await;
@@ -67,9 +88,13 @@ struct Client {
     guard: Arc<Guard>,
     who: Who,
     peer: Option<IpAddr>,
+    /// Of the certificate it showed.
+    subject: Option<Box<str>>,
     is_known: bool,
     login: Option<Login>,
     is_balanced: bool,
+    counted: Option<CountedAs>,
+    own: rates::Own,
 }
 
 /// Why a client is closed.
@@ -87,6 +112,8 @@ enum Closed {
     NoLogin,
     #[error("operation {0} is not known any more")]
     Operation(i32),
+    #[error("the server that it came to is not there: {0}")]
+    NoMember(String),
 }
 
 impl Client {
@@ -94,25 +121,69 @@ impl Client {
         let mut draining = self.guard.draining();
         let began = Instant::now();
         loop {
-            let waited = tokio::select! {
-                waited = frames.wait() => waited?,
-                _ = draining.wait_for(|is_draining| *is_draining) => return Ok(()),
-                () = tokio::time::sleep_until(began + LOGIN_WITHIN), if !self.is_known => {
-                    return Err(Closed::NoLogin);
-                }
-            };
-            if !waited {
+            if !self.next_begins(frames, &mut draining, began).await? {
                 return Ok(());
             }
             let most = if self.is_known { Header::MOST } else { MOST_BEFORE_LOGIN };
-            let read = timeout(patience(Header::MOST), frames.read(most)).await;
+            let begun = timeout(PATIENCE, frames.begin(most)).await.map_err(|_| Closed::Slow)??;
+            let guard = Arc::clone(&self.guard);
+            guard.memory.room().await;
+            let mut held = guard.memory.hold(begun);
+            let read = timeout(patience(begun), frames.read(most)).await;
             let Some(frame) = read.map_err(|_| Closed::Slow)?? else { return Ok(()) };
+            guard.metrics.received.inc_by(u64::try_from(begun).unwrap_or(0));
+            let left = Arc::clone(&self.who.left);
             // On the heap: who waits for the next message needs no room for an answer.
-            let answer = Box::pin(self.answer(frame)).await?;
+            let mut answering = Box::pin(self.answer(frame));
+            let answer = tokio::select! {
+                biased;
+                answer = &mut answering => answer,
+                () = leaves(frames) => {
+                    left.notify_one();
+                    answering.await
+                }
+            }?;
             if let Some(answer) = answer {
+                held.and(answer.len());
+                guard.metrics.sent.inc_by(u64::try_from(answer.len()).unwrap_or(0));
                 let written = timeout(patience(answer.len()), frames.write(&answer)).await;
                 written.map_err(|_| Closed::Slow)??;
             }
+        }
+    }
+
+    /// Waits for the first byte of a message. `false`: the client left, or it is time to go.
+    async fn next_begins(
+        &self,
+        frames: &mut Frames,
+        draining: &mut watch::Receiver<Option<Instant>>,
+        began: Instant,
+    ) -> Result<bool, Closed> {
+        let since = loop {
+            let since = *draining.borrow_and_update();
+            if since.is_some() {
+                break since;
+            }
+            tokio::select! {
+                waited = frames.wait() => return Ok(waited?),
+                _ = draining.changed() => {}
+                () = sleep_until(began + LOGIN_WITHIN), if !self.is_known => {
+                    return Err(Closed::NoLogin);
+                }
+            }
+        };
+        // Drivers that were told find another guard; who has something open may finish it.
+        let mut until = since.unwrap_or(began) + LINGER;
+        loop {
+            if let Ok(waited) = timeout_at(until, frames.wait()).await {
+                return Ok(waited?);
+            }
+            let has_open = !self.guard.cursors.of_client(self.who.client).is_empty()
+                || !self.guard.transactions.of_client(self.who.client).is_empty();
+            if !has_open {
+                return Ok(false);
+            }
+            until = Instant::now() + LINGER / 4;
         }
     }
 
@@ -142,6 +213,7 @@ impl Client {
         let name = command.keys().next().cloned().unwrap_or_default();
         let answer = if matches!(name.as_str(), "hello" | "isMaster" | "ismaster") {
             let body = self.hello(&command).await;
+            let body = body.map_err(|failure| Closed::NoMember(failure.errmsg))?;
             reply(self.guard.next_id(), header.request_id, body.as_bytes())
         } else {
             let why = format!(
@@ -157,10 +229,17 @@ impl Client {
         header: Header,
         frame: BytesMut,
     ) -> Result<Option<BytesMut>, Closed> {
+        let began = Instant::now();
         let mut request = Request::parse(frame)?;
-        self.guard.count(&request);
+        let mut at_server = Duration::ZERO;
         let answered = match request.class {
-            Class::Local => self.local(&request).await.map(|body| self.message(header, &body)),
+            Class::Local => match self.local(&request).await {
+                Ok(body) => Ok(self.message(header, &body)),
+                Err(failure) if failure.code == code::NO_MEMBER => {
+                    return Err(Closed::NoMember(failure.errmsg));
+                }
+                Err(failure) => Err(failure),
+            },
             Class::Refused => Err(Failure::new(
                 code::COMMAND_NOT_FOUND,
                 format!(
@@ -176,16 +255,69 @@ impl Client {
                 if request.is_unacknowledged {
                     request.acknowledge();
                 }
-                self.guard.forward(&self.who, &mut request).await
+                if !is_known(&request.name) {
+                    self.guard.metrics.unknown.inc();
+                }
+                self.send(&mut request, &mut at_server).await
             }
         };
+        self.guard.metrics.answered(request.class, began.elapsed(), at_server);
         if request.is_unacknowledged {
             return Ok(None);
         }
-        Ok(Some(answered.unwrap_or_else(|failure| {
-            self.guard.failed(&failure);
-            self.message(header, &failure.document())
-        })))
+        match answered {
+            Ok(answer) => Ok(Some(answer)),
+            // As if the server itself had gone: the driver knows what to do.
+            Err(failure) if self.who.at.is_some() && failure.code == code::HOST_UNREACHABLE => {
+                Err(Closed::NoMember(failure.errmsg))
+            }
+            Err(failure) => {
+                self.guard.failed(&failure);
+                Ok(Some(self.message(header, &failure.document())))
+            }
+        }
+    }
+
+    /// Sends a command to a server, as far as it is allowed.
+    async fn send(
+        &mut self,
+        request: &mut Request,
+        at_server: &mut Duration,
+    ) -> Result<BytesMut, Failure> {
+        if let Some(user) = &self.who.identity.listed {
+            if request.name == "connectionStatus" {
+                let status = rights_of(&self.who.identity.name);
+                let header = Header::of_frame(&request.frame);
+                let header =
+                    header.map_err(|e| Failure::new(code::FAILED_TO_PARSE, e.to_string()))?;
+                return Ok(self.message(header, &raw_of(status)?));
+            }
+            user.check(request)?;
+        }
+        let nobody: Arc<str> = "".into();
+        let application = self.counted.as_ref().map_or(&nobody, CountedAs::application);
+        self.guard.rates.own(&mut self.own, &self.who.identity.name, application);
+        let _running = self.own.admit(request.frame.len()).map_err(|limit| {
+            self.guard.metrics.limited.inc();
+            let why = format!(
+                "docward: the limit of {limit} for user {:?} and application {:?} is reached",
+                self.who.identity.name, application
+            );
+            let mut failure = crate::forward::unsent(request, code::RATE, &why)
+                .with(&[label::OVERLOADED, label::RETRYABLE]);
+            failure.backoff_ms = Some(100);
+            failure
+        })?;
+        let is_ending = self.guard.draining().borrow().is_some_and(|since| since.elapsed() > LINGER);
+        if is_ending && request.starts_transaction {
+            let why = "docward: this guard is ending";
+            return Err(crate::forward::unsent(request, code::SHUTDOWN, why));
+        }
+        let writes = request.class == Class::Write;
+        let passing = self.guard.gate.pass(|| request.namespace(), writes).await;
+        let answer = self.guard.forward(&self.who, request, at_server).await;
+        drop(passing);
+        answer
     }
 
     fn message(&self, header: Header, body: &RawDocument) -> BytesMut {
@@ -202,33 +334,74 @@ impl Client {
         let command =
             RawDocument::from_bytes(raw.bytes()).and_then(Document::try_from).map_err(|_| bad())?;
         match request.name.as_str() {
-            "hello" | "isMaster" | "ismaster" => Ok(self.hello(&command).await),
+            "hello" | "isMaster" | "ismaster" => self.hello(&command).await,
             "whatsmyuri" => {
                 let you = self.peer.map_or_else(|| "local".to_owned(), |peer| peer.to_string());
                 Ok(rawdoc! { "you": you, "ok": 1.0 })
             }
             "logout" => {
-                if let Auth::Mirror = self.guard.settings.auth {
+                if !matches!(self.guard.settings.auth, Auth::Off) {
                     self.is_known = false;
+                    self.counted = None;
                 }
                 Ok(rawdoc! { "ok": 1.0 })
             }
             "saslStart" => self.start_login(&command, &request.database).await.and_then(raw_of),
             "saslContinue" => self.continue_login(&command).and_then(raw_of),
-            _ => Err(Failure::new(
+            _ => {
+                let reply = self.log_in_by_certificate(&command)?;
+                raw_of(reply)
+            }
+        }
+    }
+
+    fn log_in_by_certificate(&mut self, command: &Document) -> Result<Document, Failure> {
+        if command.get_str("mechanism").ok() != Some("MONGODB-X509")
+            || !matches!(self.guard.settings.auth, Auth::List)
+        {
+            return Err(Failure::new(
                 code::MECHANISM_UNAVAILABLE,
-                "docward: logins by certificate are not supported here; use SCRAM-SHA-256",
-            )),
+                "docward: a login by certificate needs --auth list; use SCRAM-SHA-256 here",
+            ));
+        }
+        let found = self.guard.users.by_certificate(self.subject.as_deref());
+        self.note_login(found.is_ok());
+        let identity = found?;
+        let reply = doc! { "dbname": "$external", "user": self.subject.as_deref(), "ok": 1.0 };
+        self.is_now(identity);
+        Ok(reply)
+    }
+
+    fn is_now(&mut self, identity: Identity) {
+        let application = self.counted.take().map(|counted| Arc::clone(counted.application()));
+        let application = application.unwrap_or_else(|| "".into());
+        self.counted = Some(self.guard.counted_as(&application, &identity.name));
+        self.own.forget();
+        self.who.identity = identity;
+        self.is_known = true;
+    }
+
+    fn note_login(&self, is_ok: bool) {
+        self.guard.metrics.logged_in(if is_ok { "accepted" } else { "refused" });
+        if let (false, Some(peer)) = (is_ok, self.peer) {
+            self.guard.rates.was_refused(peer);
+            tracing::info!(client = self.who.client, %peer, "login refused");
         }
     }
 
     async fn start_login(&mut self, command: &Document, source: &str) -> Result<Document, Failure> {
-        let Auth::Mirror = self.guard.settings.auth else {
+        if let Auth::Off = self.guard.settings.auth {
             return Err(Failure::new(
                 code::AUTHENTICATION_FAILED,
                 "docward: nobody logs in here; leave user and password out of the connection string, or start the guard with --auth mirror",
             ));
-        };
+        }
+        if self.peer.is_some_and(|peer| !self.guard.rates.may_log_in(peer)) {
+            return Err(Failure::new(
+                code::AUTHENTICATION_FAILED,
+                "docward: too many logins from this address were refused; wait a second",
+            ));
+        }
         self.login = None;
         let (login, reply) =
             Login::start(&self.guard.users, &self.guard.deployment, command, source).await?;
@@ -240,25 +413,29 @@ impl Client {
         let Some(mut login) = self.login.take() else {
             return Err(Failure::new(code::FAILED_TO_PARSE, "no login has begun"));
         };
-        let step = login.go_on(&self.guard.users, &self.guard.deployment, command)?;
+        let step = login.go_on(&self.guard.users, &self.guard.deployment, command);
+        let step = step.inspect_err(|_| self.note_login(false))?;
         match step.identity {
             Some(identity) => {
-                self.who.identity = identity;
-                self.is_known = true;
+                self.note_login(true);
+                self.is_now(identity);
             }
             None => self.login = Some(login),
         }
         Ok(step.reply)
     }
 
-    async fn hello(&mut self, command: &Document) -> RawDocumentBuf {
+    async fn hello(&mut self, command: &Document) -> Result<RawDocumentBuf, Failure> {
         let asked = Asked::of(command);
         self.is_balanced |= asked.load_balanced;
         if let Some(name) = &asked.application {
+            let name = name.as_str().into();
             tracing::debug!(client = self.who.client, application = %name, "client said hello");
+            self.counted = Some(self.guard.counted_as(&name, &self.who.identity.name));
+            self.own.forget();
         }
-        let mechanisms = match (&asked.mechanisms_of, &self.guard.settings.auth) {
-            (Some(name), Auth::Mirror) => {
+        let mechanisms = match &asked.mechanisms_of {
+            Some(name) if !matches!(self.guard.settings.auth, Auth::Off) => {
                 Some(self.guard.users.mechanisms(&self.guard.deployment, name).await)
             }
             _ => None,
@@ -268,14 +445,38 @@ impl Client {
                 let source = login.get_str("db").unwrap_or("admin").to_owned();
                 self.start_login(login, &source).await.ok()
             }
+            Some(login) if login.contains_key("authenticate") => {
+                self.log_in_by_certificate(login).ok()
+            }
             _ => None,
         };
+        self.wait_for_news(&asked).await;
+        let is_ending = self.guard.draining().borrow().is_some();
+        if is_ending && self.who.at.is_none() {
+            return raw_of(goodbye(self.guard.process));
+        }
         let topology = self.guard.deployment.topology();
+        let server = self.who.at.as_ref().map(|at| topology.servers.get(at));
+        let names = self.guard.names.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let shown = match server {
+            None => None,
+            Some(Some(server)) if server.kind != ServerKind::Unknown && !is_ending => {
+                Some((&*server.hello, &*names))
+            }
+            Some(server) => {
+                let why = server.and_then(|server| server.error.clone());
+                return Err(Failure::new(
+                    code::NO_MEMBER,
+                    why.unwrap_or_else(|| "nothing is known of it".to_owned()),
+                ));
+            }
+        };
         let known = Known {
             face: self.guard.settings.face,
             topology: &topology,
+            shown,
             connection: i32::try_from(self.who.client & 0x7FFF_FFFF).unwrap_or(1),
-            service: self.guard.service,
+            process: self.guard.process,
             mechanisms,
             now: bson::DateTime::now(),
         };
@@ -284,20 +485,69 @@ impl Client {
             said.remove("ok");
             answer.insert("speculativeAuthenticate", said);
         }
-        raw_of(answer).unwrap_or_else(|failure| failure.document())
+        raw_of(answer)
+    }
+
+    /// A client that knows everything already waits for something new, or for as long as it said.
+    async fn wait_for_news(&self, asked: &Asked) {
+        let Some((version, most)) = asked.awaits else { return };
+        let until = Instant::now() + Duration::from_millis(most);
+        let mut draining = self.guard.draining();
+        let ending = draining.wait_for(Option::is_some);
+        match &self.who.at {
+            None if version.process == self.guard.process => {
+                let _ = timeout_at(until, ending).await;
+            }
+            None => {}
+            Some(at) => {
+                let mut changes = self.guard.deployment.changes();
+                let changed = changes.wait_for(|topology| {
+                    let now = topology.servers.get(at).and_then(|server| server.topology_version);
+                    now != Some(version)
+                });
+                let _ = timeout_at(until, async {
+                    tokio::select! {
+                        _ = ending => {}
+                        _ = changed => {}
+                    }
+                })
+                .await;
+            }
+        }
     }
 
     /// Gives up what the client left behind.
-    async fn leave(self) {
-        if self.guard.cursors.of_client(self.who.client).is_empty() {
+    async fn leave(mut self) {
+        self.counted = None;
+        let number = self.who.client;
+        if self.guard.cursors.of_client(number).is_empty()
+            && self.guard.transactions.of_client(number).is_empty()
+        {
             return;
         }
-        if !self.is_balanced {
-            tokio::time::sleep(ORPHANED_AFTER).await;
-        }
         let unused = if self.is_balanced { Duration::ZERO } else { ORPHANED_AFTER };
+        tokio::time::sleep(unused).await;
         self.guard.sweep_cursors(&self.who, unused).await;
+        self.guard.abort_transactions(&self.who, unused).await;
     }
+}
+
+/// What somebody of the guard's own list is told of himself.
+fn rights_of(name: &str) -> Document {
+    let (source, user) = name.split_once('.').unwrap_or(("", name));
+    doc! {
+        "authInfo": {
+            "authenticatedUsers": [{ "user": user, "db": source }],
+            "authenticatedUserRoles": [],
+        },
+        "ok": 1.0,
+    }
+}
+
+/// Waits until the client has left; not for those whose command is answered soon.
+async fn leaves(frames: &Frames) {
+    tokio::time::sleep(GIVE_UP_AFTER).await;
+    frames.stream().left().await;
 }
 
 fn raw_of(document: Document) -> Result<RawDocumentBuf, Failure> {

@@ -14,9 +14,13 @@ pub(crate) mod code {
     pub(crate) const COMMAND_NOT_FOUND: i32 = 59;
     pub(crate) const SHUTDOWN: i32 = 91;
     pub(crate) const NO_SERVER: i32 = 133;
+    pub(crate) const INTERRUPTED: i32 = 11601;
     pub(crate) const UNSUPPORTED_OP_QUERY: i32 = 352;
     pub(crate) const MECHANISM_UNAVAILABLE: i32 = 334;
     pub(crate) const POOL: i32 = 450;
+    pub(crate) const RATE: i32 = 462;
+    /// Never answered: the client is closed, as the server that it came to would.
+    pub(crate) const NO_MEMBER: i32 = -1;
 }
 
 /// Labels that drivers act on.
@@ -40,9 +44,11 @@ fn name(code: i32) -> &'static str {
         code::COMMAND_NOT_FOUND => "CommandNotFound",
         code::SHUTDOWN => "ShutdownInProgress",
         code::NO_SERVER => "FailedToSatisfyReadPreference",
+        code::INTERRUPTED => "Interrupted",
         code::UNSUPPORTED_OP_QUERY => "UnsupportedOpQueryCommand",
         code::MECHANISM_UNAVAILABLE => "MechanismUnavailable",
         code::POOL => "PooledConnectionAcquisitionRejected",
+        code::RATE => "IngressRequestRateLimitExceeded",
         _ => "UnknownError",
     }
 }

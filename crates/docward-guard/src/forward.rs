@@ -1,17 +1,20 @@
 //! A command on its way to a server and its answer on the way back. The whole request is here before a connection
 //! is taken, and the connection is given back before the answer is written to the client: slow clients hold nothing.
 
-use std::sync::{Arc, atomic::Ordering};
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
-use bson::{Bson, Document, doc};
+use bson::{Binary, Bson, Document, doc, spec::BinarySubtype};
 use bytes::BytesMut;
 use docward_net::{
-    Denied, Member, OpenError, Purpose, command,
+    Denied, Lane, Member, OpenError, Purpose, command,
     select::ReadPreference,
     topology::{Address, TopologyVersion},
 };
 use docward_wire::{Flags, Header, message, put_i64};
-use tokio::time::Instant;
+use tokio::{sync::Notify, time::Instant};
 
 use crate::{
     auth::Identity,
@@ -31,6 +34,10 @@ pub(crate) struct Who {
     pub(crate) turn: u64,
     /// The user.
     pub(crate) identity: Identity,
+    /// The server it came to, where members are shown: nothing goes anywhere else.
+    pub(crate) at: Option<Address>,
+    /// Told when the client leaves within a command.
+    pub(crate) left: Arc<Notify>,
 }
 
 /// Where a command goes.
@@ -51,6 +58,7 @@ impl Guard {
         &self,
         who: &Who,
         request: &mut Request,
+        at_server: &mut Duration,
     ) -> Result<BytesMut, Failure> {
         if request.class == Class::KillCursors {
             return self.kill_cursors(who, request).await;
@@ -58,7 +66,7 @@ impl Guard {
         let cursor = self.own_cursor(who, request)?;
         let target = self.target(who, request, cursor.as_ref().map(|(_, cursor)| cursor))?;
         let (mut frame, seen, member) =
-            self.deliver(who, request, target, cursor.as_ref().map(|c| &c.1)).await?;
+            self.deliver(who, request, target, cursor.as_ref().map(|c| &c.1), at_server).await?;
         self.note_transaction(who, request, &seen, &member);
         if let Some((id, mut known)) = cursor {
             // The answer names the server's cursor again, or none.
@@ -118,6 +126,9 @@ impl Guard {
         request: &Request,
         cursor: Option<&Cursor>,
     ) -> Result<Target, Failure> {
+        if let Some(at) = &who.at {
+            return Ok(Target::Server(at.clone()));
+        }
         if let Some(cursor) = cursor {
             return Ok(Target::Server(cursor.server.clone()));
         }
@@ -149,6 +160,7 @@ impl Guard {
         request: &Request,
         target: Target,
         cursor: Option<&Cursor>,
+        at_server: &mut Duration,
     ) -> Result<(BytesMut, Seen, Arc<Member>), Failure> {
         let start = Instant::now();
         let mut target = target;
@@ -190,12 +202,22 @@ impl Guard {
                 ));
             }
             member.in_flight.fetch_add(1, Ordering::Relaxed);
+            let sent = Instant::now();
             let answered = match lease.begin() {
-                Some(connection) => connection.exchange(&request.frame).await,
+                Some(connection) => tokio::select! {
+                    biased;
+                    answered = connection.exchange(&request.frame) => answered,
+                    // The server gives a command up whose connection is closed.
+                    () = who.left.notified(), if request.is_given_up() => {
+                        member.in_flight.fetch_sub(1, Ordering::Relaxed);
+                        return Err(Failure::new(code::INTERRUPTED, "docward: the client left"));
+                    }
+                },
                 None => Err(docward_net::ReadError::Cut),
             };
+            *at_server += sent.elapsed();
             member.in_flight.fetch_sub(1, Ordering::Relaxed);
-            let again = request.can_be_sent_again() && !was_sent;
+            let again = request.can_be_sent_again() && !was_sent && who.at.is_none();
             let answer = match answered {
                 Ok(frame) => {
                     let seen = reply::look(&frame);
@@ -216,7 +238,7 @@ impl Guard {
                     self.deployment.failed(&member, &error.to_string(), None);
                     if again {
                         was_sent = true;
-                        self.counters.resent.fetch_add(1, Ordering::Relaxed);
+                        self.metrics.resent.inc();
                         if let Target::Server(_) = target {
                             target = Target::Any(ReadPreference::default());
                         }
@@ -236,9 +258,12 @@ impl Guard {
             let mut tree = reply::tree(&frame).unwrap_or_default();
             let text = tree.get_str("errmsg").unwrap_or("the server changed its role").to_owned();
             self.deployment.failed(&member, &text, TopologyVersion::of(&tree));
+            if who.at.is_some() {
+                return Ok((frame, seen, member));
+            }
             if again && !seen.is_ok {
                 was_sent = true;
-                self.counters.resent.fetch_add(1, Ordering::Relaxed);
+                self.metrics.resent.inc();
                 if let Target::Server(_) = target {
                     target = Target::Any(ReadPreference::default());
                 }
@@ -286,11 +311,9 @@ impl Guard {
             _ if request.is_in_transaction => Purpose::Transaction,
             _ => Purpose::Other,
         };
-        let upstream = &self.deployment.upstream;
-        if cursor.is_some_and(|cursor| cursor.awaits) {
-            return member.take_to_wait(upstream, &who.identity.login, who.turn).await;
-        }
-        member.take(upstream, &who.identity.login, who.turn, purpose).await
+        let awaits = cursor.is_some_and(|cursor| cursor.awaits);
+        let lane = if awaits { Lane::Awaiting } else { Lane::Ordinary };
+        member.take(&who.identity.login, lane, who.turn, purpose).await
     }
 
     fn denied(
@@ -302,14 +325,14 @@ impl Guard {
     ) -> Failure {
         match denied {
             Denied::Open(error) => {
-                member.forget(&identity.login);
+                member.forget(&identity.login.name);
                 Failure::new(
                     code::AUTHENTICATION_FAILED,
                     format!("docward: {}: {error}", member.address),
                 )
             }
             denied => {
-                self.counters.rejected.fetch_add(1, Ordering::Relaxed);
+                self.metrics.rejected.inc();
                 let mut failure = unsent(request, code::POOL, &format!("docward: {denied}"));
                 failure.labels.extend([label::OVERLOADED, label::RETRYABLE]);
                 failure.backoff_ms = Some(100);
@@ -324,7 +347,8 @@ impl Guard {
         if request.class == Class::EndTransaction || seen.is_transient {
             self.transactions.end(name, session, number);
         } else if request.starts_transaction {
-            self.transactions.begin(name, session, number, member.address.clone());
+            let at = member.address.clone();
+            self.transactions.begin(name, session, number, at, who.client);
         }
     }
 
@@ -418,8 +442,7 @@ impl Guard {
     ) -> Result<Document, OpenError> {
         let gone = |why: String| OpenError::Answer(why);
         let member = self.deployment.member(server).ok_or_else(|| gone("it is gone".to_owned()))?;
-        let lease =
-            member.take(&self.deployment.upstream, &who.identity.login, who.turn, Purpose::Other);
+        let lease = member.take(&who.identity.login, Lane::Ordinary, who.turn, Purpose::Other);
         let mut lease = lease.await.map_err(|denied| gone(denied.to_string()))?;
         let connection = lease.begin().ok_or_else(|| gone("no connection".to_owned()))?;
         let frame = command(1, database, question, Flags::default())?;
@@ -429,8 +452,25 @@ impl Guard {
         Ok(reply)
     }
 
+    /// Aborts the transactions that a client left open and nobody else uses.
+    pub(crate) async fn abort_transactions(&self, who: &Who, unused_for: Duration) {
+        for (session, number, server) in self.transactions.of_client(who.client) {
+            let name = &who.identity.name;
+            if self.transactions.unused_for(name, session, number).is_none_or(|for_| for_ < unused_for)
+            {
+                continue;
+            }
+            let id = Binary { subtype: BinarySubtype::Uuid, bytes: session.to_vec() };
+            let question = doc! {
+                "abortTransaction": 1, "lsid": { "id": id }, "txnNumber": number, "autocommit": false,
+            };
+            let _ = self.ask(who, &server, "admin", question).await;
+            self.transactions.end(name, session, number);
+        }
+    }
+
     /// Gives up the cursors that a client left open and nobody else uses.
-    pub(crate) async fn sweep_cursors(&self, who: &Who, unused_for: std::time::Duration) {
+    pub(crate) async fn sweep_cursors(&self, who: &Who, unused_for: Duration) {
         for (id, cursor) in self.cursors.of_client(who.client) {
             if cursor.used.elapsed() < unused_for {
                 continue;
@@ -453,7 +493,7 @@ fn namespace_of(frame: &[u8]) -> Option<(String, String)> {
 }
 
 /// An error about a command that no server has seen: drivers may try again.
-fn unsent(request: &Request, code: i32, why: &str) -> Failure {
+pub(crate) fn unsent(request: &Request, code: i32, why: &str) -> Failure {
     let failure = Failure::new(code, why);
     if request.starts_transaction
         || request.is_in_transaction && request.class != Class::EndTransaction

@@ -1,20 +1,22 @@
-//! The proxy: listens, takes clients in, ends in good order.
+//! The proxy: takes clients in, knows what they have open, ends in good order.
 
 use std::{
     collections::BTreeMap,
-    io,
-    net::SocketAddr,
+    net::IpAddr,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, PoisonError, RwLock,
         atomic::{AtomicI32, AtomicU64, AtomicUsize, Ordering},
     },
     time::Duration,
 };
 
-use bson::oid::ObjectId;
-use docward_net::{Credential, Deployment, PoolState, Stream, TlsServer, Upstream, tune};
+use bson::{Bson, Document, doc, oid::ObjectId};
+use docward_net::{
+    Deployment, Lane, Login, Member, PoolReport, Purpose, Stream,
+    select::ReadPreference,
+    topology::{Address, ServerKind},
+};
 use tokio::{
-    net::TcpListener,
     sync::watch,
     time::{Instant, sleep, timeout},
 };
@@ -24,81 +26,110 @@ use crate::{
     client,
     cursors::Cursors,
     errors::Failure,
-    hello::Face,
-    request::Request,
+    gate::{Gate, Hold},
+    hello::Names,
+    memory::Memory,
+    metrics::{Metrics, Quantiles},
+    rates::Rates,
+    settings::{Live, Settings},
     transactions::Transactions,
 };
-
-/// What a guard does.
-#[derive(Debug)]
-pub struct Settings {
-    /// Where clients come to.
-    pub listen: SocketAddr,
-    /// What it looks like to them.
-    pub face: Face,
-    /// How they log in.
-    pub auth: Auth,
-    /// Who opens connections where nobody logs in, and who looks users up.
-    pub service: Credential,
-    /// Where servers are.
-    pub upstream: Upstream,
-    /// Clients at most.
-    pub max_clients: usize,
-    /// How long clients may take to finish when the guard ends.
-    pub grace: Duration,
-    /// Encrypted, if so.
-    pub tls: Option<TlsServer>,
-}
-
-/// Counts of what happened.
-#[derive(Debug, Default)]
-pub(crate) struct Counters {
-    pub(crate) accepted: AtomicU64,
-    pub(crate) refused: AtomicU64,
-    pub(crate) resent: AtomicU64,
-    pub(crate) rejected: AtomicU64,
-    pub(crate) requests: AtomicU64,
-    pub(crate) errors: Mutex<BTreeMap<i32, u64>>,
-}
 
 /// A guard that runs.
 #[derive(Debug)]
 pub struct Guard {
     pub(crate) settings: Settings,
+    pub(crate) live: RwLock<Arc<Live>>,
     pub(crate) deployment: Arc<Deployment>,
     pub(crate) cursors: Cursors,
     pub(crate) transactions: Transactions,
     pub(crate) users: Users,
-    pub(crate) counters: Counters,
-    pub(crate) service: ObjectId,
+    pub(crate) metrics: Metrics,
+    pub(crate) memory: Memory,
+    pub(crate) rates: Rates,
+    pub(crate) gate: Gate,
+    /// This process, for clients.
+    pub(crate) process: ObjectId,
     pub(crate) everybody: Identity,
+    /// How clients call the servers, where members are shown.
+    pub(crate) names: RwLock<Arc<Names>>,
     clients: AtomicUsize,
+    /// Clients by application and user.
+    who: Mutex<BTreeMap<(Arc<str>, Arc<str>), usize>>,
     next_client: AtomicU64,
     next_message: AtomicI32,
-    drains: watch::Sender<bool>,
+    drains: watch::Sender<Option<Instant>>,
+    started: Instant,
+}
+
+/// What is known of a server.
+#[derive(Clone, Debug)]
+pub struct ServerReport {
+    /// Where it is.
+    pub address: Address,
+    /// What it is, in a word.
+    pub kind: &'static str,
+    /// Why it cannot be used.
+    pub error: Option<String>,
+    /// How far away it is.
+    pub round_trip: Option<Duration>,
+    /// Commands that are under way.
+    pub in_flight: usize,
+    /// Connections to it.
+    pub connections: usize,
+    /// Connections to it at most.
+    pub budget: usize,
 }
 
 /// Figures of a guard.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
+    /// Since it started.
+    pub uptime: Duration,
     /// Clients that are connected.
     pub clients: usize,
-    /// Server, user and figures of each pool.
-    pub pools: Vec<(String, String, PoolState)>,
+    /// Clients by application and user.
+    pub applications: Vec<(Arc<str>, Arc<str>, usize)>,
+    /// Servers.
+    pub servers: Vec<ServerReport>,
+    /// Server and figures of each pool.
+    pub pools: Vec<(Address, PoolReport)>,
     /// Cursors that are open.
     pub cursors: usize,
     /// Transactions that are open.
     pub transactions: usize,
+    /// Bytes of messages in memory, and how many may be.
+    pub memory: (usize, usize),
     /// Commands since the start.
     pub requests: u64,
     /// Of these, sent twice.
     pub resent: u64,
     /// Of these, refused because all connections were in use.
     pub rejected: u64,
+    /// Of these, refused because of a limit of their user or application.
+    pub limited: u64,
+    /// Errors that the guard answered, by code.
+    pub errors: Vec<(i32, u64)>,
+    /// Time that commands spent in the guard and not at a server, lately.
+    pub added: Quantiles,
+    /// Whether a server takes writes.
+    pub has_primary: bool,
+    /// Whether it is ending.
+    pub is_draining: bool,
+    /// Whether commands are kept back.
+    pub is_paused: bool,
 }
 
 /// Tables are looked through this often.
-const SWEEP: Duration = Duration::from_secs(30);
+const SWEEP: Duration = Duration::from_secs(5);
+/// Servers are asked this often how many connections they have room for.
+const ASK_FOR_ROOM: Duration = Duration::from_secs(30);
+/// Of the connections that a server allows, this many in a hundred are used.
+const SHARE: u64 = 80;
+/// More applications than this are counted together.
+const MOST_APPLICATIONS: usize = 1000;
+/// While the guard ends, clients that have nothing open may send this much longer: drivers notice meanwhile.
+pub(crate) const LINGER: Duration = Duration::from_secs(1);
 
 /// Random bits.
 pub(crate) fn random() -> u64 {
@@ -115,38 +146,77 @@ impl Guard {
         let deployment = Deployment::start(settings.upstream.clone());
         let mut secret = [0; 32];
         secret.chunks_exact_mut(8).for_each(|part| part.copy_from_slice(&random().to_le_bytes()));
-        let everybody =
-            Identity { name: settings.service.name().into(), login: settings.service.clone() };
+        let service = Login::from(settings.service.clone());
         let [tag, ..] = random().to_le_bytes().map(u16::from);
+        let live = settings.live.clone();
+        let listed = matches!(settings.auth, Auth::List).then(|| Arc::clone(&live.users));
+        let rates = Rates::default();
+        rates.set(live.rates.clone());
         let guard = Arc::new(Self {
             cursors: Cursors::new((tag << 7) ^ u16::from_le_bytes([secret[0], secret[1]])),
             transactions: Transactions::default(),
-            users: Users::new(settings.service.clone(), secret),
-            counters: Counters::default(),
-            service: ObjectId::new(),
-            everybody,
+            users: Users::new(service.clone(), listed, secret),
+            metrics: Metrics::new(),
+            memory: Memory::new(live.memory),
+            rates,
+            gate: Gate::default(),
+            process: ObjectId::new(),
+            everybody: Identity::of(service),
+            names: RwLock::default(),
             clients: AtomicUsize::new(0),
+            who: Mutex::default(),
             next_client: AtomicU64::new(1),
             next_message: AtomicI32::new(1),
-            drains: watch::Sender::new(false),
+            drains: watch::Sender::new(None),
+            started: Instant::now(),
+            live: RwLock::new(Arc::new(live)),
             deployment,
             settings,
         });
         let weak = Arc::downgrade(&guard);
         tokio::spawn(async move {
-            loop {
-                sleep(SWEEP).await;
-                let Some(guard) = weak.upgrade() else { return };
+            while let Some(guard) = weak.upgrade() {
                 guard.cursors.sweep();
                 guard.transactions.sweep();
+                guard.gate.sweep();
+                drop(guard);
+                sleep(SWEEP).await;
+            }
+        });
+        let weak = Arc::downgrade(&guard);
+        tokio::spawn(async move {
+            while let Some(guard) = weak.upgrade() {
+                guard.ready(Duration::from_secs(1)).await;
+                guard.find_room().await;
+                drop(guard);
+                sleep(ASK_FOR_ROOM).await;
             }
         });
         guard
     }
 
-    /// Opens the door.
-    pub async fn bind(&self) -> io::Result<TcpListener> {
-        TcpListener::bind(self.settings.listen).await
+    /// What it does now.
+    pub fn live(&self) -> Arc<Live> {
+        Arc::clone(&self.live.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Takes other settings, and reads certificates again.
+    pub fn reload(&self, live: Live) -> Result<(), docward_net::TlsError> {
+        if let Some(tls) = &self.settings.tls {
+            tls.reload()?;
+        }
+        self.deployment.set_limits(live.limits);
+        self.memory.set_limit(live.memory);
+        self.rates.set(live.rates.clone());
+        self.users.set_listed(Arc::clone(&live.users));
+        *self.live.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(live);
+        tracing::info!("settings were read again");
+        Ok(())
+    }
+
+    /// Takes the addresses that DNS names now.
+    pub fn renamed(&self, addresses: &std::collections::BTreeSet<Address>) {
+        self.deployment.renamed(addresses);
     }
 
     /// Waits until a server is known, for a while.
@@ -157,91 +227,264 @@ impl Guard {
         timeout(patience, known).await.is_ok_and(|known| known.is_ok())
     }
 
-    /// Takes clients in until it drains.
-    pub async fn accept(self: &Arc<Self>, listener: TcpListener) {
-        let mut draining = self.draining();
-        loop {
-            let accepted = tokio::select! {
-                accepted = listener.accept() => accepted,
-                _ = draining.wait_for(|is_draining| *is_draining) => return,
-            };
-            match accepted {
-                Ok((stream, peer)) => self.take_in(stream, peer),
-                Err(error) => {
-                    // Out of files, usually: somebody has to leave first.
-                    tracing::warn!(%error, "cannot take a client in");
-                    sleep(Duration::from_millis(100)).await;
-                }
-            }
-        }
+    /// Waits until the members of the replica set are known, for a while.
+    pub async fn knows_members(&self, patience: Duration) -> bool {
+        let mut changes = self.deployment.changes();
+        let known = changes.wait_for(|topology| topology.primary().is_some());
+        timeout(patience, known).await.is_ok_and(|known| known.is_ok())
     }
 
-    fn take_in(self: &Arc<Self>, stream: tokio::net::TcpStream, peer: SocketAddr) {
+    /// Whether commands can be answered now.
+    pub fn is_ready(&self) -> bool {
+        let topology = self.deployment.topology();
+        self.drains.borrow().is_none()
+            && !self.gate.is_paused()
+            && topology.servers.values().any(|server| server.kind.holds_data())
+    }
+
+    /// Takes a client in. `at`: the server that it comes to, where members are shown.
+    pub(crate) fn take_in(
+        self: &Arc<Self>,
+        stream: Incoming,
+        peer: Option<IpAddr>,
+        at: Option<Address>,
+    ) {
         let count = self.clients.fetch_add(1, Ordering::Relaxed);
-        self.counters.accepted.fetch_add(1, Ordering::Relaxed);
-        if count >= self.settings.max_clients || tune(&stream).is_err() {
-            self.counters.refused.fetch_add(1, Ordering::Relaxed);
-            self.clients.fetch_sub(1, Ordering::Relaxed);
+        let counted = Counted(Arc::clone(self));
+        let most = self.live.read().unwrap_or_else(PoisonError::into_inner).max_clients;
+        let is_tuned = match &stream {
+            Incoming::Tcp(stream) => docward_net::tune(stream).is_ok(),
+            Incoming::Unix(_) => true,
+        };
+        if count >= most || !is_tuned {
+            self.metrics.accepted("refused");
             return;
         }
-        let guard = Arc::clone(self);
+        self.metrics.accepted("accepted");
         let number = self.next_client.fetch_add(1, Ordering::Relaxed);
         tokio::spawn(async move {
-            let _counted = Counted(Arc::clone(&guard));
-            let stream = match &guard.settings.tls {
-                None => Stream::Plain(stream),
-                Some(tls) => match timeout(Duration::from_secs(5), tls.accept(stream)).await {
-                    Ok(Ok(stream)) => Stream::from(stream),
-                    _ => return,
-                },
+            let guard = Arc::clone(&counted.0);
+            let stream = match (stream, &guard.settings.tls) {
+                (Incoming::Unix(stream), _) => Stream::Unix(stream),
+                (Incoming::Tcp(stream), None) => Stream::Plain(stream),
+                (Incoming::Tcp(stream), Some(tls)) => {
+                    match timeout(Duration::from_secs(5), tls.accept(stream)).await {
+                        Ok(Ok(stream)) => Stream::from(stream),
+                        _ => {
+                            guard.metrics.protocol.inc();
+                            return;
+                        }
+                    }
+                }
             };
-            client::serve(guard, stream, Some(peer.ip()), number).await;
+            client::serve(guard, stream, peer, number, at).await;
         });
     }
 
-    /// Ends in good order: no new clients, those that are there finish what they do.
+    /// Ends in good order: no new clients; those that are there finish what they do, transactions and cursors too.
     pub async fn drain(&self) {
-        self.drains.send_replace(true);
-        let end = Instant::now() + self.settings.grace;
+        self.begin_to_drain();
+        let end = Instant::now() + self.live().grace;
         while self.clients.load(Ordering::Relaxed) > 0 && Instant::now() < end {
             sleep(Duration::from_millis(20)).await;
         }
     }
 
-    pub(crate) fn draining(&self) -> watch::Receiver<bool> {
+    /// No new clients from now on; whoever asks hears that this guard ends.
+    pub fn begin_to_drain(&self) {
+        self.drains.send_if_modified(|since| {
+            let is_new = since.is_none();
+            since.get_or_insert_with(Instant::now);
+            is_new
+        });
+    }
+
+    /// Since when it is ending.
+    pub(crate) fn draining(&self) -> watch::Receiver<Option<Instant>> {
         self.drains.subscribe()
+    }
+
+    /// Waits until somebody asked it to end.
+    pub async fn drained(&self) {
+        let _ = self.draining().wait_for(Option::is_some).await;
+    }
+
+    /// Keeps all commands back; says whether those under way ended in time.
+    pub async fn pause(&self, patience: Duration) -> bool {
+        self.gate.pause(patience).await
+    }
+
+    /// Lets commands go on.
+    pub fn resume(&self) {
+        self.gate.resume();
+    }
+
+    /// Keeps the commands on a namespace back.
+    pub async fn hold(&self, hold: Hold, ttl: Duration) -> Option<u64> {
+        self.gate.hold(hold, ttl).await
+    }
+
+    /// Ends a hold; says whether its time was over before.
+    pub fn release(&self, id: u64) -> Option<bool> {
+        self.gate.release(id)
     }
 
     pub(crate) fn next_id(&self) -> i32 {
         self.next_message.fetch_add(1, Ordering::Relaxed)
     }
 
-    pub(crate) fn count(&self, _: &Request) {
-        self.counters.requests.fetch_add(1, Ordering::Relaxed);
+    pub(crate) fn failed(&self, failure: &Failure) {
+        self.metrics.failed(failure.code);
+        tracing::debug!(code = failure.code, errmsg = %failure.errmsg, "error answered");
     }
 
-    pub(crate) fn failed(&self, failure: &Failure) {
-        let mut errors = self.counters.errors.lock().unwrap_or_else(PoisonError::into_inner);
-        *errors.entry(failure.code).or_default() += 1;
+    /// Counts a client under its application and user.
+    pub(crate) fn counted_as(
+        self: &Arc<Self>,
+        application: &Arc<str>,
+        user: &Arc<str>,
+    ) -> CountedAs {
+        let mut who = self.who.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut key = (Arc::clone(application), Arc::clone(user));
+        if who.len() >= MOST_APPLICATIONS && !who.contains_key(&key) {
+            key = ("others".into(), "others".into());
+        }
+        // One text for all clients that say the same.
+        let key = who.get_key_value(&key).map_or(key, |(known, _)| known.clone());
+        *who.entry(key.clone()).or_default() += 1;
+        drop(who);
+        CountedAs { guard: Arc::clone(self), key }
+    }
+
+    /// Asks servers how many connections they have room for: all clients together should not use more than 80 % of
+    /// what a server allows.
+    async fn find_room(&self) {
+        let topology = self.deployment.topology();
+        for member in self.deployment.members() {
+            if topology.servers.get(&member.address).is_none_or(|s| !s.kind.holds_data()) {
+                continue;
+            }
+            let most = self.live().limits.server;
+            match self.room_of(&member).await {
+                Some((current, available)) => {
+                    let own = u64::try_from(member.budget.used()).unwrap_or(0);
+                    let room = room(current, available, own);
+                    let limit = usize::try_from(room).unwrap_or(usize::MAX).min(most);
+                    if limit != member.budget.limit() {
+                        tracing::info!(server = %member.address, limit, "connections to the server at most");
+                    }
+                    member.budget.set_limit(limit);
+                }
+                None => member.budget.set_limit(most),
+            }
+        }
+    }
+
+    async fn room_of(&self, member: &Member) -> Option<(u64, u64)> {
+        let login = &self.everybody.login;
+        let lease = member.take(login, Lane::Ordinary, 0, Purpose::Other);
+        let mut lease = lease.await.ok()?;
+        let mut question = doc! { "serverStatus": 1 };
+        for part in ["repl", "metrics", "locks", "wiredTiger", "tcmalloc", "opLatencies", "network"] {
+            question.insert(part, 0);
+        }
+        let reply = lease.begin()?.run("admin", question).await;
+        lease.end();
+        let reply = reply.ok()?;
+        let connections = reply.get_document("connections").ok()?;
+        let number = |name: &str| match connections.get(name) {
+            Some(Bson::Int32(number)) => u64::try_from(*number).ok(),
+            Some(Bson::Int64(number)) => u64::try_from(*number).ok(),
+            _ => None,
+        };
+        Some((number("current")?, number("available")?))
+    }
+
+    /// A server that takes writes is known.
+    fn has_primary(&self) -> bool {
+        let topology = self.deployment.topology();
+        self.deployment.choose(&topology, &ReadPreference::default(), None).is_some()
     }
 
     /// Figures.
     pub fn snapshot(&self) -> Snapshot {
         let members = self.deployment.members();
+        let topology = self.deployment.topology();
+        let server = |member: &Arc<Member>| {
+            let known = topology.servers.get(&member.address);
+            ServerReport {
+                address: member.address.clone(),
+                kind: known.map_or("unknown", |server| word(server.kind)),
+                error: known.and_then(|server| server.error.clone()),
+                round_trip: known.and_then(|server| server.round_trip),
+                in_flight: member.in_flight.load(Ordering::Relaxed),
+                connections: member.budget.used(),
+                budget: member.budget.limit(),
+            }
+        };
         let pools = members.iter().flat_map(|member| {
-            let states = member.states().into_iter();
-            states.map(|(user, state)| (member.address.to_string(), user, state))
+            let reports = member.pool_reports().into_iter();
+            reports.map(|report| (member.address.clone(), report))
         });
+        let who = self.who.lock().unwrap_or_else(PoisonError::into_inner);
+        let applications = who
+            .iter()
+            .map(|((application, user), count)| (Arc::clone(application), Arc::clone(user), *count))
+            .collect();
+        drop(who);
         Snapshot {
+            uptime: self.started.elapsed(),
             clients: self.clients.load(Ordering::Relaxed),
+            applications,
+            servers: members.iter().map(server).collect(),
             pools: pools.collect(),
             cursors: self.cursors.len(),
             transactions: self.transactions.open(),
-            requests: self.counters.requests.load(Ordering::Relaxed),
-            resent: self.counters.resent.load(Ordering::Relaxed),
-            rejected: self.counters.rejected.load(Ordering::Relaxed),
+            memory: (self.memory.used(), self.memory.limit()),
+            requests: self.metrics.requests_of(),
+            resent: self.metrics.resent.get(),
+            rejected: self.metrics.rejected.get(),
+            limited: self.metrics.limited.get(),
+            errors: self.metrics.errors(),
+            added: self.metrics.lately(),
+            has_primary: self.has_primary(),
+            is_draining: self.drains.borrow().is_some(),
+            is_paused: self.gate.is_paused(),
         }
     }
+
+    /// Figures in Prometheus' text form.
+    pub fn metrics_text(&self) -> Result<String, std::fmt::Error> {
+        self.metrics.text(&self.snapshot())
+    }
+}
+
+/// How many connections we may have to a server.
+fn room(current: u64, available: u64, own: u64) -> u64 {
+    let others = current.saturating_sub(own);
+    ((current + available) * SHARE / 100).saturating_sub(others).max(1)
+}
+
+fn word(kind: ServerKind) -> &'static str {
+    match kind {
+        ServerKind::Unknown => "unknown",
+        ServerKind::Standalone => "standalone",
+        ServerKind::Mongos => "router",
+        ServerKind::Primary => "primary",
+        ServerKind::Secondary => "secondary",
+        ServerKind::Arbiter => "arbiter",
+        ServerKind::Other => "other",
+        ServerKind::Ghost => "not initiated",
+    }
+}
+
+/// A client that came.
+#[derive(Debug)]
+pub(crate) enum Incoming {
+    /// By TCP.
+    Tcp(tokio::net::TcpStream),
+    /// By a socket of this machine.
+    Unix(tokio::net::UnixStream),
 }
 
 /// A client that is counted as long as this lives.
@@ -250,5 +493,53 @@ struct Counted(Arc<Guard>);
 impl Drop for Counted {
     fn drop(&mut self) {
         self.0.clients.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// A client that is counted under its application and user as long as this lives.
+#[derive(Debug)]
+pub(crate) struct CountedAs {
+    guard: Arc<Guard>,
+    key: (Arc<str>, Arc<str>),
+}
+
+impl CountedAs {
+    pub(crate) fn application(&self) -> &Arc<str> {
+        &self.key.0
+    }
+}
+
+impl Drop for CountedAs {
+    fn drop(&mut self) {
+        let mut who = self.guard.who.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = who.get_mut(&self.key) {
+            *count -= 1;
+            if *count == 0 {
+                who.remove(&self.key);
+            }
+        }
+    }
+}
+
+/// The answer to hello that says that this guard ends.
+pub(crate) fn goodbye(process: ObjectId) -> Document {
+    doc! {
+        "ok": 0.0,
+        "errmsg": "docward: this guard is ending",
+        "code": crate::errors::code::SHUTDOWN,
+        "codeName": "ShutdownInProgress",
+        "topologyVersion": crate::hello::version(process, 1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cm_1_cp_1_eighty_in_a_hundred_connections_are_used() {
+        assert_eq!(room(10, 990, 4), 794, "others have six");
+        assert_eq!(room(900, 100, 0), 1, "never none");
+        assert_eq!(room(200, 800, 200), 800);
     }
 }

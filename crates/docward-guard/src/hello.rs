@@ -1,7 +1,9 @@
 //! The answer to hello: what a client takes this process for.
 
+use std::collections::BTreeMap;
+
 use bson::{Bson, Document, doc, oid::ObjectId};
-use docward_net::topology::{ServerKind, Topology};
+use docward_net::topology::{Address, ServerKind, Topology, TopologyVersion};
 use docward_wire::Compressor;
 
 /// What a listener looks like.
@@ -12,6 +14,8 @@ pub enum Face {
     Router,
     /// The same, behind a balancer: clients say `loadBalanced=true`.
     LoadBalanced,
+    /// The members of the replica set, each on a port of its own: clients keep `replicaSet`.
+    Member,
 }
 
 /// The version of the protocol that is spoken where no server has said its own: that of 6.0.
@@ -34,6 +38,8 @@ pub(crate) struct Asked {
     pub(crate) speculative: Option<Document>,
     /// What the client calls itself.
     pub(crate) application: Option<String>,
+    /// What the client knows already, and how long it waits for something else, in milliseconds.
+    pub(crate) awaits: Option<(TopologyVersion, u64)>,
 }
 
 impl Asked {
@@ -46,6 +52,11 @@ impl Asked {
         };
         let client = command.get_document("client").ok();
         let application = client.and_then(|client| client.get_document("application").ok());
+        let most = match command.get("maxAwaitTimeMS") {
+            Some(Bson::Int32(most)) => u64::try_from(*most).ok(),
+            Some(Bson::Int64(most)) => u64::try_from(*most).ok(),
+            _ => None,
+        };
         Self {
             is_legacy: !command.contains_key("hello"),
             hello_ok: command.get_bool("helloOk").unwrap_or(false),
@@ -54,6 +65,7 @@ impl Asked {
             load_balanced: command.get_bool("loadBalanced").unwrap_or(false),
             speculative: command.get_document("speculativeAuthenticate").ok().cloned(),
             application: application.and_then(|a| a.get_str("name").ok()).map(str::to_owned),
+            awaits: TopologyVersion::of(command).zip(most),
         }
     }
 }
@@ -63,33 +75,37 @@ impl Asked {
 pub(crate) struct Known<'a> {
     pub(crate) face: Face,
     pub(crate) topology: &'a Topology,
+    /// The server that is shown, and how clients call the servers: where members are shown.
+    pub(crate) shown: Option<(&'a Document, &'a Names)>,
     pub(crate) connection: i32,
-    pub(crate) service: ObjectId,
+    /// This process, for `topologyVersion` and `serviceId`.
+    pub(crate) process: ObjectId,
     pub(crate) mechanisms: Option<Vec<&'static str>>,
     pub(crate) now: bson::DateTime,
 }
 
+/// By which name clients reach each server.
+pub(crate) type Names = BTreeMap<Address, String>;
+
 /// The answer.
 pub(crate) fn answer(asked: &Asked, known: &Known<'_>) -> Document {
+    let (is_primary, mut rest) = match known.shown {
+        None => (true, router(known)),
+        Some((hello, names)) => {
+            let flag = |name: &str| hello.get_bool(name).unwrap_or(false);
+            (flag("isWritablePrimary") || flag("ismaster"), member(hello, names))
+        }
+    };
     let mut reply = doc! {};
-    reply.insert(if asked.is_legacy { "ismaster" } else { "isWritablePrimary" }, true);
+    reply.insert(if asked.is_legacy { "ismaster" } else { "isWritablePrimary" }, is_primary);
     if asked.hello_ok {
         reply.insert("helloOk", true);
     }
-    reply.extend(doc! {
-        "msg": "isdbgrid",
-        "maxBsonObjectSize": 16 * 1024 * 1024,
-        "maxMessageSizeBytes": 48_000_000,
-        "maxWriteBatchSize": 100_000,
-        "localTime": known.now,
-        "logicalSessionTimeoutMinutes": 30,
-        "connectionId": known.connection,
-        "minWireVersion": 0,
-        "maxWireVersion": wire(known.topology),
-        "readOnly": false,
-    });
+    rest.insert("localTime", known.now);
+    rest.insert("connectionId", known.connection);
+    reply.extend(rest);
     if asked.load_balanced && known.face == Face::LoadBalanced {
-        reply.insert("serviceId", known.service);
+        reply.insert("serviceId", known.process);
     }
     if !asked.compression.is_empty() {
         let names: Vec<&str> =
@@ -100,6 +116,58 @@ pub(crate) fn answer(asked: &Asked, known: &Known<'_>) -> Document {
         reply.insert("saslSupportedMechs", mechanisms.clone());
     }
     reply.insert("ok", 1.0);
+    reply
+}
+
+fn router(known: &Known<'_>) -> Document {
+    let mut reply = doc! {
+        "msg": "isdbgrid",
+        "maxBsonObjectSize": 16 * 1024 * 1024,
+        "maxMessageSizeBytes": 48_000_000,
+        "maxWriteBatchSize": 100_000,
+        "logicalSessionTimeoutMinutes": 30,
+        "minWireVersion": 0,
+        "maxWireVersion": wire(known.topology),
+        "readOnly": false,
+    };
+    if known.face == Face::Router {
+        reply.insert("topologyVersion", version(known.process, 0));
+    }
+    reply
+}
+
+/// Which answers of this process are newer.
+pub(crate) fn version(process: ObjectId, counter: i64) -> Document {
+    doc! { "processId": process, "counter": counter }
+}
+
+/// Fields of a server's answer that belong to the connection it was given on.
+const OF_CONNECTION: [&str; 11] = [
+    "ismaster", "isWritablePrimary", "helloOk", "localTime", "connectionId", "compression",
+    "saslSupportedMechs", "speculativeAuthenticate", "$clusterTime", "operationTime", "ok",
+];
+
+/// What a server says of itself, with the names that clients know.
+fn member(hello: &Document, names: &Names) -> Document {
+    let named = |host: &str| names.get(&Address::parse(host)).cloned();
+    let mut reply = Document::new();
+    for (name, value) in hello {
+        if OF_CONNECTION.contains(&name.as_str()) {
+            continue;
+        }
+        let value = match (name.as_str(), value) {
+            ("hosts" | "passives" | "arbiters", Bson::Array(hosts)) => {
+                let hosts = hosts.iter().filter_map(|host| named(host.as_str()?));
+                Bson::Array(hosts.map(Bson::String).collect())
+            }
+            ("me" | "primary", Bson::String(host)) => match named(host) {
+                Some(host) => Bson::String(host),
+                None => continue,
+            },
+            _ => value.clone(),
+        };
+        reply.insert(name.clone(), value);
+    }
     reply
 }
 
@@ -118,8 +186,9 @@ mod tests {
         Known {
             face,
             topology,
+            shown: None,
             connection: 4,
-            service: ObjectId::from_bytes([1; 12]),
+            process: ObjectId::from_bytes([1; 12]),
             mechanisms: None,
             now: bson::DateTime::from_millis(0),
         }

@@ -8,17 +8,32 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "tests: a panic is the message"))]
 
+mod admin;
 mod auth;
 mod client;
 mod cursors;
+mod doors;
 mod errors;
 mod forward;
+mod gate;
 mod guard;
 mod hello;
+mod memory;
+mod metrics;
+mod rates;
 mod reply;
 mod request;
+mod rights;
+mod settings;
 mod transactions;
 
+pub use admin::{ReloadRequests, serve_admin};
 pub use auth::Auth;
-pub use guard::{Guard, Settings, Snapshot};
+pub use doors::Door;
+pub use gate::Hold;
+pub use guard::{Guard, ServerReport, Snapshot};
 pub use hello::Face;
+pub use metrics::Quantiles;
+pub use rates::RateLimit;
+pub use rights::{FileUser, FileUsers, Right};
+pub use settings::{Listen, Live, Settings};

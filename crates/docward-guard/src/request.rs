@@ -86,6 +86,8 @@ pub(crate) struct Request {
     pub(crate) awaits: bool,
     /// Whether it asks for a change stream.
     pub(crate) is_change_stream: bool,
+    /// The database that an aggregation writes to, where it names one.
+    pub(crate) output: Option<String>,
     write_concern: Option<Number>,
 }
 
@@ -114,6 +116,7 @@ impl Request {
             cursor: None,
             awaits: false,
             is_change_stream: false,
+            output: None,
             write_concern: None,
             frame: BytesMut::new(),
             message,
@@ -134,6 +137,7 @@ impl Request {
         }
         if stages.writes {
             request.class = Class::Write;
+            request.output = stages.output;
         }
         request.is_change_stream = stages.watches;
         request.awaits |= stages.watches;
@@ -173,7 +177,6 @@ impl Request {
                     stages.learn(pipeline)?;
                 }
             }
-            b"explain" if self.name == "aggregate" && element.is_true() => stages.explains = true,
             _ => {}
         }
         Ok(())
@@ -199,12 +202,56 @@ impl Request {
         }
     }
 
+    /// Whether it is of no use once its client has left.
+    pub(crate) fn is_given_up(&self) -> bool {
+        matches!(self.class, Class::Read | Class::GetMore) && !self.is_in_transaction
+    }
+
     /// Whether the server remembers that it did this write.
     pub(crate) fn is_retryable_write(&self) -> bool {
         self.class == Class::Write
             && self.transaction.is_some()
             && self.session.is_some()
             && !self.is_in_transaction
+    }
+
+    /// The namespace it is about, as far as its first value names a collection.
+    pub(crate) fn namespace(&self) -> String {
+        let first = self.body().ok().and_then(|body| body.elements().next()?.ok());
+        let collection = match self.class {
+            Class::GetMore => self.body().ok().and_then(|body| body.get("collection").ok().flatten()),
+            _ => first,
+        };
+        let collection = collection.and_then(|value| value.text().map(str::to_owned));
+        format!("{}.{}", self.database, collection.unwrap_or_default())
+    }
+
+    /// The databases that a `bulkWrite` names; `None` where they cannot be read.
+    pub(crate) fn written_databases(&self) -> Option<Vec<String>> {
+        let name = |entry: Document<'_>| {
+            let ns = entry.get("ns").ok()??;
+            Some(ns.text()?.split_once('.')?.0.to_owned())
+        };
+        let mut found = Vec::new();
+        let mut is_named = false;
+        if let Some(list) = self.body().ok()?.get("nsInfo").ok()? {
+            is_named = true;
+            for entry in list.document()?.elements() {
+                found.push(name(entry.ok()?.document()?)?);
+            }
+        }
+        for sequence in &self.message.sequences {
+            if sequence.name.of(&self.frame) == b"nsInfo" {
+                is_named = true;
+                let mut rest = sequence.documents.of(&self.frame);
+                while !rest.is_empty() {
+                    let entry = Document::prefix(rest).ok()?;
+                    found.push(name(entry)?);
+                    rest = rest.get(entry.bytes().len()..)?;
+                }
+            }
+        }
+        is_named.then_some(found)
     }
 
     /// The body.
@@ -218,7 +265,7 @@ impl Request {
 struct Stages {
     writes: bool,
     watches: bool,
-    explains: bool,
+    output: Option<String>,
 }
 
 impl Stages {
@@ -226,7 +273,16 @@ impl Stages {
         for stage in pipeline.elements() {
             let Some(stage) = stage?.document() else { continue };
             let Some(first) = stage.elements().next().transpose()? else { continue };
-            self.writes |= matches!(first.name, b"$out" | b"$merge");
+            if matches!(first.name, b"$out" | b"$merge") {
+                self.writes = true;
+                // `{ db, coll }`, and for `$merge` below `into`.
+                let mut target = first.document();
+                if let Some(into) = target.map(|target| target.get("into")).transpose()?.flatten() {
+                    target = into.document();
+                }
+                let database = target.map(|target| target.get("db")).transpose()?.flatten();
+                self.output = database.and_then(|name| name.text().map(str::to_owned));
+            }
             self.watches |= first.name == b"$changeStream";
         }
         Ok(())
@@ -278,6 +334,19 @@ fn class(name: &str) -> Class {
         _ => Class::Write,
     }
 }
+
+/// Whether a command is one of those that this version knows.
+pub(crate) fn is_known(name: &str) -> bool {
+    class(name) != Class::Write || KNOWN_WRITES.contains(&name)
+}
+
+const KNOWN_WRITES: [&str; 30] = [
+    "insert", "update", "delete", "findAndModify", "findandmodify", "bulkWrite", "create", "drop",
+    "dropDatabase", "createIndexes", "dropIndexes", "deleteIndexes", "collMod", "renameCollection",
+    "endSessions", "refreshSessions", "killSessions", "startSession", "killOp", "createUser",
+    "updateUser", "dropUser", "grantRolesToUser", "createRole", "dropRole", "setParameter",
+    "profile", "mapReduce", "convertToCapped", "compact",
+];
 
 #[cfg(test)]
 mod tests {

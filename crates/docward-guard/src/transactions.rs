@@ -15,6 +15,8 @@ use crate::request::SessionId;
 struct Transaction {
     number: i64,
     server: Address,
+    /// The connection of the client that began it.
+    client: u64,
     is_open: bool,
     used: Instant,
 }
@@ -34,9 +36,40 @@ impl Transactions {
     }
 
     /// A transaction begins on a server.
-    pub(crate) fn begin(&self, user: &Arc<str>, session: SessionId, number: i64, server: Address) {
-        let transaction = Transaction { number, server, is_open: true, used: Instant::now() };
+    pub(crate) fn begin(
+        &self,
+        user: &Arc<str>,
+        session: SessionId,
+        number: i64,
+        server: Address,
+        client: u64,
+    ) {
+        let used = Instant::now();
+        let transaction = Transaction { number, server, client, is_open: true, used };
         self.lock().insert((Arc::clone(user), session), transaction);
+    }
+
+    /// Those that a client has open: session, number and server.
+    pub(crate) fn of_client(&self, client: u64) -> Vec<(SessionId, i64, Address)> {
+        let all = self.lock();
+        let own = all.iter().filter(|(_, t)| t.client == client && t.is_open);
+        let mut own: Vec<_> =
+            own.map(|((_, session), t)| (*session, t.number, t.server.clone())).collect();
+        drop(all);
+        own.sort_by_key(|(session, ..)| *session);
+        own
+    }
+
+    /// When a transaction was used last.
+    pub(crate) fn unused_for(
+        &self,
+        user: &Arc<str>,
+        session: SessionId,
+        number: i64,
+    ) -> Option<Duration> {
+        let all = self.lock();
+        let found = all.get(&(Arc::clone(user), session)).filter(|t| t.number == number)?;
+        found.is_open.then(|| found.used.elapsed())
     }
 
     /// Where a transaction is.
@@ -81,17 +114,19 @@ mod tests {
     async fn transactions_stay_where_they_began() {
         let (all, user): (_, Arc<str>) = (Transactions::default(), "ann".into());
         let (a, b) = (Address::parse("a"), Address::parse("b"));
-        all.begin(&user, [1; 16], 5, a.clone());
+        all.begin(&user, [1; 16], 5, a.clone(), 7);
+        assert_eq!(all.of_client(7), [([1; 16], 5, a.clone())]);
         assert_eq!(all.server(&user, [1; 16], 5), Some(a.clone()));
         assert_eq!(all.server(&user, [1; 16], 6), None, "another transaction");
         assert_eq!(all.server(&"bob".into(), [1; 16], 5), None, "another user");
         all.end(&user, [1; 16], 5);
+        assert_eq!(all.of_client(7), []);
         assert_eq!(
             (all.open(), all.server(&user, [1; 16], 5)),
             (0, Some(a)),
             "a commit may be repeated"
         );
-        all.begin(&user, [1; 16], 6, b);
+        all.begin(&user, [1; 16], 6, b, 7);
         assert_eq!(all.server(&user, [1; 16], 5), None);
         tokio::time::advance(FORGET_AFTER).await;
         all.sweep();

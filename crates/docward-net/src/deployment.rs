@@ -3,7 +3,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError, RwLock,
         atomic::{AtomicUsize, Ordering},
     },
     time::Duration,
@@ -16,6 +16,7 @@ use tokio::{
 };
 
 use crate::{
+    budget::Budget,
     connection::{Connection, Credential, OpenError, Opener},
     monitor,
     pool::{Denied, Lease, Manage, Pool, PoolLimits, PoolState, Purpose},
@@ -34,10 +35,8 @@ pub struct Upstream {
     pub set_name: Option<String>,
     /// How connections are opened.
     pub opener: Opener,
-    /// Of each server and user.
-    pub limits: PoolLimits,
-    /// Connections beside these on which commands wait for news: change streams and the like.
-    pub max_awaiting: usize,
+    /// To begin with.
+    pub limits: Limits,
     /// How often servers are asked.
     pub heartbeat: Duration,
     /// How long a suitable server is waited for.
@@ -46,12 +45,48 @@ pub struct Upstream {
     pub window: Duration,
 }
 
+/// How many connections there may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Of each server and user.
+    pub pool: PoolLimits,
+    /// Connections beside these on which commands wait for news: change streams and the like.
+    pub awaiting: usize,
+    /// To one server, whoever they are for.
+    pub server: usize,
+}
+
+impl Limits {
+    fn of(&self, lane: Lane) -> PoolLimits {
+        match lane {
+            Lane::Ordinary => self.pool,
+            Lane::Awaiting => PoolLimits { max: self.awaiting, min: 0, ..self.pool },
+        }
+    }
+}
+
+/// Who connections are opened for.
+#[derive(Clone, Debug)]
+pub struct Login {
+    /// `database.user`; empty for nobody.
+    pub name: Arc<str>,
+    /// How they are logged in.
+    pub credential: Credential,
+}
+
+impl From<Credential> for Login {
+    fn from(credential: Credential) -> Self {
+        Self { name: credential.name().into(), credential }
+    }
+}
+
 /// Opens connections of one server as one user.
 #[derive(Debug)]
 pub struct AtServer {
     opener: Opener,
     address: Address,
-    login: Credential,
+    credential: Credential,
+    budget: Arc<Budget>,
 }
 
 impl Manage for AtServer {
@@ -59,25 +94,67 @@ impl Manage for AtServer {
     type Error = Arc<OpenError>;
 
     async fn open(&self) -> Result<Connection, Arc<OpenError>> {
-        self.opener.open(&self.address, &self.login).await.map_err(Arc::new)
+        self.opener.open(&self.address, &self.credential).await.map_err(Arc::new)
     }
 
     fn is_usable(&self, connection: &Connection) -> bool {
         !connection.is_stale()
     }
+
+    fn reserve(&self) -> bool {
+        self.budget.reserve()
+    }
+
+    fn release(&self) {
+        self.budget.release();
+    }
+
+    fn starve(&self) {
+        self.budget.changed.notify_one();
+    }
+
+    fn is_pressed(&self) -> bool {
+        self.budget.is_pressed()
+    }
 }
 
-/// What the name of a pool ends with whose commands wait for news.
-const AWAITING: &str = " (awaiting)";
+/// What connections of a pool are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Lane {
+    /// Commands that are answered as soon as they are done.
+    Ordinary,
+    /// Commands that wait for news.
+    Awaiting,
+}
+
+/// Figures of a pool.
+#[derive(Clone, Debug)]
+pub struct PoolReport {
+    /// Whose.
+    pub user: Arc<str>,
+    /// For what.
+    pub lane: Lane,
+    /// How many at most.
+    pub max: usize,
+    /// The figures.
+    pub state: PoolState,
+}
 
 /// A connection in use.
 pub type Leased = Lease<AtServer>;
+
+type Pools = BTreeMap<Arc<str>, Pool<AtServer>>;
 
 /// A server and its pools, one for each user.
 pub struct Member {
     /// Where it is.
     pub address: Address,
-    pools: Mutex<BTreeMap<String, Pool<AtServer>>>,
+    /// Places for its connections.
+    pub budget: Arc<Budget>,
+    opener: Opener,
+    limits: Arc<RwLock<Limits>>,
+    ordinary: Mutex<Pools>,
+    awaiting: Mutex<Pools>,
     /// Commands that are under way.
     pub in_flight: AtomicUsize,
     pub(crate) wake: Notify,
@@ -91,82 +168,115 @@ impl std::fmt::Debug for Member {
 }
 
 impl Member {
-    fn new(address: Address) -> Arc<Self> {
+    fn new(address: Address, opener: Opener, limits: Arc<RwLock<Limits>>) -> Arc<Self> {
+        let server = read(&limits).server;
         Arc::new(Self {
             address,
-            pools: Mutex::default(),
+            budget: Arc::new(Budget::new(server)),
+            opener,
+            limits,
+            ordinary: Mutex::default(),
+            awaiting: Mutex::default(),
             in_flight: AtomicUsize::new(0),
             wake: Notify::new(),
             round_trip: Mutex::default(),
         })
     }
 
-    fn pools(&self) -> MutexGuard<'_, BTreeMap<String, Pool<AtServer>>> {
-        self.pools.lock().unwrap_or_else(PoisonError::into_inner)
+    fn pools(&self, lane: Lane) -> MutexGuard<'_, Pools> {
+        let pools = match lane {
+            Lane::Ordinary => &self.ordinary,
+            Lane::Awaiting => &self.awaiting,
+        };
+        pools.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The pool of a user.
-    fn pool(
-        &self,
-        upstream: &Upstream,
-        login: &Credential,
-        limits: PoolLimits,
-        lane: &str,
-    ) -> Pool<AtServer> {
-        let name = format!("{}{lane}", login.name());
-        let mut pools = self.pools();
-        let new = || {
-            let at = AtServer {
-                opener: upstream.opener.clone(),
-                address: self.address.clone(),
-                login: login.clone(),
-            };
-            Pool::new(at, limits)
+    fn pool(&self, login: &Login, lane: Lane) -> Pool<AtServer> {
+        let mut pools = self.pools(lane);
+        if let Some(pool) = pools.get(&login.name) {
+            return pool.clone();
+        }
+        let at = AtServer {
+            opener: self.opener.clone(),
+            address: self.address.clone(),
+            credential: login.credential.clone(),
+            budget: Arc::clone(&self.budget),
         };
-        pools.entry(name).or_insert_with(new).clone()
+        let pool = Pool::new(at, read(&self.limits).of(lane));
+        pools.insert(Arc::clone(&login.name), pool.clone());
+        pool
     }
 
-    /// Forgets the pool of a user: the next one is opened with what is known of the user then.
-    pub fn forget(&self, login: &Credential) {
-        for lane in ["", AWAITING] {
-            let pool = self.pools().remove(&format!("{}{lane}", login.name()));
+    /// Forgets the pools of a user: the next are opened with what is known of the user then.
+    pub fn forget(&self, name: &str) {
+        for lane in [Lane::Ordinary, Lane::Awaiting] {
+            let pool = self.pools(lane).remove(name);
             if let Some(pool) = pool {
                 pool.close();
             }
         }
     }
 
-    /// Users and figures of their pools.
-    pub fn states(&self) -> Vec<(String, PoolState)> {
-        self.pools().iter().map(|(user, pool)| (user.clone(), pool.state())).collect()
+    /// Figures of all pools.
+    pub fn pool_reports(&self) -> Vec<PoolReport> {
+        let limits = *read(&self.limits);
+        let of = |lane: Lane| {
+            let max = limits.of(lane).max;
+            let pools = self.pools(lane);
+            let reports = pools.iter().map(|(user, pool)| PoolReport {
+                user: Arc::clone(user),
+                lane,
+                max,
+                state: pool.state(),
+            });
+            reports.collect::<Vec<_>>()
+        };
+        [of(Lane::Ordinary), of(Lane::Awaiting)].concat()
     }
 
-    fn each(&self, action: impl Fn(&Pool<AtServer>)) {
-        let pools: Vec<_> = self.pools().values().cloned().collect();
-        pools.iter().for_each(action);
+    fn each(&self, action: impl Fn(Lane, &Pool<AtServer>)) {
+        for lane in [Lane::Ordinary, Lane::Awaiting] {
+            let pools: Vec<_> = self.pools(lane).values().cloned().collect();
+            pools.iter().for_each(|pool| action(lane, pool));
+        }
     }
 
-    /// Takes a connection as a user.
+    /// Takes a connection as a user, in turn with other clients.
     pub async fn take(
         &self,
-        upstream: &Upstream,
-        login: &Credential,
+        login: &Login,
+        lane: Lane,
         client: u64,
         purpose: Purpose,
     ) -> Result<Leased, Denied<Arc<OpenError>>> {
-        self.pool(upstream, login, upstream.limits, "").take(client, purpose).await
+        self.pool(login, lane).take(client, purpose).await
     }
 
-    /// Takes a connection for a command that waits for news, as a user: these have connections of their own.
-    pub async fn take_to_wait(
-        &self,
-        upstream: &Upstream,
-        login: &Credential,
-        client: u64,
-    ) -> Result<Leased, Denied<Arc<OpenError>>> {
-        let limits = PoolLimits { max: upstream.max_awaiting, min: 0, ..upstream.limits };
-        self.pool(upstream, login, limits, AWAITING).take(client, Purpose::Cursor).await
+    /// Shares the places for connections out: who waits gets that of a connection that nobody uses.
+    async fn share(self: Arc<Self>) {
+        loop {
+            self.budget.changed.notified().await;
+            let mut pools = Vec::new();
+            for lane in [Lane::Ordinary, Lane::Awaiting] {
+                pools.extend(self.pools(lane).values().cloned());
+            }
+            if self.budget.is_full() {
+                let mut idle: Vec<_> = pools.iter().map(|pool| (pool.idle(), pool)).collect();
+                idle.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
+                if let Some((_, most)) = idle.first() {
+                    most.close_idle();
+                }
+            }
+            // Who waits longest is not known across pools: the one where most wait.
+            pools.sort_by_key(|pool| std::cmp::Reverse(pool.state().waiting));
+            pools.iter().for_each(Pool::grow_again);
+        }
     }
+}
+
+fn read(limits: &RwLock<Limits>) -> std::sync::RwLockReadGuard<'_, Limits> {
+    limits.read().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Why there is no server.
@@ -186,6 +296,7 @@ type Members = BTreeMap<Address, (Arc<Member>, Vec<JoinHandle<()>>)>;
 pub struct Deployment {
     /// How it is reached.
     pub upstream: Upstream,
+    limits: Arc<RwLock<Limits>>,
     topology: watch::Sender<Arc<Topology>>,
     members: Mutex<Members>,
     turn: AtomicUsize,
@@ -206,6 +317,7 @@ impl Deployment {
         let topology = Topology::new(&upstream.seeds, upstream.kind, upstream.set_name.clone());
         let seeds: Vec<Address> = topology.servers.keys().cloned().collect();
         let deployment = Arc::new(Self {
+            limits: Arc::new(RwLock::new(upstream.limits)),
             upstream,
             topology: watch::Sender::new(Arc::new(topology)),
             members: Mutex::default(),
@@ -217,10 +329,24 @@ impl Deployment {
             loop {
                 tokio::time::sleep(MAINTENANCE).await;
                 let Some(deployment) = weak.upgrade() else { return };
-                deployment.members().iter().for_each(|member| member.each(Pool::maintain));
+                deployment.members().iter().for_each(|member| member.each(|_, pool| pool.maintain()));
             }
         });
         deployment
+    }
+
+    /// How many connections there may be.
+    pub fn limits(&self) -> Limits {
+        *read(&self.limits)
+    }
+
+    /// Sets how many connections there may be, for what is open too.
+    pub fn set_limits(&self, limits: Limits) {
+        *self.limits.write().unwrap_or_else(PoisonError::into_inner) = limits;
+        for member in self.members() {
+            member.budget.set_limit(limits.server);
+            member.each(|lane, pool| pool.set_limits(limits.of(lane)));
+        }
     }
 
     /// What is known now.
@@ -343,14 +469,16 @@ impl Deployment {
         }
         tracing::warn!(server = %member.address, error, "server is not usable");
         self.apply(Server::failed(member.address.clone(), error.to_owned(), version));
-        member.each(Pool::clear);
+        member.each(|_, pool| pool.clear());
         member.wake.notify_one();
     }
 
     fn add(self: &Arc<Self>, addresses: &[Address]) {
         for address in addresses {
-            let member = Member::new(address.clone());
-            let tasks = monitor::start(Arc::downgrade(self), &member, &self.upstream);
+            let opener = self.upstream.opener.clone();
+            let member = Member::new(address.clone(), opener, Arc::clone(&self.limits));
+            let mut tasks = monitor::start(Arc::downgrade(self), &member, &self.upstream);
+            tasks.push(tokio::spawn(Arc::clone(&member).share()));
             self.locked().insert(address.clone(), (member, tasks));
         }
     }
@@ -359,7 +487,7 @@ impl Deployment {
         for address in addresses {
             let removed = self.locked().remove(address);
             if let Some((member, tasks)) = removed {
-                member.each(Pool::close);
+                member.each(|_, pool| pool.close());
                 tasks.iter().for_each(JoinHandle::abort);
             }
         }
@@ -369,7 +497,7 @@ impl Deployment {
 impl Drop for Deployment {
     fn drop(&mut self) {
         for (member, tasks) in self.locked().values() {
-            member.each(Pool::close);
+            member.each(|_, pool| pool.close());
             tasks.iter().for_each(JoinHandle::abort);
         }
     }

@@ -61,6 +61,18 @@ impl Frames {
         self.more(STEP).await
     }
 
+    /// Reads so much of a message that its length is known.
+    pub async fn begin(&mut self, most: usize) -> Result<usize, ReadError> {
+        loop {
+            if let Some(head) = self.input.first_chunk() {
+                return Ok(Header::parse(head, most)?.length);
+            }
+            if !self.more(STEP).await? {
+                return Err(ReadError::Cut);
+            }
+        }
+    }
+
     /// The next message, as a whole, header included. `None`: the other side closed between two messages.
     pub async fn read(&mut self, most: usize) -> Result<Option<BytesMut>, ReadError> {
         if !self.wait().await? {

@@ -6,6 +6,7 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "tests: a panic is the message"))]
 
+mod budget;
 mod connection;
 mod deployment;
 mod frames;
@@ -17,8 +18,11 @@ mod stream;
 mod tls;
 pub mod topology;
 
+pub use budget::Budget;
 pub use connection::{Connection, Credential, KnownKeys, OpenError, Opener, command};
-pub use deployment::{AtServer, Deployment, Leased, Member, NoServer, Upstream};
+pub use deployment::{
+    AtServer, Deployment, Lane, Leased, Limits, Login, Member, NoServer, PoolReport, Upstream,
+};
 pub use frames::{Frames, ReadError};
 pub use pool::{Denied, Lease, Manage, Pool, PoolLimits, PoolState, Purpose};
 pub use stream::{Stream, connect, tune};

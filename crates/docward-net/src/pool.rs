@@ -27,6 +27,22 @@ pub trait Manage: Send + Sync + 'static {
 
     /// Whether one that lay idle for long can still be used.
     fn is_usable(&self, connection: &Self::Connection) -> bool;
+
+    /// Takes a place for one more connection. `false`: there is none now; [`Pool::grow_again`] when there is one.
+    fn reserve(&self) -> bool {
+        true
+    }
+
+    /// Gives the place of a connection back.
+    fn release(&self) {}
+
+    /// Somebody waits, and there was no place for one more connection.
+    fn starve(&self) {}
+
+    /// Whether others wait for a place: connections that nobody uses are closed.
+    fn is_pressed(&self) -> bool {
+        false
+    }
 }
 
 /// How large a pool is, and how patient.
@@ -132,6 +148,7 @@ struct Slot<C> {
 type Answer<M> = Result<Lease<M>, <M as Manage>::Error>;
 
 struct State<M: Manage> {
+    limits: PoolLimits,
     idle: Vec<Slot<M::Connection>>,
     figures: PoolState,
     queue: Queue<oneshot::Sender<Answer<M>>>,
@@ -140,7 +157,6 @@ struct State<M: Manage> {
 
 struct Shared<M: Manage> {
     manage: M,
-    limits: PoolLimits,
     state: Mutex<State<M>>,
 }
 
@@ -159,41 +175,44 @@ impl<M: Manage> Pool<M> {
     /// An empty pool.
     pub fn new(manage: M, limits: PoolLimits) -> Self {
         let state = State {
+            limits,
             idle: Vec::new(),
             figures: PoolState::default(),
             queue: Queue::default(),
             closed: false,
         };
-        Self { shared: Arc::new(Shared { manage, limits, state: Mutex::new(state) }) }
+        Self { shared: Arc::new(Shared { manage, state: Mutex::new(state) }) }
     }
 
     /// Takes a connection, or waits for one. Clients are served in turn: `client` says who asks.
     pub async fn take(&self, client: u64, purpose: Purpose) -> Result<Lease<M>, Denied<M::Error>> {
-        let receiver = {
+        let (receiver, waited, starves) = {
             let mut dropped = Vec::new();
             let mut state = self.lock();
             if state.closed {
                 return Err(Denied::Closed);
             }
             while let Some(slot) = state.idle.pop() {
-                if self.is_good(&slot) {
+                if self.is_good(&state.limits, &slot) {
                     return Ok(self.lease(&mut state, slot, purpose));
                 }
-                state.figures.open -= 1;
+                self.forget(&mut state, 1);
                 dropped.push(slot);
             }
-            if state.queue.len >= self.shared.limits.max_waiting {
+            if state.queue.len >= state.limits.max_waiting {
                 state.queue.sweep();
             }
-            if state.queue.len >= self.shared.limits.max_waiting {
+            if state.queue.len >= state.limits.max_waiting {
                 return Err(Denied::Full { state: state.seen() });
             }
             let (sender, receiver) = oneshot::channel();
             state.queue.push(client, sender);
-            self.grow(&mut state);
-            receiver
+            let starves = !self.grow(&mut state);
+            (receiver, state.limits.wait, starves)
         };
-        let waited = self.shared.limits.wait;
+        if starves {
+            self.shared.manage.starve();
+        }
         match timeout(waited, receiver).await {
             Ok(Ok(Ok(mut lease))) => {
                 lease.set_purpose(purpose);
@@ -215,9 +234,38 @@ impl<M: Manage> Pool<M> {
         let _dropped = {
             let mut state = self.lock();
             state.figures.generation += 1;
-            state.figures.open -= state.idle.len();
-            std::mem::take(&mut state.idle)
+            self.empty(&mut state)
         };
+    }
+
+    /// Takes other limits; connections beyond them are closed when they come back.
+    pub fn set_limits(&self, limits: PoolLimits) {
+        let mut state = self.lock();
+        state.limits = limits;
+        self.grow(&mut state);
+    }
+
+    /// Closes the connection that lay idle longest; `false` where none is idle.
+    pub fn close_idle(&self) -> bool {
+        let mut state = self.lock();
+        if state.idle.is_empty() {
+            return false;
+        }
+        let slot = state.idle.remove(0);
+        self.forget(&mut state, 1);
+        drop(state);
+        drop(slot);
+        true
+    }
+
+    /// Connections that nobody uses.
+    pub fn idle(&self) -> usize {
+        self.lock().idle.len()
+    }
+
+    /// Opens what is waited for, as far as there are places again.
+    pub fn grow_again(&self) {
+        self.grow(&mut self.lock());
     }
 
     /// Closes what is idle, and lets nobody in any more.
@@ -225,8 +273,7 @@ impl<M: Manage> Pool<M> {
         let _dropped = {
             let mut state = self.lock();
             state.closed = true;
-            state.figures.open -= state.idle.len();
-            (std::mem::take(&mut state.idle), std::mem::take(&mut state.queue))
+            (self.empty(&mut state), std::mem::take(&mut state.queue))
         };
     }
 
@@ -234,14 +281,17 @@ impl<M: Manage> Pool<M> {
     pub fn maintain(&self) {
         let _dropped = {
             let mut state = self.lock();
-            let (keep, drop): (Vec<_>, Vec<_>) =
-                std::mem::take(&mut state.idle).into_iter().partition(|slot| {
-                    self.is_young(slot) && slot.used.elapsed() < self.shared.limits.max_idle
-                });
-            state.figures.open -= drop.len();
+            let limits = state.limits;
+            let (keep, drop): (Vec<_>, Vec<_>) = std::mem::take(&mut state.idle)
+                .into_iter()
+                .partition(|slot| is_young(&limits, slot) && slot.used.elapsed() < limits.max_idle);
+            self.forget(&mut state, drop.len());
             state.idle = keep;
-            let wanted = self.shared.limits.min.min(self.shared.limits.max);
-            if !state.closed && state.figures.open + state.figures.connecting < wanted {
+            let wanted = limits.min.min(limits.max);
+            if !state.closed
+                && state.figures.open + state.figures.connecting < wanted
+                && self.shared.manage.reserve()
+            {
                 self.open_one(&mut state);
             }
             drop
@@ -253,14 +303,22 @@ impl<M: Manage> Pool<M> {
         self.shared.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn is_young(&self, slot: &Slot<M::Connection>) -> bool {
-        slot.opened.elapsed() < self.shared.limits.max_lifetime
+    /// Closes what is idle; the connections are to be dropped without the lock.
+    fn empty(&self, state: &mut State<M>) -> Vec<Slot<M::Connection>> {
+        self.forget(state, state.idle.len());
+        std::mem::take(&mut state.idle)
     }
 
-    fn is_good(&self, slot: &Slot<M::Connection>) -> bool {
+    /// That many connections are closed.
+    fn forget(&self, state: &mut State<M>, count: usize) {
+        state.figures.open -= count;
+        (0..count).for_each(|_| self.shared.manage.release());
+    }
+
+    fn is_good(&self, limits: &PoolLimits, slot: &Slot<M::Connection>) -> bool {
         let idle = slot.used.elapsed();
-        self.is_young(slot)
-            && idle < self.shared.limits.max_idle
+        is_young(limits, slot)
+            && idle < limits.max_idle
             && (idle < LOOK_AFTER || self.shared.manage.is_usable(&slot.connection))
     }
 
@@ -270,15 +328,19 @@ impl<M: Manage> Pool<M> {
         Lease { slot: Some(slot), pool: self.clone(), purpose, is_used: false }
     }
 
-    /// Opens as many as are waited for, as far as the limits let.
-    fn grow(&self, state: &mut State<M>) {
+    /// Opens as many as are waited for, as far as the limits let. `false`: there is no place for one more.
+    fn grow(&self, state: &mut State<M>) -> bool {
         while !state.closed
             && state.figures.connecting < state.queue.len
-            && state.figures.connecting < self.shared.limits.max_connecting
-            && state.figures.open + state.figures.connecting < self.shared.limits.max
+            && state.figures.connecting < state.limits.max_connecting
+            && state.figures.open + state.figures.connecting < state.limits.max
         {
+            if !self.shared.manage.reserve() {
+                return false;
+            }
             self.open_one(state);
         }
+        true
     }
 
     fn open_one(&self, state: &mut State<M>) {
@@ -303,6 +365,7 @@ impl<M: Manage> Pool<M> {
                     self.hand(&mut state, Slot { connection, opened: now, used: now, generation })
                 }
                 Err(error) => {
+                    self.shared.manage.release();
                     // One of those who wait hears of it; the next attempt is for the others.
                     if let Some(first) = state.queue.pop() {
                         let _ = first.send(Err(error));
@@ -321,8 +384,12 @@ impl<M: Manage> Pool<M> {
         state: &mut State<M>,
         mut slot: Slot<M::Connection>,
     ) -> Option<Slot<M::Connection>> {
-        if state.closed || slot.generation != state.figures.generation || !self.is_young(&slot) {
-            state.figures.open -= 1;
+        if state.closed
+            || slot.generation != state.figures.generation
+            || state.figures.open > state.limits.max
+            || !is_young(&state.limits, &slot)
+        {
+            self.forget(state, 1);
             return Some(slot);
         }
         while let Some(next) = state.queue.pop() {
@@ -340,6 +407,10 @@ impl<M: Manage> Pool<M> {
                 Err(Err(_)) => return None,
             }
         }
+        if self.shared.manage.is_pressed() {
+            self.forget(state, 1);
+            return Some(slot);
+        }
         state.idle.push(slot);
         None
     }
@@ -352,13 +423,17 @@ impl<M: Manage> Pool<M> {
             let dropped = if is_good {
                 self.hand(&mut state, slot)
             } else {
-                state.figures.open -= 1;
+                self.forget(&mut state, 1);
                 Some(slot)
             };
             self.grow(&mut state);
             dropped
         };
     }
+}
+
+fn is_young<C>(limits: &PoolLimits, slot: &Slot<C>) -> bool {
+    slot.opened.elapsed() < limits.max_lifetime
 }
 
 impl<M: Manage> State<M> {

@@ -197,6 +197,30 @@ impl Verifier {
         })
     }
 
+    /// From one line, `SCRAM-SHA-256$ITERATIONS:SALT$STORED:SERVER`.
+    pub fn of_text(text: &str) -> Option<Self> {
+        let (name, rest) = text.split_once('$')?;
+        let (first, second) = rest.split_once('$')?;
+        let (iterations, salt) = first.split_once(':')?;
+        let (stored, server) = second.split_once(':')?;
+        let iterations = iterations.parse().ok().filter(|n| (4096..=10_000_000).contains(n))?;
+        let verifier = Self::of_parts(Mechanism::of(name)?, iterations, salt, stored, server)?;
+        let length = verifier.mechanism.hash(b"").len();
+        (verifier.stored.len() == length && verifier.server.len() == length).then_some(verifier)
+    }
+
+    /// As one line, for [`Self::of_text`].
+    pub fn to_text(&self) -> String {
+        let text = |bytes: &[u8]| STANDARD.encode(bytes);
+        let (salt, stored, server) = (text(&self.salt), text(&self.stored), text(&self.server));
+        format!("{}${}:{salt}${stored}:{server}", self.mechanism.name(), self.iterations)
+    }
+
+    /// The mechanism it is for.
+    pub fn mechanism(&self) -> Mechanism {
+        self.mechanism
+    }
+
     /// A verifier that no proof fits, for a user who does not exist: always the same salt, so that nobody learns
     /// who exists.
     pub fn of_nobody(mechanism: Mechanism, secret: &[u8], user: &str) -> Self {

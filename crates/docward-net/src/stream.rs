@@ -68,6 +68,25 @@ impl Stream {
         }
     }
 
+    /// Waits until the other side has closed; for ever where it says something instead, or where that cannot be seen.
+    pub async fn left(&self) {
+        let stream = match self {
+            Self::Plain(stream) => stream,
+            Self::Tls(stream) => stream.get_ref().0,
+            Self::Unix(_) => return std::future::pending().await,
+        };
+        if stream.peek(&mut [0]).await.is_ok_and(|length| length > 0) {
+            std::future::pending().await
+        }
+    }
+
+    /// The subject of the certificate that the other side showed, as servers write it.
+    pub fn subject(&self) -> Option<Box<str>> {
+        let Self::Tls(stream) = self else { return None };
+        let shown = stream.get_ref().1.peer_certificates()?.first()?;
+        crate::tls::subject(shown)
+    }
+
     /// Whether a connection that nobody reads from has something to say: it was closed, or is out of step.
     pub fn is_stale(&self) -> bool {
         let mut byte = [0];

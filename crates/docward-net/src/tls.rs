@@ -146,6 +146,35 @@ fn server_config(
     Ok(Arc::new(config.with_single_cert(chain, key)?))
 }
 
+/// The subject of a certificate in the form of RFC 2253: the last part first.
+pub(crate) fn subject(certificate: &CertificateDer<'_>) -> Option<Box<str>> {
+    let (_, parsed) = x509_parser::parse_x509_certificate(certificate).ok()?;
+    let registry = x509_parser::objects::oid_registry();
+    let part = |attribute: &x509_parser::x509::AttributeTypeAndValue<'_>| {
+        let name = x509_parser::objects::oid2abbrev(attribute.attr_type(), registry).ok()?;
+        Some(format!("{name}={}", escaped(attribute.as_str().ok()?)))
+    };
+    let parts = parsed.subject().iter().map(|set| {
+        let parts: Option<Vec<_>> = set.iter().map(part).collect();
+        parts.map(|parts| parts.join("+"))
+    });
+    let parts: Option<Vec<String>> = parts.collect();
+    let mut parts = parts?;
+    parts.reverse();
+    Some(parts.join(",").into())
+}
+
+fn escaped(text: &str) -> String {
+    let mut out = String::new();
+    for (at, letter) in text.chars().enumerate() {
+        if ",+\"\\<>;".contains(letter) || at == 0 && "# ".contains(letter) {
+            out.push('\\');
+        }
+        out.push(letter);
+    }
+    out
+}
+
 fn broken(file: &Path, why: &dyn std::fmt::Display) -> TlsError {
     TlsError::File { file: file.to_owned(), why: why.to_string() }
 }

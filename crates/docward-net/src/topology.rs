@@ -133,6 +133,8 @@ pub struct Server {
     pub topology_version: Option<TopologyVersion>,
     /// Behind a balancer, the one that answered.
     pub service_id: Option<ObjectId>,
+    /// The whole answer.
+    pub hello: Arc<Document>,
 }
 
 impl Server {
@@ -154,6 +156,7 @@ impl Server {
             wire: (0, 0),
             topology_version: None,
             service_id: None,
+            hello: Arc::default(),
         }
     }
 
@@ -217,6 +220,7 @@ impl Server {
             wire: (wire("minWireVersion"), wire("maxWireVersion")),
             topology_version: TopologyVersion::of(hello),
             service_id: hello.get_object_id("serviceId").ok(),
+            hello: Arc::new(hello.clone()),
             ..Self::unknown(address)
         }
     }

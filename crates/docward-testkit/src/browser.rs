@@ -74,6 +74,11 @@ impl Browser {
         self.until("document.documentElement.dataset.ready === 'yes'");
     }
 
+    /// Opens a page of a server of this machine.
+    pub fn visit(&self, url: &str) {
+        self.wait(self.client.goto(url));
+    }
+
     /// The value of an expression of the page.
     pub fn value(&self, expression: &str) -> Value {
         self.wait(self.client.execute(&format!("return ({expression});"), Vec::new()))

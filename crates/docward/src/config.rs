@@ -36,8 +36,16 @@ pub(crate) fn load(file: Option<&Path>, near: &[String], quiet: bool) -> anyhow:
     let (mut config, diagnostics) =
         docward_config::parse(&text, &path.display().to_string(), &metas());
     // A name in the file is relative to the file.
-    if let (Some(baseline), Some(directory)) = (&mut config.baseline, path.parent()) {
-        *baseline = directory.join(&*baseline).display().to_string();
+    if let Some(directory) = path.parent() {
+        let guard = &mut config.guard;
+        for name in [
+            &mut config.baseline,
+            &mut guard.users,
+            &mut guard.tls_certificate,
+            &mut guard.tls_client_ca,
+        ] {
+            *name = name.take().map(|name| directory.join(name).display().to_string());
+        }
     }
     let (fatal, remarks): (Vec<Diagnostic>, Vec<Diagnostic>) =
         diagnostics.into_iter().partition(|diagnostic| diagnostic.fatal);

@@ -15,6 +15,8 @@ mod design_simulate;
 mod evidence;
 mod first_screen;
 mod guard;
+mod guard_clients;
+mod guard_operation;
 mod lint;
 mod lint_changes;
 mod lint_fixes;

@@ -3,84 +3,22 @@
 
 use std::{
     future::IntoFuture,
-    io::{BufRead, BufReader, Read, Write},
+    io::{Read, Write},
     net::TcpStream,
-    process::{Child, Command, Stdio},
-    thread,
     time::Duration,
 };
 
 use bson::{Document, doc};
 use docward_testkit::{Launch, Servers, mongodb::Client, wait_until};
 
-use crate::common::{code, docward, signal, stderr};
+use crate::common::{code, docward, guard::Guard, stderr};
 
-/// A guard that runs, until this is dropped.
-struct Guard {
-    process: Option<Child>,
-    address: String,
-    rest: Option<thread::JoinHandle<String>>,
-}
-
-impl Guard {
-    /// Starts one on a free port and waits until it accepts clients.
-    fn start(upstream: &str, more: &[&str]) -> Self {
-        let mut process = Command::new(assert_cmd::cargo::cargo_bin("docward"))
-            .args(["guard", "--upstream", upstream, "--listen", "127.0.0.1:0"])
-            .args(more)
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut errors = BufReader::new(process.stderr.take().unwrap());
-        let mut said = String::new();
-        let address = loop {
-            let mut line = String::new();
-            assert!(errors.read_line(&mut line).unwrap() > 0, "it ended: {said}");
-            if let Some(address) = line.strip_prefix("listening on ") {
-                break address.trim().to_owned();
-            }
-            said.push_str(&line);
-        };
-        let rest = thread::spawn(move || {
-            let mut text = String::new();
-            let _ = errors.read_to_string(&mut text);
-            text
-        });
-        Self { process: Some(process), address, rest: Some(rest) }
-    }
-
-    fn uri(&self) -> String {
-        format!("mongodb://{}/?serverSelectionTimeoutMS=60000", self.address)
-    }
-
-    fn uri_as(&self, user: &str, password: &str) -> String {
-        format!("mongodb://{user}:{password}@{}/?serverSelectionTimeoutMS=60000", self.address)
-    }
-
-    /// Asks it to end; gives back its exit code and what it said since it listened.
-    fn end(mut self) -> (Option<i32>, String) {
-        let mut process = self.process.take().unwrap();
-        signal(&process, "TERM");
-        let status = process.wait().unwrap();
-        (status.code(), self.rest.take().unwrap().join().unwrap())
-    }
-}
-
-impl Drop for Guard {
-    fn drop(&mut self) {
-        if let Some(process) = &mut self.process {
-            let _ = process.kill();
-            let _ = process.wait();
-        }
-    }
-}
-
-fn numbers(count: i32) -> impl Iterator<Item = Document> {
+pub(crate) fn numbers(count: i32) -> impl Iterator<Item = Document> {
     (0..count).map(|n| doc! { "_id": n, "text": "x".repeat(100) })
 }
 
 /// The `_id`s of a collection, fetched in small batches.
-fn ids(servers: &Servers, client: &Client, namespace: (&str, &str)) -> Vec<i32> {
+pub(crate) fn ids(servers: &Servers, client: &Client, namespace: (&str, &str)) -> Vec<i32> {
     use futures_util::TryStreamExt;
     let collection = client.database(namespace.0).collection::<Document>(namespace.1);
     servers.wait(async {

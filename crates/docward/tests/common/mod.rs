@@ -6,6 +6,8 @@
     reason = "test helpers: a panic is the message"
 )]
 
+pub(crate) mod guard;
+
 use std::{
     path::{Path, PathBuf},
     process::{Child, Output},

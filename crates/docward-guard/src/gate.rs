@@ -1,0 +1,271 @@
+//! Keeps commands back for a while: all of them (`pause`), or those on a namespace (`hold`). What is under way goes on;
+//! whoever closes the gate hears when the last of it is done.
+
+use std::{
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use docward_model::NamespacePattern;
+use tokio::{
+    sync::{Notify, watch},
+    time::{Instant, sleep_until, timeout_at},
+};
+
+/// What is kept back.
+#[derive(Clone, Debug)]
+pub struct Hold {
+    /// Which namespaces.
+    pub namespaces: NamespacePattern,
+    /// Reads go on.
+    pub writes_only: bool,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Closed {
+    paused: bool,
+    holds: Vec<(u64, Hold, Instant)>,
+}
+
+impl Closed {
+    fn keeps(&self, namespace: &str, writes: bool) -> bool {
+        let held = |(_, hold, until): &(u64, Hold, Instant)| {
+            Instant::now() < *until
+                && (writes || !hold.writes_only)
+                && hold.namespaces.matches(namespace)
+        };
+        self.paused || self.holds.iter().any(held)
+    }
+}
+
+/// The gate before the servers.
+#[derive(Debug)]
+pub(crate) struct Gate {
+    closed: watch::Sender<Arc<Closed>>,
+    /// Whether anything is kept back, without a lock.
+    is_closed: AtomicBool,
+    /// Commands that passed, by turns: whoever closes the gate waits for those of before.
+    running: [AtomicUsize; 2],
+    turn: AtomicUsize,
+    done: Notify,
+    next: AtomicU64,
+    closing: tokio::sync::Mutex<()>,
+    expired: Mutex<Vec<u64>>,
+}
+
+impl Default for Gate {
+    fn default() -> Self {
+        Self {
+            closed: watch::Sender::new(Arc::default()),
+            is_closed: AtomicBool::new(false),
+            running: Default::default(),
+            turn: AtomicUsize::new(0),
+            done: Notify::new(),
+            next: AtomicU64::new(1),
+            closing: tokio::sync::Mutex::default(),
+            expired: Mutex::default(),
+        }
+    }
+}
+
+/// A command that passed.
+#[derive(Debug)]
+pub(crate) struct Passed<'g> {
+    gate: &'g Gate,
+    turn: usize,
+}
+
+impl Drop for Passed<'_> {
+    fn drop(&mut self) {
+        if self.gate.running[self.turn].fetch_sub(1, Ordering::SeqCst) == 1
+            && self.gate.is_closed.load(Ordering::SeqCst)
+        {
+            self.gate.done.notify_waiters();
+        }
+    }
+}
+
+impl Gate {
+    /// Waits while the command is kept back.
+    pub(crate) async fn pass(&self, namespace: impl Fn() -> String, writes: bool) -> Passed<'_> {
+        loop {
+            // Counted first: whoever closes the gate now waits for this one, or this one sees it closed.
+            let turn = self.turn.load(Ordering::SeqCst) & 1;
+            self.running[turn].fetch_add(1, Ordering::SeqCst);
+            let passed = Passed { gate: self, turn };
+            if !self.is_closed.load(Ordering::SeqCst) {
+                return passed;
+            }
+            let mut changes = self.closed.subscribe();
+            let closed = Arc::clone(&changes.borrow_and_update());
+            let namespace = namespace();
+            if !closed.keeps(&namespace, writes) {
+                return passed;
+            }
+            drop(passed);
+            let until = closed.holds.iter().map(|(_, _, until)| *until).max();
+            tokio::select! {
+                _ = changes.changed() => {}
+                () = sleep_until(until.unwrap_or_else(Instant::now)), if until.is_some() && !closed.paused => {}
+            }
+        }
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Closed)) {
+        self.closed.send_modify(|closed| {
+            let mut next = Closed::clone(closed);
+            change(&mut next);
+            self.is_closed.store(next.paused || !next.holds.is_empty(), Ordering::SeqCst);
+            *closed = Arc::new(next);
+        });
+    }
+
+    /// Keeps everything back; says whether what was under way ended in time.
+    pub(crate) async fn pause(&self, patience: Duration) -> bool {
+        let _one_at_a_time = self.closing.lock().await;
+        self.change(|closed| closed.paused = true);
+        self.settle(Instant::now() + patience).await
+    }
+
+    /// Lets everything go on that was paused.
+    pub(crate) fn resume(&self) {
+        self.change(|closed| closed.paused = false);
+    }
+
+    /// Whether everything is kept back.
+    pub(crate) fn is_paused(&self) -> bool {
+        self.closed.borrow().paused
+    }
+
+    /// Keeps a part back for a while; the number is for [`Self::release`]. `None`: what was under way did not end
+    /// in time, and nothing is kept back.
+    pub(crate) async fn hold(&self, hold: Hold, ttl: Duration) -> Option<u64> {
+        let _one_at_a_time = self.closing.lock().await;
+        let id = self.next.fetch_add(1, Ordering::Relaxed);
+        let until = Instant::now() + ttl;
+        self.change(|closed| closed.holds.push((id, hold, until)));
+        let is_settled = self.settle(until).await;
+        if !is_settled {
+            self.remove(id);
+            return None;
+        }
+        Some(id)
+    }
+
+    /// Ends a hold; says whether it had expired before.
+    pub(crate) fn release(&self, id: u64) -> Option<bool> {
+        if self.expired.lock().unwrap_or_else(PoisonError::into_inner).contains(&id) {
+            return Some(true);
+        }
+        let found = self.closed.borrow().holds.iter().find(|hold| hold.0 == id).cloned();
+        let (_, _, until) = found?;
+        self.remove(id);
+        Some(until <= Instant::now())
+    }
+
+    fn remove(&self, id: u64) {
+        self.change(|closed| closed.holds.retain(|hold| hold.0 != id));
+    }
+
+    /// Forgets holds whose time is over.
+    pub(crate) fn sweep(&self) {
+        let now = Instant::now();
+        let over: Vec<u64> = {
+            let closed = self.closed.borrow();
+            closed.holds.iter().filter(|hold| hold.2 <= now).map(|hold| hold.0).collect()
+        };
+        if !over.is_empty() {
+            over.iter().for_each(|id| self.remove(*id));
+            let mut expired = self.expired.lock().unwrap_or_else(PoisonError::into_inner);
+            expired.extend(over);
+            let surplus = expired.len().saturating_sub(100);
+            expired.drain(..surplus);
+        }
+    }
+
+    /// Waits until everything is done that passed before.
+    async fn settle(&self, until: Instant) -> bool {
+        // What somebody else did not wait for in time comes first; who passes meanwhile is counted on the other side.
+        if !self.is_done(self.turn.load(Ordering::SeqCst) + 1, until).await {
+            return false;
+        }
+        // Those that pass from here on have seen the gate closed.
+        let before = self.turn.fetch_add(1, Ordering::SeqCst);
+        self.is_done(before, until).await
+    }
+
+    async fn is_done(&self, turn: usize, until: Instant) -> bool {
+        let running = &self.running[turn & 1];
+        loop {
+            let done = self.done.notified();
+            tokio::pin!(done);
+            done.as_mut().enable();
+            if running.load(Ordering::SeqCst) == 0 {
+                return true;
+            }
+            if timeout_at(until, done).await.is_err() {
+                return running.load(Ordering::SeqCst) == 0;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::time::{sleep, timeout};
+
+    fn hold(pattern: &str, writes_only: bool) -> Hold {
+        Hold { namespaces: NamespacePattern::new(pattern).unwrap(), writes_only }
+    }
+
+    async fn passes(gate: &Gate, namespace: &str, writes: bool) -> bool {
+        let pass = gate.pass(|| namespace.to_owned(), writes);
+        timeout(Duration::from_millis(10), pass).await.is_ok()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_pause_waits_for_what_is_under_way_and_keeps_back_what_comes() {
+        let gate = Arc::new(Gate::default());
+        let running = gate.pass(|| "d.t".to_owned(), true).await;
+        for _ in 0..3 {
+            assert!(!gate.pause(Duration::from_secs(1)).await, "it is still under way");
+        }
+        assert!(gate.is_paused());
+        assert!(!passes(&gate, "d.t", false).await);
+        drop(running);
+        assert!(gate.pause(Duration::from_secs(1)).await);
+        let waiting = tokio::spawn({
+            let gate = Arc::clone(&gate);
+            async move { drop(gate.pass(|| "d.t".to_owned(), true).await) }
+        });
+        sleep(Duration::from_secs(60)).await;
+        assert!(!waiting.is_finished());
+        gate.resume();
+        waiting.await.unwrap();
+        assert!(passes(&gate, "d.t", true).await);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_hold_keeps_back_its_namespace_until_it_is_released_or_over() {
+        let gate = Gate::default();
+        let _reader = gate.pass(|| "other.t".to_owned(), false).await;
+        assert!(gate.hold(hold("d.t", true), Duration::from_secs(2)).await.is_none());
+        assert!(passes(&gate, "d.t", true).await, "what could not be reached is not held");
+        drop(_reader);
+        let id = gate.hold(hold("d.t", true), Duration::from_secs(5)).await.unwrap();
+        assert!(!passes(&gate, "d.t", true).await);
+        assert!(passes(&gate, "d.t", false).await && passes(&gate, "d.u", true).await);
+        assert_eq!(gate.release(id), Some(false));
+        assert!(passes(&gate, "d.t", true).await);
+        let id = gate.hold(hold("d.t", false), Duration::from_secs(5)).await.unwrap();
+        let before = Instant::now();
+        drop(gate.pass(|| "d.t".to_owned(), false).await);
+        assert_eq!(before.elapsed().as_secs(), 5, "its time was over");
+        gate.sweep();
+        assert_eq!((gate.release(id), gate.release(99)), (Some(true), None));
+    }
+}

@@ -1,0 +1,171 @@
+//! Users of a list of the guard's own. Their commands go to the servers as one account, so what they may do is decided
+//! here.
+
+use std::collections::HashMap;
+
+use docward_model::NamespacePattern;
+use docward_net::scram::Verifier;
+
+use crate::{
+    errors::{Failure, code},
+    request::{Class, Request},
+};
+
+/// What a user may do in databases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Right {
+    /// Read.
+    Read,
+    /// Read and write, create and drop collections and indexes.
+    ReadWrite,
+}
+
+/// A user.
+#[derive(Clone, Debug)]
+pub struct FileUser {
+    /// The name; for a login by certificate its subject.
+    pub name: String,
+    /// What a password is checked with; none for a login by certificate.
+    pub verifier: Option<Verifier>,
+    /// What may be done where.
+    pub rights: Vec<(NamespacePattern, Right)>,
+}
+
+impl FileUser {
+    fn may(&self, database: &str, wanted: Right) -> bool {
+        self.rights.iter().any(|(pattern, right)| *right >= wanted && pattern.matches(database))
+    }
+
+    /// Whether the user may run a command.
+    pub(crate) fn check(&self, request: &Request) -> Result<(), Failure> {
+        let Some(wanted) = wanted(request) else {
+            return Err(Failure::new(
+                code::UNAUTHORIZED,
+                format!(
+                    "docward: {} is not among the commands that users of the guard's own list may run",
+                    request.name
+                ),
+            ));
+        };
+        for (database, right) in wanted {
+            if !self.may(&database, right) {
+                return Err(Failure::new(
+                    code::UNAUTHORIZED,
+                    format!(
+                        "not authorized on {database} to execute command {{ {}: … }}",
+                        request.name
+                    ),
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The databases that a command touches and what it does there; `None` where nobody may run it.
+fn wanted(request: &Request) -> Option<Vec<(String, Right)>> {
+    let own = |right: Right| Some(vec![(request.database.clone(), right)]);
+    match request.name.as_str() {
+        "ping" | "buildInfo" | "buildinfo" | "endSessions" | "refreshSessions"
+        | "commitTransaction" | "abortTransaction" => Some(Vec::new()),
+        // Whose cursor it is, is looked at there.
+        "getMore" | "killCursors" => Some(Vec::new()),
+        "aggregate" => {
+            let mut all = own(Right::Read)?;
+            if request.class == Class::Write {
+                let target = request.output.clone();
+                all.push((target.unwrap_or_else(|| request.database.clone()), Right::ReadWrite));
+            }
+            Some(all)
+        }
+        "find" | "count" | "distinct" | "listCollections" | "listIndexes" | "dbStats"
+        | "dbstats" | "collStats" | "collstats" | "dataSize" | "explain" => own(Right::Read),
+        "insert" | "update" | "delete" | "findAndModify" | "findandmodify" | "create" | "drop"
+        | "createIndexes" | "dropIndexes" | "collMod" => own(Right::ReadWrite),
+        "bulkWrite" => {
+            let written = request.written_databases()?;
+            Some(written.into_iter().map(|database| (database, Right::ReadWrite)).collect())
+        }
+        _ => None,
+    }
+}
+
+/// All users of a list.
+#[derive(Debug, Default)]
+pub struct FileUsers {
+    by_name: HashMap<String, std::sync::Arc<FileUser>>,
+}
+
+impl FileUsers {
+    /// Of a list.
+    pub fn new(users: impl IntoIterator<Item = FileUser>) -> Self {
+        let named = users.into_iter().map(|user| (user.name.clone(), std::sync::Arc::new(user)));
+        Self { by_name: named.collect() }
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<&std::sync::Arc<FileUser>> {
+        self.by_name.get(name)
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.by_name.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.by_name.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bson::{RawDocumentBuf, rawdoc};
+    use bytes::BytesMut;
+    use docward_wire::Flags;
+
+    fn allowed(body: &RawDocumentBuf) -> bool {
+        let frame = docward_wire::message(1, 0, Flags::default(), body.as_bytes());
+        let request = Request::parse(BytesMut::from(&frame[..])).unwrap();
+        let right = |pattern: &str, right| (NamespacePattern::new(pattern).unwrap(), right);
+        let user = FileUser {
+            name: "app".to_owned(),
+            verifier: None,
+            rights: vec![right("db_shop", Right::ReadWrite), right("logs_*", Right::Read)],
+        };
+        user.check(&request).is_ok()
+    }
+
+    #[test]
+    fn px_2_users_of_the_list_do_what_the_list_says() {
+        for body in [
+            rawdoc! { "find": "t", "$db": "db_shop" },
+            rawdoc! { "insert": "t", "$db": "db_shop" },
+            rawdoc! { "find": "t", "$db": "logs_2026" },
+            rawdoc! { "aggregate": "t", "pipeline": [{ "$out": "x" }], "$db": "db_shop" },
+            rawdoc! { "aggregate": "t", "pipeline": [{ "$merge": { "into": { "db": "db_shop", "coll": "x" } } }], "$db": "logs_1" },
+            rawdoc! { "bulkWrite": 1, "nsInfo": [{ "ns": "db_shop.t" }], "$db": "admin" },
+            rawdoc! { "ping": 1, "$db": "admin" },
+            rawdoc! { "commitTransaction": 1, "$db": "admin" },
+        ] {
+            assert!(allowed(&body), "{body:?}");
+        }
+        for body in [
+            rawdoc! { "find": "t", "$db": "other" },
+            rawdoc! { "insert": "t", "$db": "logs_2026" },
+            rawdoc! { "aggregate": "t", "pipeline": [{ "$out": "x" }], "$db": "logs_1" },
+            rawdoc! { "aggregate": "t", "pipeline": [{ "$out": { "db": "other", "coll": "x" } }], "$db": "db_shop" },
+            rawdoc! { "aggregate": "t", "pipeline": [{ "$merge": { "into": { "db": "other", "coll": "x" } } }], "$db": "db_shop" },
+            rawdoc! { "bulkWrite": 1, "nsInfo": [{ "ns": "db_shop.t" }, { "ns": "other.t" }], "$db": "admin" },
+            rawdoc! { "bulkWrite": 1, "nsInfo": 5, "$db": "admin" },
+            rawdoc! { "dropDatabase": 1, "$db": "db_shop" },
+            rawdoc! { "createUser": "x", "$db": "db_shop" },
+            rawdoc! { "renameCollection": "db_shop.t", "to": "db_shop.u", "$db": "admin" },
+            rawdoc! { "shutdown": 1, "$db": "admin" },
+            rawdoc! { "usersInfo": 1, "$db": "db_shop" },
+        ] {
+            assert!(!allowed(&body), "{body:?}");
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! `docward guard user`: an entry for the file of users.
+
+use std::io::{BufRead, IsTerminal};
+
+use anyhow::{Context, bail};
+use clap::Args;
+use docward_net::{
+    nonce,
+    scram::{Keys, Mechanism},
+};
+
+use crate::{CLEAN, put, tell};
+
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  docward guard user app --database db_shop=readWrite >> users.toml
+                                       asks for the password
+  docward guard user report --database 'logs_*=read' < password.txt >> users.toml
+
+Passwords are kept as SCRAM-SHA-256 verifiers: nobody can log in with what stands in the file.";
+
+/// Whom the entry is for.
+#[derive(Args, Debug)]
+pub(super) struct UserArgs {
+    /// The name that clients log in with
+    name: String,
+
+    /// What the user may do: a database or a pattern, and `read` or `readWrite`; may be given several times
+    #[arg(long = "database", value_name = "NAME=RIGHT")]
+    databases: Vec<String>,
+}
+
+/// As servers do.
+const ITERATIONS: u32 = 15_000;
+
+pub(super) fn user(args: &UserArgs) -> anyhow::Result<u8> {
+    let rights = args.databases.iter().map(|text| right(text)).collect::<anyhow::Result<Vec<_>>>()?;
+    let mut input = std::io::stdin().lock();
+    if input.is_terminal() {
+        tell(&format!("password of {} (it is shown as you type):", args.name));
+    }
+    let mut password = String::new();
+    input.read_line(&mut password).context("cannot read the password from standard input")?;
+    let password = password.trim_end_matches(['\r', '\n']);
+    if password.is_empty() {
+        bail!("the password is empty: write it to standard input");
+    }
+    let salt = nonce();
+    let salt = salt.as_bytes().get(..28).unwrap_or_default();
+    let keys = Keys::of_password(Mechanism::Sha256, &args.name, password, salt, ITERATIONS)?;
+    let verifier = keys.verifier(Mechanism::Sha256, salt, ITERATIONS).to_text();
+    let mut databases = toml_edit::InlineTable::new();
+    for (name, right) in rights {
+        databases.insert(name, right.into());
+    }
+    let mut user = toml_edit::Table::new();
+    user.insert("name", toml_edit::value(&args.name));
+    user.insert("password", toml_edit::value(verifier));
+    user.insert("databases", toml_edit::value(databases));
+    put(&format!("\n[[user]]\n{user}"), None)?;
+    Ok(CLEAN)
+}
+
+fn right(text: &str) -> anyhow::Result<(&str, &str)> {
+    let found = text.split_once('=').filter(|(name, _)| !name.is_empty());
+    match found {
+        Some((name, right)) if docward_config::RIGHTS.contains(&right) => Ok((name, right)),
+        _ => bail!("--database {text}: write NAME=read or NAME=readWrite"),
+    }
+}

@@ -1,0 +1,1 @@
+//! Programs of other languages through the proxy.
