@@ -1,7 +1,7 @@
 //! One client: reads messages, has them answered, writes the answers.
 
 use std::{
-    net::IpAddr,
+    net::{IpAddr, SocketAddr},
     sync::{Arc, PoisonError},
     time::Duration,
 };
@@ -48,11 +48,11 @@ const GIVE_UP_AFTER: Duration = Duration::from_secs(1);
 pub(crate) async fn serve(
     guard: Arc<Guard>,
     stream: Stream,
-    peer: Option<IpAddr>,
+    peer: Option<SocketAddr>,
     number: u64,
     at: Option<Address>,
 ) {
-    let turn = match peer {
+    let turn = match peer.map(|peer| peer.ip()) {
         Some(IpAddr::V4(address)) => u64::from(address.to_bits()),
         Some(IpAddr::V6(address)) => u64::try_from(address.to_bits() >> 64).unwrap_or(0),
         None => number,
@@ -81,13 +81,13 @@ pub(crate) async fn serve(
     }
     frames.close().await;
     drop(frames);
-    client.leave().await;
+    Box::pin(client.leave()).await;
 }
 
 struct Client {
     guard: Arc<Guard>,
     who: Who,
-    peer: Option<IpAddr>,
+    peer: Option<SocketAddr>,
     /// Of the certificate it showed.
     subject: Option<Box<str>>,
     is_known: bool,
@@ -213,7 +213,12 @@ impl Client {
         let name = command.keys().next().cloned().unwrap_or_default();
         let answer = if matches!(name.as_str(), "hello" | "isMaster" | "ismaster") {
             let body = self.hello(&command).await;
-            let body = body.map_err(|failure| Closed::NoMember(failure.errmsg))?;
+            let body = match body {
+                Err(failure) if failure.code == code::NO_MEMBER => {
+                    return Err(Closed::NoMember(failure.errmsg));
+                }
+                body => body.unwrap_or_else(|failure| failure.document()),
+            };
             reply(self.guard.next_id(), header.request_id, body.as_bytes())
         } else {
             let why = format!(
@@ -241,11 +246,8 @@ impl Client {
                 Err(failure) => Err(failure),
             },
             Class::Refused => Err(Failure::new(
-                code::COMMAND_NOT_FOUND,
-                format!(
-                    "docward: {} is not possible through a pool of connections; use writeConcern",
-                    request.name
-                ),
+                code::GET_LAST_ERROR,
+                "getLastError command is not supported: use writeConcern",
             )),
             _ if !self.is_known => Err(Failure::new(
                 code::UNAUTHORIZED,
@@ -384,7 +386,7 @@ impl Client {
     fn note_login(&self, is_ok: bool) {
         self.guard.metrics.logged_in(if is_ok { "accepted" } else { "refused" });
         if let (false, Some(peer)) = (is_ok, self.peer) {
-            self.guard.rates.was_refused(peer);
+            self.guard.rates.was_refused(peer.ip());
             tracing::info!(client = self.who.client, %peer, "login refused");
         }
     }
@@ -396,7 +398,7 @@ impl Client {
                 "docward: nobody logs in here; leave user and password out of the connection string, or start the guard with --auth mirror",
             ));
         }
-        if self.peer.is_some_and(|peer| !self.guard.rates.may_log_in(peer)) {
+        if self.peer.is_some_and(|peer| !self.guard.rates.may_log_in(peer.ip())) {
             return Err(Failure::new(
                 code::AUTHENTICATION_FAILED,
                 "docward: too many logins from this address were refused; wait a second",
@@ -411,7 +413,7 @@ impl Client {
 
     fn continue_login(&mut self, command: &Document) -> Result<Document, Failure> {
         let Some(mut login) = self.login.take() else {
-            return Err(Failure::new(code::FAILED_TO_PARSE, "no login has begun"));
+            return Err(Failure::new(code::PROTOCOL_ERROR, "No SASL session state found"));
         };
         let step = login.go_on(&self.guard.users, &self.guard.deployment, command);
         let step = step.inspect_err(|_| self.note_login(false))?;
@@ -427,6 +429,18 @@ impl Client {
 
     async fn hello(&mut self, command: &Document) -> Result<RawDocumentBuf, Failure> {
         let asked = Asked::of(command);
+        if let Ok(version) = command.get_str("apiVersion")
+            && version != "1"
+        {
+            let why = format!("Cannot accept API version {version}");
+            return Err(Failure::new(code::API_VERSION, why));
+        }
+        if command.contains_key("maxAwaitTimeMS") && !command.contains_key("topologyVersion") {
+            return Err(Failure::new(
+                code::AWAITS_WITHOUT_VERSION,
+                "A request with 'maxAwaitTimeMS' must include a 'topologyVersion'",
+            ));
+        }
         self.is_balanced |= asked.load_balanced;
         if let Some(name) = &asked.application {
             let name = name.as_str().into();
@@ -484,6 +498,11 @@ impl Client {
         if let Some(mut said) = speculative {
             said.remove("ok");
             answer.insert("speculativeAuthenticate", said);
+        }
+        if self.is_known
+            && let Some(time) = self.guard.cluster_time()
+        {
+            answer.insert("$clusterTime", time);
         }
         raw_of(answer)
     }

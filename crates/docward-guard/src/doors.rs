@@ -160,7 +160,7 @@ impl Guard {
         loop {
             match door.listener.accept().await {
                 Ok((stream, peer)) => {
-                    self.take_in(stream, peer.map(|peer| peer.ip()), door.shows.clone());
+                    self.take_in(stream, peer, door.shows.clone());
                 }
                 Err(error) => {
                     // Out of files, usually: somebody has to leave first.

@@ -5,18 +5,25 @@ use bson::{Bson, Document, RawDocumentBuf, rawdoc};
 
 /// Codes of servers that are used here.
 pub(crate) mod code {
+    pub(crate) const BAD_VALUE: i32 = 2;
     pub(crate) const HOST_UNREACHABLE: i32 = 6;
     pub(crate) const FAILED_TO_PARSE: i32 = 9;
     pub(crate) const UNAUTHORIZED: i32 = 13;
+    pub(crate) const TYPE_MISMATCH: i32 = 14;
+    pub(crate) const PROTOCOL_ERROR: i32 = 17;
     pub(crate) const AUTHENTICATION_FAILED: i32 = 18;
     pub(crate) const CURSOR_NOT_FOUND: i32 = 43;
     pub(crate) const MAX_TIME_EXPIRED: i32 = 50;
-    pub(crate) const COMMAND_NOT_FOUND: i32 = 59;
     pub(crate) const SHUTDOWN: i32 = 91;
     pub(crate) const NO_SERVER: i32 = 133;
+    pub(crate) const STALENESS: i32 = 160;
+    pub(crate) const API_VERSION: i32 = 322;
     pub(crate) const INTERRUPTED: i32 = 11601;
     pub(crate) const UNSUPPORTED_OP_QUERY: i32 = 352;
     pub(crate) const MECHANISM_UNAVAILABLE: i32 = 334;
+    pub(crate) const AWAITS_WITHOUT_VERSION: i32 = 31368;
+    pub(crate) const MISSING_FIELD: i32 = 40414;
+    pub(crate) const GET_LAST_ERROR: i32 = 5_739_000;
     pub(crate) const POOL: i32 = 450;
     pub(crate) const RATE: i32 = 462;
     /// Never answered: the client is closed, as the server that it came to would.
@@ -35,13 +42,20 @@ pub(crate) mod label {
 
 fn name(code: i32) -> &'static str {
     match code {
+        code::BAD_VALUE => "BadValue",
         code::HOST_UNREACHABLE => "HostUnreachable",
         code::FAILED_TO_PARSE => "FailedToParse",
         code::UNAUTHORIZED => "Unauthorized",
         code::AUTHENTICATION_FAILED => "AuthenticationFailed",
         code::CURSOR_NOT_FOUND => "CursorNotFound",
         code::MAX_TIME_EXPIRED => "MaxTimeMSExpired",
-        code::COMMAND_NOT_FOUND => "CommandNotFound",
+        code::TYPE_MISMATCH => "TypeMismatch",
+        code::PROTOCOL_ERROR => "ProtocolError",
+        code::STALENESS => "MaxStalenessOutOfRange",
+        code::API_VERSION => "APIVersionError",
+        code::AWAITS_WITHOUT_VERSION => "Location31368",
+        code::MISSING_FIELD => "Location40414",
+        code::GET_LAST_ERROR => "Location5739000",
         code::SHUTDOWN => "ShutdownInProgress",
         code::NO_SERVER => "FailedToSatisfyReadPreference",
         code::INTERRUPTED => "Interrupted",
@@ -126,11 +140,23 @@ fn hide(error: &mut Document) {
     if let Ok(text) = error.get_str("errmsg") {
         let lower = text.to_ascii_lowercase();
         if is_change || TELLING.iter().any(|word| lower.contains(word)) {
-            let kept =
-                TELLING.iter().fold(lower, |text, word| text.replace(word, "server changed"));
+            let kept = TELLING.iter().fold(text.to_owned(), |text, word| without(&text, word));
             error.insert("errmsg", format!("docward: the server changed its role: {kept}"));
         }
     }
+}
+
+/// A text with other words in the place of a phrase, however it is written.
+fn without(text: &str, phrase: &str) -> String {
+    let lower = text.to_ascii_lowercase();
+    let (mut out, mut from) = (String::new(), 0);
+    for (at, _) in lower.match_indices(phrase) {
+        out.push_str(&text[from..at]);
+        out.push_str("server changed");
+        from = at + phrase.len();
+    }
+    out.push_str(&text[from..]);
+    out
 }
 
 #[cfg(test)]

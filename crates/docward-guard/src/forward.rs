@@ -10,10 +10,10 @@ use bson::{Binary, Bson, Document, doc, spec::BinarySubtype};
 use bytes::BytesMut;
 use docward_net::{
     Denied, Lane, Member, OpenError, Purpose, command,
-    select::ReadPreference,
+    select::{BadPreference, ReadPreference},
     topology::{Address, TopologyVersion},
 };
-use docward_wire::{Flags, Header, message, put_i64};
+use docward_wire::{Flags, Header, Kind, message, put_i64};
 use tokio::{sync::Notify, time::Instant};
 
 use crate::{
@@ -105,8 +105,11 @@ impl Guard {
             Failure::new(code::CURSOR_NOT_FOUND, format!("cursor id {id} not found{more}"))
         };
         let Some(number) = request.cursor else {
-            return Err(Failure::new(code::FAILED_TO_PARSE, "getMore takes the id of a cursor"));
+            return Err(wrong_type("getMore.getMore", "long"));
         };
+        if number.kind != Kind::Int64 {
+            return Err(wrong_type("getMore.getMore", "long"));
+        }
         let cursor = self.cursors.get(number.value, &who.identity.name).map_err(|no| match no {
             NoCursor::Unknown => not_found(number.value, ""),
             NoCursor::Elsewhere => not_found(
@@ -139,8 +142,14 @@ impl Guard {
         {
             return Ok(Target::Server(server));
         }
-        let bad =
-            |error: &dyn std::fmt::Display| Failure::new(code::FAILED_TO_PARSE, error.to_string());
+        let bad = |error: &BadPreference| {
+            let code = match error {
+                BadPreference::Staleness => code::STALENESS,
+                BadPreference::Broken(_) => code::FAILED_TO_PARSE,
+                _ => code::BAD_VALUE,
+            };
+            Failure::new(code, error.to_string())
+        };
         match request.class {
             Class::Read => {
                 let preference = request.preference.clone().map_err(|error| bad(&error))?;
@@ -191,8 +200,10 @@ impl Guard {
                 }
                 Err(denied) => return Err(self.denied(request, &member, &who.identity, &denied)),
             };
+            // For cursors it says how long to wait for news.
             if let Some(most) = request.max_time_ms.and_then(|ms| u128::try_from(ms).ok())
                 && most > 0
+                && request.class != Class::GetMore
                 && start.elapsed().as_millis() >= most
             {
                 return Err(unsent(
@@ -252,6 +263,7 @@ impl Guard {
                 }
             };
             let (frame, seen) = answer;
+            self.note_time(&frame, &seen);
             if !seen.changes_state {
                 return Ok((frame, seen, member));
             }
@@ -261,7 +273,9 @@ impl Guard {
             if who.at.is_some() {
                 return Ok((frame, seen, member));
             }
-            if again && !seen.is_ok {
+            // Servers since 4.4 say of a write whether it may be sent again.
+            let may_be = seen.is_retryable || request.class == Class::Read;
+            if again && may_be && !seen.is_ok {
                 was_sent = true;
                 self.metrics.resent.inc();
                 if let Target::Server(_) = target {
@@ -378,14 +392,20 @@ impl Guard {
 
     /// `killCursors`: its cursors may be on several servers.
     async fn kill_cursors(&self, who: &Who, request: &Request) -> Result<BytesMut, Failure> {
-        let bad = || Failure::new(code::FAILED_TO_PARSE, "killCursors takes a list of ids");
+        let bad = || Failure::new(code::FAILED_TO_PARSE, "killCursors cannot be read");
         let body = request.body().map_err(|_| bad())?;
-        let ids =
-            body.get("cursors").ok().flatten().and_then(|ids| ids.document()).ok_or_else(bad)?;
+        let Some(ids) = body.get("cursors").map_err(|_| bad())? else {
+            let why = "BSON field 'killCursors.cursors' is missing but a required field";
+            return Err(Failure::new(code::MISSING_FIELD, why));
+        };
+        let ids = ids.document().filter(|_| ids.kind == Kind::Array);
+        let ids = ids.ok_or_else(|| wrong_type("killCursors.cursors", "array"))?;
         let mut by_server: Vec<(Address, Vec<(i64, i64)>)> = Vec::new();
         let mut unknown = Vec::new();
         for id in ids.elements() {
-            let id = id.ok().and_then(|id| id.integer()).ok_or_else(bad)?;
+            let id = id.map_err(|_| bad())?;
+            let id = id.integer().filter(|_| id.kind == Kind::Int64);
+            let id = id.ok_or_else(|| wrong_type("killCursors.cursors", "long"))?;
             match self.cursors.get(id, &who.identity.name) {
                 Err(_) => unknown.push(id),
                 Ok(cursor) => {
@@ -481,6 +501,11 @@ impl Guard {
             self.cursors.remove(id);
         }
     }
+}
+
+fn wrong_type(field: &str, expected: &str) -> Failure {
+    let why = format!("BSON field '{field}' is the wrong type, expected type '{expected}'");
+    Failure::new(code::TYPE_MISMATCH, why)
 }
 
 /// Database and collection of the cursor in an answer.

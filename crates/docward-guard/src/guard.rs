@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    net::IpAddr,
+    net::SocketAddr,
     sync::{
         Arc, Mutex, PoisonError, RwLock,
         atomic::{AtomicI32, AtomicU64, AtomicUsize, Ordering},
@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use bson::{Bson, Document, doc, oid::ObjectId};
+use bson::{Bson, Document, RawDocument, doc, oid::ObjectId};
 use docward_net::{
     Deployment, Lane, Login, Member, PoolReport, Purpose, Stream,
     select::ReadPreference,
@@ -31,6 +31,7 @@ use crate::{
     memory::Memory,
     metrics::{Metrics, Quantiles},
     rates::Rates,
+    reply::Seen,
     settings::{Live, Settings},
     transactions::Transactions,
 };
@@ -53,6 +54,9 @@ pub struct Guard {
     pub(crate) everybody: Identity,
     /// How clients call the servers, where members are shown.
     pub(crate) names: RwLock<Arc<Names>>,
+    /// The newest time of the cluster that a server told, and its document.
+    newest: AtomicU64,
+    cluster_time: Mutex<Option<Document>>,
     clients: AtomicUsize,
     /// Clients by application and user.
     who: Mutex<BTreeMap<(Arc<str>, Arc<str>), usize>>,
@@ -163,6 +167,8 @@ impl Guard {
             process: ObjectId::new(),
             everybody: Identity::of(service),
             names: RwLock::default(),
+            newest: AtomicU64::new(0),
+            cluster_time: Mutex::default(),
             clients: AtomicUsize::new(0),
             who: Mutex::default(),
             next_client: AtomicU64::new(1),
@@ -246,7 +252,7 @@ impl Guard {
     pub(crate) fn take_in(
         self: &Arc<Self>,
         stream: Incoming,
-        peer: Option<IpAddr>,
+        peer: Option<SocketAddr>,
         at: Option<Address>,
     ) {
         let count = self.clients.fetch_add(1, Ordering::Relaxed);
@@ -268,7 +274,9 @@ impl Guard {
                 (Incoming::Unix(stream), _) => Stream::Unix(stream),
                 (Incoming::Tcp(stream), None) => Stream::Plain(stream),
                 (Incoming::Tcp(stream), Some(tls)) => {
-                    match timeout(Duration::from_secs(5), tls.accept(stream)).await {
+                    // On the heap, so that clients do not keep room for it.
+                    let accepted = Box::pin(tls.accept(stream));
+                    match timeout(Duration::from_secs(5), accepted).await {
                         Ok(Ok(stream)) => Stream::from(stream),
                         _ => {
                             guard.metrics.protocol.inc();
@@ -327,6 +335,23 @@ impl Guard {
     /// Ends a hold; says whether its time was over before.
     pub fn release(&self, id: u64) -> Option<bool> {
         self.gate.release(id)
+    }
+
+    /// Keeps the time of the cluster that an answer tells, if it is newer.
+    pub(crate) fn note_time(&self, frame: &[u8], seen: &Seen) {
+        let Some((time, span)) = seen.cluster_time else { return };
+        if self.newest.fetch_max(time, Ordering::Relaxed) >= time {
+            return;
+        }
+        let document = RawDocument::from_bytes(span.of(frame)).and_then(Document::try_from);
+        if let (Ok(document), Ok(mut kept)) = (document, self.cluster_time.lock()) {
+            *kept = Some(document);
+        }
+    }
+
+    /// The time of the cluster, for clients that are answered here.
+    pub(crate) fn cluster_time(&self) -> Option<Document> {
+        self.cluster_time.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     pub(crate) fn next_id(&self) -> i32 {

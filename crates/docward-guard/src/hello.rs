@@ -212,7 +212,30 @@ mod tests {
         assert!(reply.get_bool("ismaster").unwrap() && reply.get_bool("helloOk").unwrap());
         assert_eq!(reply.get_str("msg").ok(), Some("isdbgrid"));
         assert_eq!(reply.get_array("compression").unwrap(), &[Bson::from("zlib")]);
-        assert!(!reply.contains_key("serviceId") && !reply.contains_key("topologyVersion"));
+        assert!(!reply.contains_key("serviceId") && reply.contains_key("topologyVersion"));
+    }
+
+    #[test]
+    fn px_1_a_member_says_what_the_server_says_with_names_of_ours() {
+        let names = [("a:1", "guard:5"), ("b:2", "guard:6")];
+        let names = names.map(|(real, ours)| (Address::parse(real), ours.to_owned())).into();
+        let hello = doc! {
+            "ismaster": true, "setName": "rs", "hosts": ["a:1", "b:2", "c:3"], "me": "A:1", "primary": "a:1",
+            "electionId": ObjectId::from_bytes([2; 12]), "connectionId": 99, "helloOk": true, "ok": 1,
+            "$clusterTime": {},
+        };
+        let topology = Topology::new(&[], TopologyKind::Unknown, None);
+        let known = Known { shown: Some((&hello, &names)), ..known(&topology, Face::Member) };
+        let reply = answer(&Asked::of(&doc! { "hello": 1 }), &known);
+        let hosts: Vec<_> = reply.get_array("hosts").unwrap().iter().map(|h| h.as_str()).collect();
+        assert_eq!(hosts, [Some("guard:5"), Some("guard:6")], "a server without a port is not told");
+        assert_eq!(reply.get_str("me").unwrap(), "guard:5");
+        assert_eq!(reply.get_str("primary").unwrap(), "guard:5");
+        assert!(reply.get_bool("isWritablePrimary").unwrap());
+        assert_eq!(reply.get_i32("connectionId").unwrap(), 4, "that of the client");
+        for absent in ["$clusterTime", "helloOk", "ismaster", "msg"] {
+            assert!(!reply.contains_key(absent), "{absent}");
+        }
     }
 
     #[test]

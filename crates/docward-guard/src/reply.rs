@@ -1,9 +1,9 @@
 //! What a server answered: one pass over the top of a reply finds what has to be changed or acted on.
 
 use bson::{Document, RawDocument};
-use docward_wire::{Fault, Flags, Header, Kind, Message, message};
+use docward_wire::{Fault, Flags, Header, Kind, Message, Span, message};
 
-use crate::errors::is_state_change;
+use crate::errors::{is_state_change, label};
 
 /// An answer, as far as it was looked into.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -22,6 +22,10 @@ pub(crate) struct Seen {
     pub(crate) has_more: bool,
     /// Whether it carries a label of transactions that failed for now.
     pub(crate) is_transient: bool,
+    /// Whether the server says that a write may be sent again.
+    pub(crate) is_retryable: bool,
+    /// The newest time of the cluster: the number, and where its document stands.
+    pub(crate) cluster_time: Option<(u64, Span)>,
 }
 
 /// Looks into an answer.
@@ -61,8 +65,17 @@ pub(crate) fn look(frame: &[u8]) -> Result<Seen, Fault> {
             b"errorLabels" => {
                 let Some(labels) = element.document() else { continue };
                 for label in labels.elements() {
-                    seen.is_transient |= label?.text() == Some(crate::errors::label::TRANSIENT);
+                    let label = label?.text();
+                    seen.is_transient |= label == Some(label::TRANSIENT);
+                    seen.is_retryable |= label == Some(label::RETRYABLE_WRITE);
                 }
+            }
+            b"$clusterTime" => {
+                let time = element.document().map(|time| time.get("clusterTime")).transpose()?;
+                let time = time.flatten().and_then(|time| Some(*time.value.first_chunk::<8>()?));
+                let (start, end) = (offset + element.at, offset + element.end());
+                seen.cluster_time =
+                    time.map(|time| (u64::from_le_bytes(time), Span { start, end }));
             }
             _ => {}
         }

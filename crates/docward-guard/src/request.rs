@@ -196,7 +196,8 @@ impl Request {
     pub(crate) fn can_be_sent_again(&self) -> bool {
         match self.class {
             Class::Read => !self.is_in_transaction,
-            Class::EndTransaction => true,
+            // Drivers repeat a commit with a stronger write concern: that is theirs to do.
+            Class::EndTransaction => self.name == "abortTransaction",
             Class::Write => self.is_retryable_write(),
             _ => false,
         }
