@@ -1,7 +1,8 @@
 //! Side-by-side measurements: makes the data, and runs the controls Docward is compared with.
-//! `bench/run.py` drives it; the figures are kept in docs/benchmarks.md.
+//! `bench/run.py` and `bench/guard.py` drive it; the figures are kept in docs/benchmarks.md.
 
 mod data;
+mod guard;
 mod live;
 
 use std::{env, fs, hint::black_box, time::Instant};
@@ -32,14 +33,31 @@ fn main() {
         ["load", uri, namespace, file, count] => live::load(uri, namespace, file, number(count)),
         ["drain", uri, namespace, batch] => live::drain(uri, namespace, number(batch)),
         ["drain-raw", uri, namespace, batch] => live::drain_raw(uri, namespace, number(batch)),
+        ["guard-load", address, what, connections, seconds, pids @ ..] => {
+            guard::load(address, what, number(connections), fraction(seconds), pids);
+        }
+        ["guard-paced", address, rate, connections, seconds, pids @ ..] => {
+            guard::paced(address, fraction(rate), number(connections), fraction(seconds), pids);
+        }
+        ["guard-hold", address, count] => guard::hold(address, number(count)),
+        ["guard-logins", address, password, count, at_once, keys, pids @ ..] => {
+            guard::logins(address, password, number(count), number(at_once), *keys == "cached", pids);
+        }
+        ["guard-fill", address, password @ ..] => guard::fill(address, password.first().copied()),
+        ["guard-connections", address, password @ ..] => guard::connections(address, password.first().copied()),
+        ["guard-forward", address] => guard::forward(address),
         ["json", file, repetitions] => repeat("json", file, number(repetitions), parse_json),
         _ => eprintln!(
-            "usage: docward-bench orders|wide|dynamic FILE COUNT | jsonl FROM TO COUNT | walk|profile|serde-json|json FILE REPETITIONS | load URI NS FILE COUNT | drain|drain-raw URI NS BATCH"
+            "usage: docward-bench orders|wide|dynamic FILE COUNT | jsonl FROM TO COUNT | walk|profile|serde-json|json FILE REPETITIONS | load URI NS FILE COUNT | drain|drain-raw URI NS BATCH | guard-…, as in bench/guard.py"
         ),
     }
 }
 
 fn number(text: &str) -> u64 {
+    text.parse().expect("a number")
+}
+
+fn fraction(text: &str) -> f64 {
     text.parse().expect("a number")
 }
 
