@@ -120,8 +120,16 @@ pub(crate) fn answer(asked: &Asked, known: &Known<'_>) -> Document {
 }
 
 fn router(known: &Known<'_>) -> Document {
-    let mut reply = doc! {
-        "msg": "isdbgrid",
+    let mut reply = doc! {};
+    let mut servers = known.topology.servers.values();
+    // A server on its own knows neither retryable writes nor transactions: drivers must not expect them.
+    let is_alone = known.face == Face::Router
+        && !known.topology.servers.is_empty()
+        && servers.all(|server| server.kind == ServerKind::Standalone);
+    if !is_alone {
+        reply.insert("msg", "isdbgrid");
+    }
+    reply.extend(doc! {
         "maxBsonObjectSize": 16 * 1024 * 1024,
         "maxMessageSizeBytes": 48_000_000,
         "maxWriteBatchSize": 100_000,
@@ -129,7 +137,7 @@ fn router(known: &Known<'_>) -> Document {
         "minWireVersion": 0,
         "maxWireVersion": wire(known.topology),
         "readOnly": false,
-    };
+    });
     if known.face == Face::Router {
         reply.insert("topologyVersion", version(known.process, 0));
     }

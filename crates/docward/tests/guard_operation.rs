@@ -331,7 +331,7 @@ fn cm_1_cp_1_users_share_the_connections_to_a_server() {
 
 #[test]
 fn px_1_drivers_are_told_that_it_ends() {
-    let servers = Launch::standalone().start();
+    let servers = Launch::replica_set(1).start();
     let guard = Guard::start(&servers.uri(), &ADMIN);
     let other = Guard::start(&servers.uri(), &[]);
     let uri = format!("mongodb://{},{}/", guard.address, other.address);
