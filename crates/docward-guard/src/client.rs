@@ -296,8 +296,7 @@ impl Client {
             }
             user.check(request)?;
         }
-        let nobody: Arc<str> = "".into();
-        let application = self.counted.as_ref().map_or(&nobody, CountedAs::application);
+        let application = self.counted.as_ref().map_or(&self.guard.nobody, CountedAs::application);
         self.guard.rates.own(&mut self.own, &self.who.identity.name, application);
         let _running = self.own.admit(request.frame.len()).map_err(|limit| {
             self.guard.metrics.limited.inc();
@@ -376,7 +375,7 @@ impl Client {
 
     fn is_now(&mut self, identity: Identity) {
         let application = self.counted.take().map(|counted| Arc::clone(counted.application()));
-        let application = application.unwrap_or_else(|| "".into());
+        let application = application.unwrap_or_else(|| Arc::clone(&self.guard.nobody));
         self.counted = Some(self.guard.counted_as(&application, &identity.name));
         self.own.forget();
         self.who.identity = identity;

@@ -52,6 +52,8 @@ pub struct Guard {
     /// This process, for clients.
     pub(crate) process: ObjectId,
     pub(crate) everybody: Identity,
+    /// An application without a name.
+    pub(crate) nobody: Arc<str>,
     /// How clients call the servers, where members are shown.
     pub(crate) names: RwLock<Arc<Names>>,
     /// The newest time of the cluster that a server told, and its document.
@@ -166,6 +168,7 @@ impl Guard {
             gate: Gate::default(),
             process: ObjectId::new(),
             everybody: Identity::of(service),
+            nobody: "".into(),
             names: RwLock::default(),
             newest: AtomicU64::new(0),
             cluster_time: Mutex::default(),

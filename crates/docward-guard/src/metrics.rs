@@ -38,6 +38,11 @@ enum Kind {
     Refused,
 }
 
+impl Kind {
+    const ALL: [Self; 6] =
+        [Self::Local, Self::Read, Self::Write, Self::Cursor, Self::Transaction, Self::Refused];
+}
+
 impl From<Class> for Kind {
     fn from(class: Class) -> Self {
         match class {
@@ -82,8 +87,8 @@ const WINDOW: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub(crate) struct Metrics {
     registry: Registry,
-    requests: Family<OfClass, Counter>,
-    seconds: Family<OfClass, Histogram, fn() -> Histogram>,
+    /// In the order of [`Kind::ALL`].
+    by_class: Vec<(Counter, Histogram)>,
     added: Histogram,
     errors: Family<OfCode, Counter>,
     accepts: Family<OfResult, Counter>,
@@ -132,7 +137,7 @@ fn times() -> Times<u32> {
 impl Metrics {
     pub(crate) fn new() -> Self {
         let mut registry = Registry::with_prefix("docward_guard");
-        let requests = Family::default();
+        let requests: Family<OfClass, Counter> = Family::default();
         registry.register("requests", "Commands of clients", requests.clone());
         let seconds: Family<OfClass, Histogram, fn() -> Histogram> =
             Family::new_with_constructor(buckets);
@@ -160,8 +165,11 @@ impl Metrics {
             limited: counter("limited", "Commands beyond a limit of their user or application"),
             unknown: counter("unknown_commands", "Commands that are not known, sent to the primary"),
             protocol: counter("protocol_errors", "Clients that did not speak the protocol"),
-            requests,
-            seconds,
+            by_class: Kind::ALL
+                .map(|class| OfClass { class })
+                .iter()
+                .map(|of| (requests.get_or_create_owned(of), seconds.get_or_create_owned(of)))
+                .collect(),
             added,
             errors,
             accepts,
@@ -178,9 +186,10 @@ impl Metrics {
 
     /// A command was answered.
     pub(crate) fn answered(&self, class: Class, took: Duration, at_server: Duration) {
-        let label = OfClass { class: class.into() };
-        self.requests.get_or_create(&label).inc();
-        self.seconds.get_or_create(&label).observe(took.as_secs_f64());
+        if let Some((requests, seconds)) = self.by_class.get(Kind::from(class) as usize) {
+            requests.inc();
+            seconds.observe(took.as_secs_f64());
+        }
         if class == Class::Local || at_server.is_zero() {
             return;
         }
@@ -209,8 +218,7 @@ impl Metrics {
     }
 
     pub(crate) fn requests_of(&self) -> u64 {
-        let all = [Kind::Local, Kind::Read, Kind::Write, Kind::Cursor, Kind::Transaction];
-        all.into_iter().map(|class| self.requests.get_or_create(&OfClass { class }).get()).sum()
+        self.by_class.iter().map(|(requests, _)| requests.get()).sum()
     }
 
     /// Errors by code.

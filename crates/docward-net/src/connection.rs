@@ -166,7 +166,7 @@ impl Opener {
         let stream = connect(address, self.tls.as_ref()).await?;
         let now = Instant::now();
         let mut connection = Connection {
-            frames: Frames::new(stream),
+            frames: Frames::busy(stream),
             opened: now,
             used: now,
             hello: Document::new(),

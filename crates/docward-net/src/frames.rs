@@ -8,11 +8,13 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::stream::Stream;
 
-/// A stream that is read message by message. Between messages it holds no buffer.
+/// A stream that is read message by message.
 #[derive(Debug)]
 pub struct Frames {
     stream: Stream,
     input: BytesMut,
+    /// Messages follow each other closely: the buffer is worth keeping.
+    is_busy: bool,
 }
 
 /// Why no message came.
@@ -37,7 +39,12 @@ const MOST_STEP: usize = 256 * 1024;
 impl Frames {
     /// Takes a stream.
     pub fn new(stream: Stream) -> Self {
-        Self { stream, input: BytesMut::new() }
+        Self { stream, input: BytesMut::new(), is_busy: false }
+    }
+
+    /// Takes a stream whose messages are waited for by somebody: it keeps its buffer.
+    pub fn busy(stream: Stream) -> Self {
+        Self { stream, input: BytesMut::new(), is_busy: true }
     }
 
     /// The stream itself.
@@ -55,9 +62,11 @@ impl Frames {
         if !self.input.is_empty() {
             return Ok(true);
         }
-        // Whoever waits long needs no memory for it.
-        self.input = BytesMut::new();
-        self.stream.readable().await?;
+        if !self.is_busy {
+            // Whoever waits long needs no memory for it.
+            self.input = BytesMut::new();
+            self.stream.readable().await?;
+        }
         self.more(STEP).await
     }
 
