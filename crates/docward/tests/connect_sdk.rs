@@ -13,13 +13,13 @@ use std::{
     collections::BTreeSet,
     fs,
     io::{BufRead, BufReader, Write as _},
-    path::{Path, PathBuf},
+    path::Path,
     process::{Command, Output, Stdio},
     sync::{Mutex, MutexGuard, OnceLock},
     time::{Duration, Instant},
 };
 
-use crate::common::{code, docward, root, stderr, stdout};
+use crate::common::{code, docward, driver, root, stderr, stdout};
 use bson::{Document, doc};
 use docward_testkit::{Launch, PATIENCE, Servers};
 
@@ -89,23 +89,6 @@ impl Stage {
 
 /// A port that nobody listens on.
 const DEAD_HOST: &str = "127.0.0.1:1";
-
-/// Where the driver of a language is; `None`, with a message, when it is not there.
-fn driver(language: &str) -> Option<PathBuf> {
-    let script = root().join("scripts/clients.py");
-    let output = Command::new("python3").arg(script).output().unwrap();
-    let text = String::from_utf8(output.stdout).unwrap();
-    let line = text.lines().find_map(|line| line.strip_prefix(&format!("{language} "))).unwrap();
-    if let Some(why) = line.strip_prefix("missing: ") {
-        let required = std::env::var("DOCWARD_REQUIRE_CLIENTS").unwrap_or_default();
-        assert!(!required.split(',').any(|name| name == language), "{language}: {why}");
-        eprintln!(
-            "skipped: the {language} client was not run: {why}; scripts/clients.py --install"
-        );
-        return None;
-    }
-    Some(PathBuf::from(line))
-}
 
 /// A directory with the generated client, by its `sdk` arguments.
 fn generated(arguments: &[&str], into: &Path) {

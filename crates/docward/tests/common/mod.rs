@@ -116,3 +116,20 @@ pub(crate) fn findings(report: &Value) -> Vec<(String, String, String, String)> 
         .map(|f| (text(f, "severity"), text(f, "rule"), text(f, "namespace"), text(f, "path")))
         .collect()
 }
+
+/// Where the driver of a language is; `None`, with a message, when it is not there.
+pub(crate) fn driver(language: &str) -> Option<PathBuf> {
+    let script = root().join("scripts/clients.py");
+    let output = std::process::Command::new("python3").arg(script).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let line = text.lines().find_map(|line| line.strip_prefix(&format!("{language} "))).unwrap();
+    if let Some(why) = line.strip_prefix("missing: ") {
+        let required = std::env::var("DOCWARD_REQUIRE_CLIENTS").unwrap_or_default();
+        assert!(!required.split(',').any(|name| name == language), "{language}: {why}");
+        eprintln!(
+            "skipped: programs with {language} were not run: {why}; scripts/clients.py --install"
+        );
+        return None;
+    }
+    Some(PathBuf::from(line))
+}
