@@ -1,0 +1,329 @@
+#!/usr/bin/env python3
+"""Breaks servers and guards while programs write through them, and checks that nothing acknowledged is lost and
+nothing is done twice.
+
+    python3 scripts/guard_faults.py                    five minutes, a fault every five seconds
+    python3 scripts/guard_faults.py --seconds 60 --every 3
+    python3 scripts/guard_faults.py --faults step-down,kill-primary
+    python3 scripts/guard_faults.py --soak             no faults: full load, and the guard's memory at the end
+
+Three members, two guards side by side, eight writers with PyMongo. Each writer inserts documents, appends numbers to a
+list, appends with a statement that drivers do not retry (`multi`), and moves amounts between accounts in
+transactions. At the end the members are compared with what was acknowledged.
+
+The guard is $DOCWARD_BIN, else target/release/docward, else target/debug/docward.
+Exit codes: 0 nothing lost and nothing twice, 1 otherwise, 2 could not run.
+"""
+
+import argparse
+import collections
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+import clients
+import mongod
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+WRITERS = 8
+ACCOUNTS = 10
+START = 1000
+# What drivers retry, and what says that a server changed its role.
+CODES = [6, 7, 89, 91, 134, 189, 262, 9001, 10107, 11600, 11602, 13435, 13436]
+PATIENCE = 120
+
+
+def free_ports(count):
+    import socket
+    sockets = [socket.socket() for _ in range(count)]
+    try:
+        for one in sockets:
+            one.bind(("127.0.0.1", 0))
+        return [one.getsockname()[1] for one in sockets]
+    finally:
+        for one in sockets:
+            one.close()
+
+
+def guard_binary():
+    for path in (os.environ.get("DOCWARD_BIN"), os.path.join(ROOT, "target/release/docward"),
+                 os.path.join(ROOT, "target/debug/docward")):
+        if path and os.path.exists(path):
+            return path
+    sys.exit("docward is missing: build it with `cargo build --release`")
+
+
+class Set:
+    """Three members and two guards; each can be killed, stopped and started again."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.ports = free_ports(5)
+        self.members, self.guards = self.ports[:3], self.ports[3:]
+        self.uri = "mongodb://" + ",".join(f"127.0.0.1:{port}" for port in self.members) + "/?replicaSet=rs0"
+        self.processes = {}
+        for port in self.members:
+            self.start(port)
+        self.initiate()
+        for port in self.guards:
+            self.start(port)
+
+    def start(self, port):
+        if port in self.members:
+            data = os.path.join(self.folder, str(port))
+            os.makedirs(data, exist_ok=True)
+            command = [mongod.find(), "--replSet", "rs0", "--bind_ip", "127.0.0.1", "--port", str(port), "--dbpath", data,
+                       "--wiredTigerCacheSizeGB", "0.5", "--setParameter", "enableTestCommands=1"]
+        else:
+            command = [guard_binary(), "guard", "--upstream", self.uri, "--listen", f"127.0.0.1:{port}"]
+        with open(os.path.join(self.folder, f"{port}.log"), "ab") as log:
+            self.processes[port] = subprocess.Popen(command, stdout=log, stderr=log)
+
+    def kill(self, port, how=signal.SIGKILL):
+        self.processes[port].send_signal(how)
+        if how == signal.SIGKILL:
+            self.processes[port].wait()
+
+    def client(self, port, **more):
+        import pymongo
+        return pymongo.MongoClient("127.0.0.1", port, directConnection=True, serverSelectionTimeoutMS=5000, **more)
+
+    def initiate(self):
+        members = [{"_id": at, "host": f"127.0.0.1:{port}"} for at, port in enumerate(self.members)]
+        settings = {"electionTimeoutMillis": 2000, "heartbeatIntervalMillis": 500}
+        end = time.monotonic() + PATIENCE
+        while True:
+            try:
+                for port in self.members:
+                    self.client(port).admin.command("ping")
+                config = {"_id": "rs0", "members": members, "settings": settings}
+                self.client(self.members[0]).admin.command("replSetInitiate", config)
+                break
+            except Exception:  # It is still starting.
+                if time.monotonic() > end:
+                    raise
+                time.sleep(0.5)
+        self.primary()
+
+    def primary(self):
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            for port in self.members:
+                try:
+                    with self.client(port, socketTimeoutMS=1000) as client:
+                        if client.admin.command("hello")["isWritablePrimary"]:
+                            return port
+                except Exception:  # Killed, stopped, or starting.
+                    continue
+            time.sleep(0.2)
+        raise RuntimeError("there is no primary")
+
+    def secondary(self):
+        primary = self.primary()
+        return random.choice([port for port in self.members if port != primary])
+
+    def stop(self):
+        for process in self.processes.values():
+            if process.poll() is None:
+                process.send_signal(signal.SIGCONT)
+                process.terminate()
+        for process in self.processes.values():
+            try:
+                process.wait(20)
+            except subprocess.TimeoutExpired:
+                process.kill()
+
+
+def step_down(servers):
+    with servers.client(servers.primary()) as client:
+        client.admin.command("replSetStepDown", 5, force=True)
+
+
+def kill_and_start(servers, port):
+    servers.kill(port)
+    time.sleep(2)
+    servers.start(port)
+
+
+def freeze(servers, port):
+    servers.kill(port, signal.SIGSTOP)
+    time.sleep(4)
+    servers.kill(port, signal.SIGCONT)
+
+
+def fail_point(servers):
+    code = random.choice(CODES)
+    labels = ["RetryableWriteError"] if random.random() < 0.7 else []
+    data = {"failCommands": ["insert", "update", "find", "commitTransaction", "abortTransaction"], "errorCode": code,
+            "errorLabels": labels}
+    if random.random() < 0.4:
+        data = {"failCommands": data["failCommands"], "closeConnection": True}
+    with servers.client(servers.primary()) as client:
+        client.admin.command("configureFailPoint", "failCommand", mode={"times": random.choice([1, 5, 20])}, data=data)
+
+
+FAULTS = {
+    "step-down": step_down,
+    "kill-primary": lambda servers: kill_and_start(servers, servers.primary()),
+    "kill-secondary": lambda servers: kill_and_start(servers, servers.secondary()),
+    "freeze-primary": lambda servers: freeze(servers, servers.primary()),
+    "freeze-secondary": lambda servers: freeze(servers, servers.secondary()),
+    "fail-point": fail_point,
+    "kill-guard": lambda servers: kill_and_start(servers, random.choice(servers.guards)),
+}
+
+
+class Writer(threading.Thread):
+    """Writes through the guards, and remembers what was acknowledged."""
+
+    def __init__(self, number, uri, over):
+        super().__init__(daemon=True)
+        self.number, self.uri, self.over = number, uri, over
+        self.inserted, self.pushed, self.multi = [set(), set()], [set(), set()], [set(), set()]
+        self.transfers = 0
+        self.errors = collections.Counter()
+        self.slowest = 0.0
+
+    def attempt(self, sets, n, action):
+        began = time.monotonic()
+        try:
+            action()
+            sets[0].add(n)
+        except Exception as error:  # Not acknowledged: done, or not.
+            sets[1].add(n)
+            self.errors[f"{type(error).__name__} {getattr(error, 'code', None)}"] += 1
+        self.slowest = max(self.slowest, time.monotonic() - began)
+
+    def run(self):
+        import pymongo
+        client = pymongo.MongoClient(self.uri, w="majority", serverSelectionTimeoutMS=20_000, appname=f"writer{self.number}")
+        database = client.db_faults
+        own, n = {"_id": self.number}, 0
+        while not self.over.is_set():
+            n += 1
+            key = f"{self.number}-{n}"
+            self.attempt(self.inserted, key, lambda: database.t_insert.insert_one({"_id": key}))
+            self.attempt(self.pushed, n, lambda: database.t_list.update_one(own, {"$push": {"list": n}}))
+            self.attempt(self.multi, n, lambda: database.t_multi.update_many(own, {"$push": {"list": n}}))
+            try:
+                with client.start_session() as session:
+                    session.with_transaction(lambda session: self.transfer(database, session))
+                self.transfers += 1
+            except Exception as error:
+                self.errors[f"transaction {type(error).__name__}"] += 1
+        client.close()
+
+    def transfer(self, database, session):
+        one, other = random.sample(range(ACCOUNTS), 2)
+        database.t_account.update_one({"_id": one}, {"$inc": {"amount": -1}}, session=session)
+        database.t_account.update_one({"_id": other}, {"$inc": {"amount": 1}}, session=session)
+
+
+def prepare(servers):
+    import pymongo
+    with pymongo.MongoClient(servers.uri, w="majority") as client:
+        database = client.db_faults
+        for name in ("t_list", "t_multi"):
+            database[name].insert_many([{"_id": n, "list": []} for n in range(WRITERS)])
+        database.t_account.insert_many([{"_id": n, "amount": START} for n in range(ACCOUNTS)])
+
+
+def check(servers, writers):
+    """What is wrong; an empty list is what everybody hopes for."""
+    import pymongo
+    servers.primary()
+    wrong = []
+    with pymongo.MongoClient(servers.uri, readConcernLevel="majority") as client:
+        database = client.db_faults
+        stored = {found["_id"] for found in database.t_insert.find()}
+        for writer in writers:
+            lost = writer.inserted[0] - stored
+            wrong += [f"acknowledged insert {key} is lost" for key in sorted(lost)]
+            for name, sets in (("t_list", writer.pushed), ("t_multi", writer.multi)):
+                counts = collections.Counter(database[name].find_one({"_id": writer.number})["list"])
+                wrong += [f"{name} {writer.number}: {n} was acknowledged and is lost" for n in sets[0] if not counts[n]]
+                wrong += [f"{name} {writer.number}: {n} was done {count} times" for n, count in counts.items() if count > 1]
+        amount = sum(account["amount"] for account in database.t_account.find())
+        if amount != ACCOUNTS * START:
+            wrong.append(f"the accounts hold {amount}, not {ACCOUNTS * START}")
+    return wrong
+
+
+def memory(process):
+    with open(f"/proc/{process.pid}/status") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("VmRSS:"))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=int, default=300)
+    parser.add_argument("--every", type=float, default=5)
+    parser.add_argument("--faults", default=",".join(FAULTS))
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--soak", action="store_true")
+    parser.add_argument("--keep", action="store_true", help="logs stay, and the folder is named")
+    arguments = parser.parse_args()
+    sys.path.insert(0, clients.python(True)[0])
+    random.seed(arguments.seed)
+    folder = tempfile.mkdtemp(prefix="guard-faults-")
+    servers = None
+    try:
+        servers = Set(folder)
+        prepare(servers)
+        uri = "mongodb://" + ",".join(f"127.0.0.1:{port}" for port in servers.guards) + "/"
+        over = threading.Event()
+        writers = [Writer(n, uri, over) for n in range(WRITERS)]
+        for writer in writers:
+            writer.start()
+        end, done, sizes = time.monotonic() + arguments.seconds, collections.Counter(), []
+        while time.monotonic() < end:
+            time.sleep(arguments.every)
+            if arguments.soak:
+                sizes.append([memory(servers.processes[port]) for port in servers.guards])
+                continue
+            name = random.choice(arguments.faults.split(","))
+            try:
+                FAULTS[name](servers)
+                done[name] += 1
+            except Exception as error:  # A member that is down already; the next fault comes soon.
+                done[f"{name} ({type(error).__name__})"] += 1
+        over.set()
+        for writer in writers:
+            writer.join(PATIENCE)
+        for port in servers.members:
+            if servers.processes[port].poll() is not None:
+                servers.start(port)
+        wrong = check(servers, writers)
+        total = lambda pick: sum(pick(writer) for writer in writers)
+        errors = sum((writer.errors for writer in writers), collections.Counter())
+        print(f"faults: {dict(done)}")
+        print(f"acknowledged: {total(lambda w: len(w.inserted[0]))} inserts, {total(lambda w: len(w.pushed[0]))} appends, "
+              f"{total(lambda w: len(w.multi[0]))} appends that drivers do not retry, "
+              f"{total(lambda w: w.transfers)} transactions")
+        print(f"not acknowledged: {total(lambda w: len(w.inserted[1]))} inserts, {total(lambda w: len(w.pushed[1]))} appends, "
+              f"{total(lambda w: len(w.multi[1]))} appends that drivers do not retry")
+        print(f"errors: {dict(errors)}")
+        print(f"slowest: {max(writer.slowest for writer in writers):.1f} s")
+        if sizes:
+            show = lambda pair: " and ".join(f"{size / 1024:.1f}" for size in pair)
+            middle = sizes[len(sizes) // 2]
+            print(f"memory of the guards in MB: {show(sizes[0])} at first, {show(middle)} half-way, {show(sizes[-1])} at last")
+        print("\n".join(wrong[:20]) if wrong else "nothing acknowledged was lost, nothing was done twice")
+        return 1 if wrong else 0
+    finally:
+        if servers:
+            servers.stop()
+        if arguments.keep:
+            print(f"logs: {folder}")
+        else:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
