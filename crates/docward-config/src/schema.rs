@@ -320,7 +320,10 @@ fn guard() -> Json {
             ("upstream", text("The deployment: a connection string.")),
             ("listen", text("Where clients connect to: `HOST:PORT`, or the path of a socket.")),
             ("admin", text("The address for operators: `HOST:PORT`.")),
-            ("advertise", text("The name by which clients reach the guard, for `face = \"member\"`.")),
+            (
+                "advertise",
+                text("The name by which clients reach the guard, for `face = \"member\"`."),
+            ),
             ("face", words("What clients see.", &FACES, "router")),
             ("auth", choice("How clients log in.", &AUTHS)),
             ("users", text("The file of users, for `auth = \"list\"`.")),
@@ -338,10 +341,7 @@ fn guard() -> Json {
                 "grace-seconds",
                 whole("Seconds that clients may take to finish when the guard ends.", 0),
             ),
-            (
-                "memory-mb",
-                whole("Megabytes of messages that are in memory at the same time.", 64),
-            ),
+            ("memory-mb", whole("Megabytes of messages that are in memory at the same time.", 64)),
             ("limit", list("What each user and application may ask for.", limit)),
         ],
         &[],

@@ -309,7 +309,8 @@ impl Client {
             failure.backoff_ms = Some(100);
             failure
         })?;
-        let is_ending = self.guard.draining().borrow().is_some_and(|since| since.elapsed() > LINGER);
+        let is_ending =
+            self.guard.draining().borrow().is_some_and(|since| since.elapsed() > LINGER);
         if is_ending && request.starts_transaction {
             let why = "docward: this guard is ending";
             return Err(crate::forward::unsent(request, code::SHUTDOWN, why));

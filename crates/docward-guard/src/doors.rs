@@ -123,8 +123,7 @@ impl Guard {
                 () = self.drained() => break,
                 changed = changes.changed() => if changed.is_err() { break },
             }
-            let (Face::Member, Listen::Tcp(address)) =
-                (self.settings.face, &self.settings.listen)
+            let (Face::Member, Listen::Tcp(address)) = (self.settings.face, &self.settings.listen)
             else {
                 continue;
             };

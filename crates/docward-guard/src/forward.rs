@@ -476,7 +476,10 @@ impl Guard {
     pub(crate) async fn abort_transactions(&self, who: &Who, unused_for: Duration) {
         for (session, number, server) in self.transactions.of_client(who.client) {
             let name = &who.identity.name;
-            if self.transactions.unused_for(name, session, number).is_none_or(|for_| for_ < unused_for)
+            if self
+                .transactions
+                .unused_for(name, session, number)
+                .is_none_or(|for_| for_ < unused_for)
             {
                 continue;
             }

@@ -413,7 +413,8 @@ impl Guard {
         let lease = member.take(login, Lane::Ordinary, 0, Purpose::Other);
         let mut lease = lease.await.ok()?;
         let mut question = doc! { "serverStatus": 1 };
-        for part in ["repl", "metrics", "locks", "wiredTiger", "tcmalloc", "opLatencies", "network"] {
+        for part in ["repl", "metrics", "locks", "wiredTiger", "tcmalloc", "opLatencies", "network"]
+        {
             question.insert(part, 0);
         }
         let reply = lease.begin()?.run("admin", question).await;

@@ -151,8 +151,17 @@ pub(crate) fn version(process: ObjectId, counter: i64) -> Document {
 
 /// Fields of a server's answer that belong to the connection it was given on.
 const OF_CONNECTION: [&str; 11] = [
-    "ismaster", "isWritablePrimary", "helloOk", "localTime", "connectionId", "compression",
-    "saslSupportedMechs", "speculativeAuthenticate", "$clusterTime", "operationTime", "ok",
+    "ismaster",
+    "isWritablePrimary",
+    "helloOk",
+    "localTime",
+    "connectionId",
+    "compression",
+    "saslSupportedMechs",
+    "speculativeAuthenticate",
+    "$clusterTime",
+    "operationTime",
+    "ok",
 ];
 
 /// What a server says of itself, with the names that clients know.
@@ -236,7 +245,11 @@ mod tests {
         let known = Known { shown: Some((&hello, &names)), ..known(&topology, Face::Member) };
         let reply = answer(&Asked::of(&doc! { "hello": 1 }), &known);
         let hosts: Vec<_> = reply.get_array("hosts").unwrap().iter().map(|h| h.as_str()).collect();
-        assert_eq!(hosts, [Some("guard:5"), Some("guard:6")], "a server without a port is not told");
+        assert_eq!(
+            hosts,
+            [Some("guard:5"), Some("guard:6")],
+            "a server without a port is not told"
+        );
         assert_eq!(reply.get_str("me").unwrap(), "guard:5");
         assert_eq!(reply.get_str("primary").unwrap(), "guard:5");
         assert!(reply.get_bool("isWritablePrimary").unwrap());

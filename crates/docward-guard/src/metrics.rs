@@ -128,8 +128,7 @@ fn buckets() -> Histogram {
 
 fn times() -> Times<u32> {
     // Two digits, from a microsecond to a minute: about 10 KB.
-    let mut times = Times::new_with_bounds(1, 60_000_000, 2)
-        .expect("these bounds are valid");
+    let mut times = Times::new_with_bounds(1, 60_000_000, 2).expect("these bounds are valid");
     times.auto(false);
     times
 }
@@ -163,7 +162,10 @@ impl Metrics {
             resent: counter("retries", "Commands that were sent a second time"),
             rejected: counter("rejected", "Commands for which no connection was free in time"),
             limited: counter("limited", "Commands beyond a limit of their user or application"),
-            unknown: counter("unknown_commands", "Commands that are not known, sent to the primary"),
+            unknown: counter(
+                "unknown_commands",
+                "Commands that are not known, sent to the primary",
+            ),
             protocol: counter("protocol_errors", "Clients that did not speak the protocol"),
             by_class: Kind::ALL
                 .map(|class| OfClass { class })
@@ -223,8 +225,7 @@ impl Metrics {
 
     /// Errors by code.
     pub(crate) fn errors(&self) -> Vec<(i32, u64)> {
-        let mut errors =
-            self.windows.lock().unwrap_or_else(PoisonError::into_inner).errors.clone();
+        let mut errors = self.windows.lock().unwrap_or_else(PoisonError::into_inner).errors.clone();
         errors.sort_unstable();
         errors
     }

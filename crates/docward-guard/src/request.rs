@@ -220,7 +220,9 @@ impl Request {
     pub(crate) fn namespace(&self) -> String {
         let first = self.body().ok().and_then(|body| body.elements().next()?.ok());
         let collection = match self.class {
-            Class::GetMore => self.body().ok().and_then(|body| body.get("collection").ok().flatten()),
+            Class::GetMore => {
+                self.body().ok().and_then(|body| body.get("collection").ok().flatten())
+            }
             _ => first,
         };
         let collection = collection.and_then(|value| value.text().map(str::to_owned));
@@ -342,11 +344,36 @@ pub(crate) fn is_known(name: &str) -> bool {
 }
 
 const KNOWN_WRITES: [&str; 30] = [
-    "insert", "update", "delete", "findAndModify", "findandmodify", "bulkWrite", "create", "drop",
-    "dropDatabase", "createIndexes", "dropIndexes", "deleteIndexes", "collMod", "renameCollection",
-    "endSessions", "refreshSessions", "killSessions", "startSession", "killOp", "createUser",
-    "updateUser", "dropUser", "grantRolesToUser", "createRole", "dropRole", "setParameter",
-    "profile", "mapReduce", "convertToCapped", "compact",
+    "insert",
+    "update",
+    "delete",
+    "findAndModify",
+    "findandmodify",
+    "bulkWrite",
+    "create",
+    "drop",
+    "dropDatabase",
+    "createIndexes",
+    "dropIndexes",
+    "deleteIndexes",
+    "collMod",
+    "renameCollection",
+    "endSessions",
+    "refreshSessions",
+    "killSessions",
+    "startSession",
+    "killOp",
+    "createUser",
+    "updateUser",
+    "dropUser",
+    "grantRolesToUser",
+    "createRole",
+    "dropRole",
+    "setParameter",
+    "profile",
+    "mapReduce",
+    "convertToCapped",
+    "compact",
 ];
 
 #[cfg(test)]

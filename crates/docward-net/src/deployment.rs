@@ -329,7 +329,10 @@ impl Deployment {
             loop {
                 tokio::time::sleep(MAINTENANCE).await;
                 let Some(deployment) = weak.upgrade() else { return };
-                deployment.members().iter().for_each(|member| member.each(|_, pool| pool.maintain()));
+                deployment
+                    .members()
+                    .iter()
+                    .for_each(|member| member.each(|_, pool| pool.maintain()));
             }
         });
         deployment

@@ -283,7 +283,8 @@ fn reload(guard: &Guard, args: &RunArgs) -> anyhow::Result<String> {
     let file = settings::load(args)?;
     let live = settings::live(args, &file)?;
     guard.reload(live)?;
-    Ok("pools, limits, users and certificates were read again; other settings need a restart".to_owned())
+    Ok("pools, limits, users and certificates were read again; other settings need a restart"
+        .to_owned())
 }
 
 /// Asks DNS again and again where the servers are.

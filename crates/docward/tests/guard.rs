@@ -325,3 +325,122 @@ fn se_1_what_cannot_be_guarded_is_told() {
     let help = docward(&["guard", "--help"]);
     assert!(crate::common::stdout(&help).contains("Examples:"));
 }
+
+/// The head of a message.
+fn head(length: usize, op: i32) -> Vec<u8> {
+    let length = i32::try_from(length).unwrap();
+    [length, 1, 0, op].iter().flat_map(|n| n.to_le_bytes()).collect()
+}
+
+#[test]
+fn px_1_long_messages_pass_and_false_lengths_do_not() {
+    use docward_wire::{Compressor, Flags, compress, message};
+    let servers = Launch::replica_set(1).start();
+    let guard = Guard::start(&servers.uri(), &[]);
+    let client = servers.connect(&guard.uri());
+    // 45 MB in one message.
+    let large = |n: i32| doc! { "_id": n, "text": "x".repeat(5 << 20) };
+    let orders = client.database("db_shop").collection::<Document>("t_order");
+    servers.wait(async { orders.insert_many((0..9).map(large)).await.unwrap() });
+    let expected: Vec<i32> = (0..9).collect();
+    assert_eq!(ids(&servers, &client, ("db_shop", "t_order")), expected);
+    // A message that says it is 40 MB when it is unpacked, and one that is less than it says.
+    let body = doc! { "ping": 1, "$db": "admin" }.to_vec().unwrap();
+    let packed = compress(&message(1, 0, Flags::default(), &body), Compressor::Zlib).unwrap();
+    for claimed in [47_999_000_i32, 48_000_001, -1, 1] {
+        let mut bomb = packed.clone();
+        bomb[20..24].copy_from_slice(&claimed.to_le_bytes());
+        let mut stream = TcpStream::connect(&guard.address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        stream.write_all(&bomb).unwrap();
+        let mut answer = Vec::new();
+        let _ = stream.read_to_end(&mut answer);
+        assert_eq!(answer, b"", "{claimed}");
+    }
+    assert_eq!(orders_count(&servers, &client), 9);
+}
+
+fn orders_count(servers: &Servers, client: &Client) -> u64 {
+    let orders = client.database("db_shop").collection::<Document>("t_order");
+    servers.wait(async { orders.count_documents(doc! {}).await.unwrap() })
+}
+
+#[test]
+fn px_4_slow_clients_hold_no_connections() {
+    use docward_wire::{Flags, message};
+    let servers = Launch::replica_set(1).start();
+    let large = |n: i32| doc! { "_id": n, "text": "x".repeat(1 << 20) };
+    servers.insert("db_shop.t_order", (0..8).map(large));
+    let guard = Guard::start(&servers.uri(), &["--max-pool", "2", "--admin", "127.0.0.1:0"]);
+    // They ask for 8 MB each and read nothing; others begin a message and never end it.
+    let find = doc! { "find": "t_order", "batchSize": 100, "$db": "db_shop" }.to_vec().unwrap();
+    let find = message(1, 0, Flags::default(), &find);
+    let connect = |bytes: &[u8]| {
+        let mut stream = TcpStream::connect(&guard.address).unwrap();
+        stream.write_all(bytes).unwrap();
+        stream
+    };
+    let slow: Vec<TcpStream> = (0..6).map(|_| connect(&find)).collect();
+    let half: Vec<TcpStream> = (0..50).map(|_| connect(&head(1_000_000, 2013))).collect();
+    let client = servers.connect(&guard.uri());
+    for _ in 0..20 {
+        assert_eq!(orders_count(&servers, &client), 8);
+    }
+    wait_until("all connections are given back", || {
+        let state = guard.state();
+        let pools = state["pools"].as_array().unwrap();
+        state["clients"].as_u64().unwrap() >= 56 && pools.iter().all(|pool| pool["inUse"] == 0)
+    });
+    drop((slow, half));
+    wait_until("they are gone", || guard.state()["clients"].as_u64().unwrap() < 10);
+}
+
+#[test]
+fn px_4_a_command_of_a_client_that_left_ends_on_the_server() {
+    use docward_wire::{Flags, message};
+    let servers = Launch::replica_set(1).start();
+    servers.insert("db_shop.t_order", numbers(3));
+    let guard = Guard::start(&servers.uri(), &["--admin", "127.0.0.1:0"]);
+    let slow = doc! {
+        "find": "t_order", "$db": "db_shop",
+        "filter": { "$where": "sleep(600000) || true" },
+    };
+    let mut stream = TcpStream::connect(&guard.address).unwrap();
+    stream.write_all(&message(1, 0, Flags::default(), &slow.to_vec().unwrap())).unwrap();
+    let running = || {
+        let current = doc! { "currentOp": 1, "ns": "db_shop.t_order", "op": "query" };
+        servers.command("admin", current).get_array("inprog").unwrap().len()
+    };
+    wait_until("it runs", || running() == 1);
+    drop(stream);
+    wait_until("the server has given it up", || running() == 0);
+}
+
+#[test]
+fn px_4_a_commit_is_repeated_by_the_driver_and_not_by_the_guard() {
+    let servers = Launch::replica_set(1).fail_points().start();
+    let guard = Guard::start(&servers.uri(), &["--admin", "127.0.0.1:0"]);
+    let client = servers.connect(&guard.uri());
+    let orders = client.database("db_shop").collection::<Document>("t_order");
+    servers.wait(async { orders.insert_one(doc! { "_id": 0 }).await.unwrap() });
+    let data = doc! { "failCommands": ["commitTransaction"], "closeConnection": true };
+    let _point = servers.fail_point(0, doc! { "times": 1 }, data);
+    servers.wait(async {
+        let mut session = client.start_session().await.unwrap();
+        session.start_transaction().await.unwrap();
+        orders.insert_one(doc! { "_id": 1 }).session(&mut session).await.unwrap();
+        session.commit_transaction().await.unwrap();
+    });
+    assert_eq!(orders_count(&servers, &client), 2);
+    // A repeated commit must wait for the majority, which only the driver asks for.
+    assert_eq!(guard.state()["retries"], 0);
+    // A write that the server does not call retryable is not sent again.
+    let data = doc! { "failCommands": ["insert"], "errorCode": 11600, "errorLabels": [] };
+    let _point = servers.fail_point(0, doc! { "times": 1 }, data);
+    let error = servers.wait(async { orders.insert_one(doc! { "_id": 2 }).await.unwrap_err() });
+    assert!(error.to_string().contains("Error code 6 "), "{error}");
+    let data = doc! { "failCommands": ["insert"], "errorCode": 11600, "errorLabels": ["RetryableWriteError"] };
+    let _point = servers.fail_point(0, doc! { "times": 1 }, data);
+    servers.wait(async { orders.insert_one(doc! { "_id": 2 }).await.unwrap() });
+    assert_eq!(guard.state()["retries"], 1);
+}

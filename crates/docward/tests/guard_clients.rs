@@ -69,7 +69,8 @@ fn st_13_cn_03_1_short_lived_programs_share_connections() {
     let password = user.split_once(':').unwrap().1.to_owned();
     let guard = Guard::start(&servers.uri(), &["--max-pool", "4", "--admin", "127.0.0.1:0"]);
     let uri = guard.uri_as("page", &password);
-    let run = || succeeds(&Command::new("php").arg(program("guard.php")).arg(&uri).output().unwrap());
+    let run =
+        || succeeds(&Command::new("php").arg(program("guard.php")).arg(&uri).output().unwrap());
     run();
     let before = opened(&servers);
     thread::scope(|scope| {
@@ -79,7 +80,11 @@ fn st_13_cn_03_1_short_lived_programs_share_connections() {
     });
     let state = guard.state();
     // One for each `serverStatus` of this test and four for commands, not one for each program.
-    assert!(opened(&servers) - before < 20, "{} for {PROGRAMS} programs", opened(&servers) - before);
+    assert!(
+        opened(&servers) - before < 20,
+        "{} for {PROGRAMS} programs",
+        opened(&servers) - before
+    );
     let most = state["pools"].as_array().unwrap().iter().map(|p| p["open"].as_u64().unwrap()).max();
     assert!(most <= Some(4), "{state}");
     let pages = servers.client().database("db_shop").collection::<Document>("t_page");

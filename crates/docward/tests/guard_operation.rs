@@ -196,7 +196,10 @@ fn px_2_users_of_a_list_share_one_account() {
     let text = entry("app", "db_shop=readWrite") + &entry("report", "db_*=read");
     fs::write(&file, &text).unwrap();
     let users = file.display().to_string();
-    let guard = Guard::start(&servers.uri(), &["--auth", "list", "--users", &users, "--admin", "127.0.0.1:0"]);
+    let guard = Guard::start(
+        &servers.uri(),
+        &["--auth", "list", "--users", &users, "--admin", "127.0.0.1:0"],
+    );
     let app = servers.connect(&guard.uri_as("app", "app-secret"));
     let report = servers.connect(&guard.uri_as("report", "report-secret"));
     insert(&servers, &app, ("db_shop", "t_order")).unwrap();
@@ -227,7 +230,8 @@ fn px_2_users_of_a_list_share_one_account() {
     // A user who was taken off the list cannot log in any more.
     fs::write(&file, entry("report", "db_*=read")).unwrap();
     assert_eq!(guard.ask("POST", "/reload").0, 200);
-    let error = count(&servers.connect(&guard.uri_as("app", "app-secret"))).unwrap_err().to_string();
+    let error =
+        count(&servers.connect(&guard.uri_as("app", "app-secret"))).unwrap_err().to_string();
     assert!(error.contains("Authentication failed"), "{error}");
 }
 
@@ -239,12 +243,19 @@ fn px_2_se_7_a_certificate_is_a_login() {
     let directory = tempfile::tempdir().unwrap();
     let users = directory.path().join("users.toml");
     let subject = &certificates.client_subject;
-    let text = format!("[[user]]\nsubject = \"{subject}\"\ndatabases = {{ db_shop = \"readWrite\" }}\n");
+    let text =
+        format!("[[user]]\nsubject = \"{subject}\"\ndatabases = {{ db_shop = \"readWrite\" }}\n");
     fs::write(&users, text).unwrap();
     let guard = Guard::start(
         &servers.uri(),
         &[
-            "--tls-certificate", &own, "--tls-client-ca", &authority, "--auth", "list", "--users",
+            "--tls-certificate",
+            &own,
+            "--tls-client-ca",
+            &authority,
+            "--auth",
+            "list",
+            "--users",
             &path(&users),
         ],
     );
@@ -359,9 +370,18 @@ fn bad_settings_of_a_guard_are_told_with_their_place() {
     };
     let upstream = ["--upstream", "mongodb://127.0.0.1:1/"];
     for (text, expected) in [
-        ("[guard]\nfase = \"lb\"\n", "docward.toml:2:1: unknown key `fase` in `[guard]`; did you mean `face`?"),
-        ("[guard]\nface = \"rooter\"\n", "docward.toml:2:8: `face` cannot be `rooter`; did you mean `router`?"),
-        ("[guard]\nmax-pool = \"9\"\n", "must be a whole number, not a string; write `max-pool = 9`"),
+        (
+            "[guard]\nfase = \"lb\"\n",
+            "docward.toml:2:1: unknown key `fase` in `[guard]`; did you mean `face`?",
+        ),
+        (
+            "[guard]\nface = \"rooter\"\n",
+            "docward.toml:2:8: `face` cannot be `rooter`; did you mean `router`?",
+        ),
+        (
+            "[guard]\nmax-pool = \"9\"\n",
+            "must be a whole number, not a string; write `max-pool = 9`",
+        ),
         ("[[guard.limit]]\nuser = \"[\"\n", "is not a pattern"),
         ("[guard]\nadmin = \"0.0.0.0:9\"\n", "must be a loopback address"),
         ("[guard]\nlisten = \"here\"\n", "write HOST:PORT"),
@@ -375,8 +395,14 @@ fn bad_settings_of_a_guard_are_told_with_their_place() {
     }
     let users = directory.path().join("users.toml");
     for (text, expected) in [
-        ("[[user]]\nname = \"app\"\n", "users.toml:1:1: `[[user]]` needs `name` and `password`, or `subject`"),
-        ("[[user]]\nname = \"app\"\npassword = \"plain\"\ndatabases = { d = \"read\" }\n", "cannot be read"),
+        (
+            "[[user]]\nname = \"app\"\n",
+            "users.toml:1:1: `[[user]]` needs `name` and `password`, or `subject`",
+        ),
+        (
+            "[[user]]\nname = \"app\"\npassword = \"plain\"\ndatabases = { d = \"read\" }\n",
+            "cannot be read",
+        ),
         ("[[user]]\nsubject = \"CN=x\"\ndatabases = { d = \"write\" }\n", "`d` cannot be `write`"),
         ("[[users]]\n", "unknown key `users`"),
     ] {

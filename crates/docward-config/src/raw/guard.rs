@@ -151,7 +151,8 @@ impl Reader<'_, '_> {
             if limit.user.is_some() == table.contains_key("user")
                 && limit.application.is_some() == table.contains_key("application")
             {
-                let limits = [limit.operations_per_second, limit.bytes_per_second, limit.concurrent];
+                let limits =
+                    [limit.operations_per_second, limit.bytes_per_second, limit.concurrent];
                 if limits.iter().all(Option::is_none) {
                     let hint = "add `operations-per-second`, `bytes-per-second` or `concurrent`";
                     self.out.note(at, "`[[guard.limit]]` limits nothing", Some(hint.to_owned()));

@@ -90,7 +90,9 @@ pub(super) fn settings(
         && advertise.is_none()
         && matches!(&listen, Listen::Tcp(address) if address.ip().is_unspecified())
     {
-        bail!("--face member on {listen}: give --advertise HOST, the name by which clients reach it");
+        bail!(
+            "--face member on {listen}: give --advertise HOST, the name by which clients reach it"
+        );
     }
     Ok(Settings {
         listen,
@@ -216,8 +218,9 @@ fn users(file: &Path) -> anyhow::Result<FileUsers> {
             })
         });
         let rights = user.databases.into_iter();
-        let rights = rights
-            .map(|(pattern, writes)| (pattern, if writes { Right::ReadWrite } else { Right::Read }));
+        let rights = rights.map(|(pattern, writes)| {
+            (pattern, if writes { Right::ReadWrite } else { Right::Read })
+        });
         anyhow::Ok(FileUser {
             name: user.name.clone(),
             verifier: verifier.transpose()?,
@@ -239,7 +242,9 @@ fn reached(options: &ClientOptions, limits: Limits) -> anyhow::Result<Upstream> 
     };
     let is_balanced = options.load_balanced.unwrap_or(false);
     if is_balanced {
-        bail!("--upstream: loadBalanced=true is not supported; name the servers or routers themselves");
+        bail!(
+            "--upstream: loadBalanced=true is not supported; name the servers or routers themselves"
+        );
     }
     let is_direct = options.direct_connection.unwrap_or(false);
     Ok(Upstream {

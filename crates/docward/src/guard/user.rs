@@ -34,7 +34,8 @@ pub(super) struct UserArgs {
 const ITERATIONS: u32 = 15_000;
 
 pub(super) fn user(args: &UserArgs) -> anyhow::Result<u8> {
-    let rights = args.databases.iter().map(|text| right(text)).collect::<anyhow::Result<Vec<_>>>()?;
+    let rights =
+        args.databases.iter().map(|text| right(text)).collect::<anyhow::Result<Vec<_>>>()?;
     let mut input = std::io::stdin().lock();
     if input.is_terminal() {
         tell(&format!("password of {} (it is shown as you type):", args.name));

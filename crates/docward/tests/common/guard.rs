@@ -71,9 +71,14 @@ impl Guard {
     pub(crate) fn ask_with(&self, method: &str, path: &str, head: &str) -> (u16, String) {
         let host = self.admin();
         let mut stream = TcpStream::connect(host).unwrap();
-        let head = if head.contains("Host:") { head.to_owned() } else { format!("Host: {host}\r\n{head}") };
-        let request =
-            format!("{method} {path} HTTP/1.1\r\n{head}Content-Length: 0\r\nConnection: close\r\n\r\n");
+        let head = if head.contains("Host:") {
+            head.to_owned()
+        } else {
+            format!("Host: {host}\r\n{head}")
+        };
+        let request = format!(
+            "{method} {path} HTTP/1.1\r\n{head}Content-Length: 0\r\nConnection: close\r\n\r\n"
+        );
         stream.write_all(request.as_bytes()).unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
