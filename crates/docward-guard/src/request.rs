@@ -123,9 +123,26 @@ impl Request {
         };
         let offset = request.message.body.start;
         let body = request.message.body(&frame)?;
+        // Arrays beside the body are for documents of writes: as anything else nobody would look into them.
+        for sequence in &request.message.sequences {
+            let name = sequence.name.of(&frame);
+            if !SEQUENCES.contains(&name) {
+                return Err(Fault::Document(
+                    "an array beside the body has a name that no command knows",
+                ));
+            }
+        }
         let mut stages = Stages::default();
+        let mut seen = 0_u32;
         for (at, element) in body.elements().enumerate() {
             let element = element?;
+            // Said twice, the server might act on one and the guard on the other.
+            if let Some(bit) = DECIDING.iter().position(|name| *name == element.name) {
+                if seen & (1 << bit) != 0 {
+                    return Err(Fault::Document("a field that decides stands there twice"));
+                }
+                seen |= 1 << bit;
+            }
             if at == 0 {
                 request.name = String::from_utf8_lossy(element.name).into_owned();
                 request.class = class(&request.name);
@@ -257,11 +274,45 @@ impl Request {
         is_named.then_some(found)
     }
 
+    /// Databases that are named beside a collection anywhere in the body, as `$lookup` and `$unionWith` do.
+    pub(crate) fn named_databases(&self) -> Result<Vec<String>, Fault> {
+        let mut found = Vec::new();
+        let mut rest = vec![self.body()?];
+        while let Some(document) = rest.pop() {
+            let text = |name: &str| -> Result<Option<String>, Fault> {
+                Ok(document.get(name)?.and_then(|value| value.text().map(str::to_owned)))
+            };
+            if let (Some(database), Some(_)) = (text("db")?, text("coll")?) {
+                found.push(database);
+            }
+            for element in document.elements() {
+                rest.extend(element?.document());
+            }
+        }
+        Ok(found)
+    }
+
     /// The body.
     pub(crate) fn body(&self) -> Result<Document<'_>, Fault> {
         self.message.body(&self.frame)
     }
 }
+
+/// Names of arrays that may stand beside the body.
+const SEQUENCES: [&[u8]; 5] = [b"documents", b"updates", b"deletes", b"ops", b"nsInfo"];
+
+/// Fields that decide where a command goes and whether it may.
+const DECIDING: [&[u8]; 9] = [
+    b"$db",
+    b"pipeline",
+    b"nsInfo",
+    b"lsid",
+    b"txnNumber",
+    b"autocommit",
+    b"startTransaction",
+    b"$readPreference",
+    b"viewOn",
+];
 
 /// What the stages of a pipeline say about the command.
 #[derive(Debug, Default)]
@@ -413,6 +464,34 @@ mod tests {
             (rawdoc! { "getLastError": 1 }, Class::Refused),
         ] {
             assert_eq!(request(&body).class, class, "{body:?}");
+        }
+    }
+
+    #[test]
+    fn se_1_what_decides_stands_there_once() {
+        let parse = |body: &RawDocumentBuf| {
+            let frame = docward_wire::message(1, 0, Flags::default(), body.as_bytes());
+            Request::parse(BytesMut::from(&frame[..])).is_ok()
+        };
+        let mut twice = rawdoc! { "find": "t", "$db": "db_shop" };
+        assert!(parse(&twice));
+        twice.append(bson::raw::cstr!("$db"), "admin");
+        assert!(!parse(&twice));
+        let mut frame =
+            docward_wire::message(1, 0, Flags::default(), rawdoc! { "aggregate": "t" }.as_bytes());
+        let stage = rawdoc! { "$out": "x" };
+        for (name, expected) in [("pipeline", false), ("documents", true)] {
+            let start = frame.len();
+            frame.push(1);
+            let size = 4 + name.len() + 1 + stage.as_bytes().len();
+            frame.extend(i32::try_from(size).unwrap().to_le_bytes());
+            frame.extend(name.as_bytes());
+            frame.push(0);
+            frame.extend(stage.as_bytes());
+            let length = i32::try_from(frame.len()).unwrap().to_le_bytes();
+            frame[..4].copy_from_slice(&length);
+            assert_eq!(Request::parse(BytesMut::from(&frame[..])).is_ok(), expected, "{name}");
+            frame.truncate(start);
         }
     }
 

@@ -33,12 +33,18 @@ pub struct FileUser {
 
 impl FileUser {
     fn may(&self, database: &str, wanted: Right) -> bool {
-        self.rights.iter().any(|(pattern, right)| *right >= wanted && pattern.matches(database))
+        // Users and their secrets, sessions and the oplog are not meant by a pattern.
+        let is_meant = |pattern: &NamespacePattern| {
+            !SYSTEM.contains(&database) || pattern.as_str() == database
+        };
+        self.rights.iter().any(|(pattern, right)| {
+            *right >= wanted && pattern.matches(database) && is_meant(pattern)
+        })
     }
 
     /// Whether the user may run a command.
     pub(crate) fn check(&self, request: &Request) -> Result<(), Failure> {
-        let Some(wanted) = wanted(request) else {
+        let Some(mut wanted) = wanted(request) else {
             return Err(Failure::new(
                 code::UNAUTHORIZED,
                 format!(
@@ -47,6 +53,15 @@ impl FileUser {
                 ),
             ));
         };
+        if matches!(request.name.as_str(), "aggregate" | "create" | "collMod" | "explain") {
+            let named = request.named_databases().map_err(|fault| {
+                Failure::new(
+                    code::FAILED_TO_PARSE,
+                    format!("{} cannot be read: {fault}", request.name),
+                )
+            })?;
+            wanted.extend(named.into_iter().map(|database| (database, Right::Read)));
+        }
         for (database, right) in wanted {
             if !self.may(&database, right) {
                 return Err(Failure::new(
@@ -61,6 +76,9 @@ impl FileUser {
         Ok(())
     }
 }
+
+/// Databases of the server itself.
+const SYSTEM: [&str; 3] = ["admin", "config", "local"];
 
 /// The databases that a command touches and what it does there; `None` where nobody may run it.
 fn wanted(request: &Request) -> Option<Vec<(String, Right)>> {
@@ -138,6 +156,20 @@ mod tests {
     }
 
     #[test]
+    fn se_1_patterns_do_not_mean_databases_of_the_server() {
+        let user = |pattern: &str| FileUser {
+            name: "app".to_owned(),
+            verifier: None,
+            rights: vec![(NamespacePattern::new(pattern).unwrap(), Right::ReadWrite)],
+        };
+        for database in ["admin", "config", "local"] {
+            assert!(!user("*").may(database, Right::Read), "{database}");
+            assert!(user(database).may(database, Right::Read), "{database}");
+        }
+        assert!(user("*").may("db_shop", Right::ReadWrite));
+    }
+
+    #[test]
     fn px_2_users_of_the_list_do_what_the_list_says() {
         for body in [
             rawdoc! { "find": "t", "$db": "db_shop" },
@@ -164,6 +196,14 @@ mod tests {
             rawdoc! { "renameCollection": "db_shop.t", "to": "db_shop.u", "$db": "admin" },
             rawdoc! { "shutdown": 1, "$db": "admin" },
             rawdoc! { "usersInfo": 1, "$db": "db_shop" },
+            rawdoc! {
+                "aggregate": "t", "$db": "db_shop",
+                "pipeline": [{ "$facet": { "a": [{ "$lookup": { "from": { "db": "local", "coll": "oplog.rs" } } }] } }],
+            },
+            rawdoc! {
+                "create": "v", "viewOn": "t", "$db": "db_shop",
+                "pipeline": [{ "$unionWith": { "db": "admin", "coll": "system.users" } }],
+            },
         ] {
             assert!(!allowed(&body), "{body:?}");
         }
