@@ -36,6 +36,9 @@ use crate::{
     transactions::Transactions,
 };
 
+/// An application and a user.
+type AppUser = (Arc<str>, Arc<str>);
+
 /// A guard that runs.
 #[derive(Debug)]
 pub struct Guard {
@@ -61,7 +64,7 @@ pub struct Guard {
     cluster_time: Mutex<Option<Document>>,
     clients: AtomicUsize,
     /// Clients by application and user.
-    who: Mutex<BTreeMap<(Arc<str>, Arc<str>), usize>>,
+    who: Mutex<BTreeMap<AppUser, usize>>,
     next_client: AtomicU64,
     next_message: AtomicI32,
     drains: watch::Sender<Option<Instant>>,
@@ -529,7 +532,7 @@ impl Drop for Counted {
 #[derive(Debug)]
 pub(crate) struct CountedAs {
     guard: Arc<Guard>,
-    key: (Arc<str>, Arc<str>),
+    key: AppUser,
 }
 
 impl CountedAs {
