@@ -29,6 +29,8 @@ pub type ReloadRequests = mpsc::Sender<oneshot::Sender<Result<String, String>>>;
 
 /// The longest time that a hold lasts.
 const MOST_HOLD: Duration = Duration::from_secs(10);
+/// The longest time that a request may name.
+const MOST_SECONDS: Duration = Duration::from_secs(86_400);
 /// How long a pause waits for what is under way, unless the request says.
 const PAUSE_WITHIN: Duration = Duration::from_secs(30);
 
@@ -177,6 +179,7 @@ fn bad(why: impl Into<String>) -> Response {
 fn seconds(words: &Words, name: &str) -> Result<Option<Duration>, String> {
     let Some(text) = words.get(name) else { return Ok(None) };
     let seconds = text.parse::<f64>().ok().and_then(|s| Duration::try_from_secs_f64(s).ok());
+    let seconds = seconds.filter(|seconds| *seconds <= MOST_SECONDS);
     seconds.map(Some).ok_or_else(|| format!("{name}={text}: write a number of seconds"))
 }
 

@@ -9,14 +9,15 @@ use std::{
 
 use bson::{Binary, Bson, Document, doc, spec::BinarySubtype};
 use docward_net::{
-    Credential, Deployment, Lane, Login as ServerLogin, Purpose, nonce,
+    Credential, Deployment, Lane, Login as ServerLogin, OpenError, Purpose, nonce,
     scram::{Mechanism, Opening, Refused, ServerLogin as Scram, Verifier},
     select::{Mode, ReadPreference},
 };
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 use crate::{
     errors::{Failure, code},
+    guard::OWN_COMMANDS,
     rights::{FileUser, FileUsers},
 };
 
@@ -35,6 +36,15 @@ pub enum Auth {
 const KEEP: Duration = Duration::from_secs(60);
 /// How long nobody is looked up again.
 const KEEP_NOBODY: Duration = Duration::from_secs(5);
+
+/// Users that are remembered.
+const MANY: usize = 1000;
+/// A name longer than this is nobody's.
+const LONGEST_NAME: usize = 1024;
+
+fn keep(exists: bool) -> Duration {
+    if exists { KEEP } else { KEEP_NOBODY }
+}
 
 /// Who somebody is.
 #[derive(Clone, Debug)]
@@ -68,7 +78,7 @@ pub(crate) struct Users {
     secret: [u8; 32],
     known: Mutex<Looked>,
     /// What the pools of a user were opened with.
-    current: Mutex<HashMap<Arc<str>, Verifier>>,
+    current: Mutex<HashMap<(Arc<str>, Mechanism), Verifier>>,
 }
 
 impl Users {
@@ -88,8 +98,8 @@ impl Users {
         }
     }
 
-    /// A user of the list.
-    fn listed(&self, name: &str) -> Option<Arc<FileUser>> {
+    /// A user of the list as it is now.
+    pub(crate) fn listed(&self, name: &str) -> Option<Arc<FileUser>> {
         let listed = self.listed.as_ref()?.read().unwrap_or_else(PoisonError::into_inner);
         listed.get(name).map(Arc::clone)
     }
@@ -107,7 +117,7 @@ impl Users {
         };
         let user = self.listed(subject).filter(|user| user.verifier.is_none());
         let user = user.ok_or_else(|| failed("Authentication failed."))?;
-        Ok(self.as_listed("$external", user))
+        Ok(self.as_listed("list", user))
     }
 
     /// The mechanisms of a user, for hello.
@@ -117,6 +127,9 @@ impl Users {
         name: &str,
     ) -> Vec<&'static str> {
         let Some((source, user)) = name.split_once('.') else { return Vec::new() };
+        if name.len() > LONGEST_NAME {
+            return vec![Mechanism::Sha1.name(), Mechanism::Sha256.name()];
+        }
         if self.listed.is_some() {
             return vec![Mechanism::Sha256.name()];
         }
@@ -140,14 +153,18 @@ impl Users {
         let key = (source.to_owned(), user.to_owned());
         let kept = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
         if let Some((at, verifiers)) = kept {
-            let keep = if verifiers.is_some() { KEEP } else { KEEP_NOBODY };
-            if at.elapsed() < keep {
+            if at.elapsed() < keep(verifiers.is_some()) {
                 return Ok(verifiers);
             }
         }
         let found = self.ask(deployment, source, user).await?.map(Arc::new);
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        known.retain(|_, (at, _)| at.elapsed() < KEEP);
+        if known.len() >= MANY {
+            known.retain(|_, (at, found)| at.elapsed() < keep(found.is_some()));
+        }
+        if known.len() >= MANY {
+            known.clear();
+        }
         known.insert(key, (Instant::now(), found.clone()));
         Ok(found)
     }
@@ -179,7 +196,8 @@ impl Users {
         let Some(connection) = lease.begin() else {
             return Err(unreachable("no connection".to_owned()));
         };
-        let reply = connection.run("admin", question).await;
+        let reply = timeout(OWN_COMMANDS, connection.run("admin", question)).await;
+        let reply = reply.unwrap_or(Err(OpenError::Timeout(OWN_COMMANDS)));
         let reply = reply.map_err(|error| {
             unreachable(format!(
                 "the account of the upstream connection string cannot look users up: {error}"
@@ -193,7 +211,7 @@ impl Users {
     /// Notes what a user logged in with; says whether pools were opened with something else.
     fn is_changed(&self, name: &Arc<str>, verifier: &Verifier) -> bool {
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = current.insert(Arc::clone(name), verifier.clone());
+        let before = current.insert((Arc::clone(name), verifier.mechanism()), verifier.clone());
         before.is_some_and(|before| !before.is_same(verifier))
     }
 }
@@ -246,6 +264,9 @@ impl Login {
             return Err(Failure::new(code::MECHANISM_UNAVAILABLE, why));
         };
         let opening = Opening::parse(payload(command)?).map_err(|refused| failed(&refused))?;
+        if opening.user.len() + source.len() > LONGEST_NAME {
+            return Err(failed(&Refused::Denied));
+        }
         let all = users.verifiers(deployment, source, &opening.user).await?;
         let own = all.iter().flat_map(|all| all.iter()).find(|(of, _)| *of == mechanism);
         let exists = own.is_some();
@@ -293,7 +314,9 @@ impl Login {
             failed(&refused)
         })?;
         let identity = match users.listed(&self.user) {
-            Some(user) => users.as_listed(&self.source, user),
+            Some(user) => users.as_listed("list", user),
+            // Taken off the list a moment ago.
+            None if users.listed.is_some() => return Err(failed(&Refused::Denied)),
             None => Identity::of(ServerLogin::from(Credential::Keys {
                 user: self.user.clone(),
                 source: self.source.clone(),

@@ -23,7 +23,7 @@ use tokio::{
 use crate::{
     auth::{Auth, Identity, Login},
     errors::{Failure, code, label},
-    forward::Who,
+    forward::{DEEPEST, Who},
     guard::{CountedAs, Guard, LINGER, goodbye},
     hello::{self, Asked, Known},
     rates,
@@ -36,8 +36,16 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const LEAST_RATE: usize = 32 * 1024;
 /// Who has not logged in says little.
 const MOST_BEFORE_LOGIN: usize = 64 * 1024;
-/// Who has not logged in has this long.
+/// Who has not logged in has this long to say hello, and to end a login.
 const LOGIN_WITHIN: Duration = Duration::from_secs(10);
+/// Who only says hello may be silent this long.
+const SILENT: Duration = Duration::from_secs(600);
+/// Who waits for news hears something after this.
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
+/// Messages up to this pass when the memory is full.
+const SHORT: usize = 64 * 1024;
+/// What a message counts before more of it has come.
+const STEP: usize = 4 * 1024;
 /// Cursors of a client that left are given up after this, unless somebody else uses them.
 const ORPHANED_AFTER: Duration = Duration::from_secs(30);
 
@@ -46,12 +54,12 @@ const GIVE_UP_AFTER: Duration = Duration::from_secs(1);
 
 /// Serves a client until one side has enough.
 pub(crate) async fn serve(
-    guard: Arc<Guard>,
+    guard: &Arc<Guard>,
     stream: Stream,
     peer: Option<SocketAddr>,
     number: u64,
     at: Option<Address>,
-) {
+) -> Left {
     let turn = match peer.map(|peer| peer.ip()) {
         Some(IpAddr::V4(address)) => u64::from(address.to_bits()),
         Some(IpAddr::V6(address)) => u64::try_from(address.to_bits() >> 64).unwrap_or(0),
@@ -70,7 +78,9 @@ pub(crate) async fn serve(
         is_balanced: false,
         counted: None,
         own: rates::Own::default(),
-        guard,
+        is_greeted: false,
+        heard: Instant::now(),
+        guard: Arc::clone(guard),
     };
     let mut frames = Frames::new(stream);
     if let Err(error) = client.talk(&mut frames).await {
@@ -80,8 +90,30 @@ pub(crate) async fn serve(
         tracing::debug!(client = number, %error, "client was closed");
     }
     frames.close().await;
-    drop(frames);
-    Box::pin(client.leave()).await;
+    Left { guard: client.guard, who: client.who, is_balanced: client.is_balanced }
+}
+
+/// A client that left, and what it may have left behind.
+pub(crate) struct Left {
+    guard: Arc<Guard>,
+    who: Who,
+    is_balanced: bool,
+}
+
+impl Left {
+    /// Gives up what nobody else uses.
+    pub(crate) async fn clean_up(self) {
+        let Self { guard, who, is_balanced } = self;
+        if guard.cursors.of_client(who.client).is_empty()
+            && guard.transactions.of_client(who.client).is_empty()
+        {
+            return;
+        }
+        let unused = if is_balanced { Duration::ZERO } else { ORPHANED_AFTER };
+        tokio::time::sleep(unused).await;
+        guard.sweep_cursors(&who, unused).await;
+        guard.abort_transactions(&who, unused).await;
+    }
 }
 
 struct Client {
@@ -95,6 +127,10 @@ struct Client {
     is_balanced: bool,
     counted: Option<CountedAs>,
     own: rates::Own,
+    /// Whether it has said hello.
+    is_greeted: bool,
+    /// When it said something last.
+    heard: Instant,
 }
 
 /// Why a client is closed.
@@ -119,18 +155,25 @@ enum Closed {
 impl Client {
     async fn talk(&mut self, frames: &mut Frames) -> Result<(), Closed> {
         let mut draining = self.guard.draining();
-        let began = Instant::now();
         loop {
-            if !self.next_begins(frames, &mut draining, began).await? {
+            if !self.next_begins(frames, &mut draining).await? {
                 return Ok(());
             }
+            self.heard = Instant::now();
             let most = if self.is_known { Header::MOST } else { MOST_BEFORE_LOGIN };
             let begun = timeout(PATIENCE, frames.begin(most)).await.map_err(|_| Closed::Slow)??;
             let guard = Arc::clone(&self.guard);
-            guard.memory.room().await;
-            let mut held = guard.memory.hold(begun);
-            let read = timeout(patience(begun), frames.read(most)).await;
+            // Short messages always pass: they are what ends others.
+            if begun > SHORT {
+                guard.memory.room().await;
+            }
+            let mut held = guard.memory.hold(begun.min(STEP));
+            let reading = frames.read_counted(most, |bytes| held.and(bytes));
+            let read = timeout(patience(begun), reading).await;
             let Some(frame) = read.map_err(|_| Closed::Slow)?? else { return Ok(()) };
+            if let Some(unpacked) = unpacked(&frame) {
+                held.and(unpacked.min(most));
+            }
             guard.metrics.received.inc_by(u64::try_from(begun).unwrap_or(0));
             let left = Arc::clone(&self.who.left);
             // On the heap: who waits for the next message needs no room for an answer.
@@ -157,7 +200,6 @@ impl Client {
         &self,
         frames: &mut Frames,
         draining: &mut watch::Receiver<Option<Instant>>,
-        began: Instant,
     ) -> Result<bool, Closed> {
         let since = loop {
             let since = *draining.borrow_and_update();
@@ -167,13 +209,13 @@ impl Client {
             tokio::select! {
                 waited = frames.wait() => return Ok(waited?),
                 _ = draining.changed() => {}
-                () = sleep_until(began + LOGIN_WITHIN), if !self.is_known => {
+                () = sleep_until(self.heard + self.patience()), if !self.is_known => {
                     return Err(Closed::NoLogin);
                 }
             }
         };
         // Drivers that were told find another guard; who has something open may finish it.
-        let mut until = since.unwrap_or(began) + LINGER;
+        let mut until = since.unwrap_or(self.heard) + LINGER;
         loop {
             if let Ok(waited) = timeout_at(until, frames.wait()).await {
                 return Ok(waited?);
@@ -193,7 +235,8 @@ impl Client {
         match header.op {
             Op::Msg => self.answer_message(header, frame).await,
             Op::Compressed => {
-                let (inner, compressor) = decompress(&frame, Header::MOST)?;
+                let most = if self.is_known { Header::MOST } else { MOST_BEFORE_LOGIN };
+                let (inner, compressor) = decompress(&frame, most)?;
                 let header = Header::of_frame(&inner)?;
                 if header.op != Op::Msg {
                     return Err(Closed::Operation(header.op.code()));
@@ -208,6 +251,9 @@ impl Client {
 
     async fn answer_query(&mut self, header: Header, frame: &[u8]) -> Result<BytesMut, Closed> {
         let query = Query::parse(frame)?;
+        if !docward_wire::Document::new(query.document.of(frame))?.is_within(DEEPEST)? {
+            return Err(docward_wire::Fault::Document("it is too deep").into());
+        }
         let raw = RawDocument::from_bytes(query.document.of(frame));
         let command = raw.and_then(Document::try_from).unwrap_or_default();
         let name = command.keys().next().cloned().unwrap_or_default();
@@ -287,6 +333,10 @@ impl Client {
         at_server: &mut Duration,
     ) -> Result<BytesMut, Failure> {
         if let Some(user) = &self.who.identity.listed {
+            // As the list is now: rights may have been taken away since the login.
+            let user = self.guard.users.listed(&user.name).ok_or_else(|| {
+                Failure::new(code::UNAUTHORIZED, "docward: this user is not on the list any more")
+            })?;
             if request.name == "connectionStatus" {
                 let status = rights_of(&self.who.identity.name);
                 let header = Header::of_frame(&request.frame);
@@ -315,8 +365,11 @@ impl Client {
             let why = "docward: this guard is ending";
             return Err(crate::forward::unsent(request, code::SHUTDOWN, why));
         }
-        let writes = request.class == Class::Write;
-        let passing = self.guard.gate.pass(|| request.namespace(), writes).await;
+        let writes = matches!(request.class, Class::Write | Class::EndTransaction);
+        let passing = tokio::select! {
+            passing = self.guard.gate.pass(|| request.namespace(), writes) => passing,
+            () = self.who.left.notified() => return Err(crate::forward::gone()),
+        };
         let answer = self.guard.forward(&self.who, request, at_server).await;
         drop(passing);
         answer
@@ -333,6 +386,9 @@ impl Client {
         let bad =
             || Failure::new(code::FAILED_TO_PARSE, format!("{} cannot be read", request.name));
         let raw = request.body().map_err(|_| bad())?;
+        if !raw.is_within(DEEPEST).map_err(|_| bad())? {
+            return Err(bad());
+        }
         let command =
             RawDocument::from_bytes(raw.bytes()).and_then(Document::try_from).map_err(|_| bad())?;
         match request.name.as_str() {
@@ -383,6 +439,15 @@ impl Client {
         self.is_known = true;
     }
 
+    fn may_log_in(&self) -> bool {
+        self.peer.is_none_or(|peer| self.guard.rates.may_log_in(peer.ip()))
+    }
+
+    /// How long somebody who has not logged in may be silent: monitors of drivers never log in.
+    fn patience(&self) -> Duration {
+        if self.is_greeted && self.login.is_none() { SILENT } else { LOGIN_WITHIN }
+    }
+
     fn note_login(&self, is_ok: bool) {
         self.guard.metrics.logged_in(if is_ok { "accepted" } else { "refused" });
         if let (false, Some(peer)) = (is_ok, self.peer) {
@@ -398,7 +463,7 @@ impl Client {
                 "docward: nobody logs in here; leave user and password out of the connection string, or start the guard with --auth mirror",
             ));
         }
-        if self.peer.is_some_and(|peer| !self.guard.rates.may_log_in(peer.ip())) {
+        if !self.may_log_in() {
             return Err(Failure::new(
                 code::AUTHENTICATION_FAILED,
                 "docward: too many logins from this address were refused; wait a second",
@@ -442,13 +507,17 @@ impl Client {
             ));
         }
         self.is_balanced |= asked.load_balanced;
-        if let Some(name) = &asked.application {
-            let name = name.as_str().into();
-            tracing::debug!(client = self.who.client, application = %name, "client said hello");
+        let is_first = !std::mem::replace(&mut self.is_greeted, true);
+        if let Some(name) = &asked.application
+            && is_first
+        {
+            let name: Arc<str> = name.as_str().into();
+            tracing::debug!(client = self.who.client, application = ?name, "client said hello");
             self.counted = Some(self.guard.counted_as(&name, &self.who.identity.name));
             self.own.forget();
         }
         let mechanisms = match &asked.mechanisms_of {
+            Some(_) if !self.may_log_in() => Some(vec!["SCRAM-SHA-256"]),
             Some(name) if !matches!(self.guard.settings.auth, Auth::Off) => {
                 Some(self.guard.users.mechanisms(&self.guard.deployment, name).await)
             }
@@ -510,7 +579,7 @@ impl Client {
     /// A client that knows everything already waits for something new, or for as long as it said.
     async fn wait_for_news(&self, asked: &Asked) {
         let Some((version, most)) = asked.awaits else { return };
-        let until = Instant::now() + Duration::from_millis(most);
+        let until = Instant::now() + Duration::from_millis(most).min(LONGEST_WAIT);
         let mut draining = self.guard.draining();
         let ending = draining.wait_for(Option::is_some);
         match &self.who.at {
@@ -534,21 +603,13 @@ impl Client {
             }
         }
     }
+}
 
-    /// Gives up what the client left behind.
-    async fn leave(mut self) {
-        self.counted = None;
-        let number = self.who.client;
-        if self.guard.cursors.of_client(number).is_empty()
-            && self.guard.transactions.of_client(number).is_empty()
-        {
-            return;
-        }
-        let unused = if self.is_balanced { Duration::ZERO } else { ORPHANED_AFTER };
-        tokio::time::sleep(unused).await;
-        self.guard.sweep_cursors(&self.who, unused).await;
-        self.guard.abort_transactions(&self.who, unused).await;
-    }
+/// What a compressed message says to be when it is unpacked.
+fn unpacked(frame: &[u8]) -> Option<usize> {
+    let header = Header::of_frame(frame).ok()?;
+    let claimed = frame.get(20..24).filter(|_| header.op == Op::Compressed)?;
+    usize::try_from(i32::from_le_bytes(claimed.try_into().ok()?)).ok()
 }
 
 /// What somebody of the guard's own list is told of himself.

@@ -17,6 +17,7 @@ pub(crate) mod code {
     pub(crate) const SHUTDOWN: i32 = 91;
     pub(crate) const NO_SERVER: i32 = 133;
     pub(crate) const STALENESS: i32 = 160;
+    pub(crate) const NO_TRANSACTION: i32 = 251;
     pub(crate) const API_VERSION: i32 = 322;
     pub(crate) const INTERRUPTED: i32 = 11601;
     pub(crate) const UNSUPPORTED_OP_QUERY: i32 = 352;
@@ -52,6 +53,7 @@ fn name(code: i32) -> &'static str {
         code::TYPE_MISMATCH => "TypeMismatch",
         code::PROTOCOL_ERROR => "ProtocolError",
         code::STALENESS => "MaxStalenessOutOfRange",
+        code::NO_TRANSACTION => "NoSuchTransaction",
         code::API_VERSION => "APIVersionError",
         code::AWAITS_WITHOUT_VERSION => "Location31368",
         code::MISSING_FIELD => "Location40414",

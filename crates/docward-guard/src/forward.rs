@@ -49,6 +49,8 @@ enum Target {
     Any(ReadPreference),
 }
 
+/// Documents in documents of commands that a tree is made of: as deep as servers take them.
+pub(crate) const DEEPEST: usize = 180;
 /// How often a server is looked for when connections cannot be opened.
 const MOST_TRIES: usize = 3;
 
@@ -142,6 +144,14 @@ impl Guard {
         {
             return Ok(Target::Server(server));
         }
+        // All users of a list are one account to the servers: a transaction of somebody else is none here.
+        if who.identity.listed.is_some()
+            && (request.is_in_transaction || request.class == Class::EndTransaction)
+            && !request.starts_transaction
+        {
+            let why = "docward: no such transaction of this user";
+            return Err(Failure::new(code::NO_TRANSACTION, why).with(&[label::TRANSIENT]));
+        }
         let bad = |error: &BadPreference| {
             let code = match error {
                 BadPreference::Staleness => code::STALENESS,
@@ -177,7 +187,10 @@ impl Guard {
         let (mut tries, mut was_sent) = (0, false);
         loop {
             let member = self.member(&target, avoid.as_ref(), request).await?;
-            let lease = self.lease(who, request, &member, cursor).await;
+            let lease = tokio::select! {
+                lease = self.lease(who, request, &member, cursor) => lease,
+                () = who.left.notified() => return Err(gone()),
+            };
             let mut lease = match lease {
                 Ok(lease) => lease,
                 Err(Denied::Open(error)) if !error.is_login() => {
@@ -218,10 +231,12 @@ impl Guard {
                 Some(connection) => tokio::select! {
                     biased;
                     answered = connection.exchange(&request.frame) => answered,
+                    // It may never answer: what came of the command is not known.
+                    () = member.lost.notified() => Err(docward_net::ReadError::Cut),
                     // The server gives a command up whose connection is closed.
                     () = who.left.notified(), if request.is_given_up() => {
                         member.in_flight.fetch_sub(1, Ordering::Relaxed);
-                        return Err(Failure::new(code::INTERRUPTED, "docward: the client left"));
+                        return Err(gone());
                     }
                 },
                 None => Err(docward_net::ReadError::Cut),
@@ -245,8 +260,12 @@ impl Guard {
                     (frame, seen)
                 }
                 Err(error) => {
+                    // A connection of before the last failure says nothing about the server of now.
+                    let is_news = !lease.is_outdated();
                     drop(lease);
-                    self.deployment.failed(&member, &error.to_string(), None);
+                    if is_news {
+                        self.deployment.failed(&member, &error.to_string(), None);
+                    }
                     if again {
                         was_sent = true;
                         self.metrics.resent.inc();
@@ -417,6 +436,9 @@ impl Guard {
                 }
             }
         }
+        if !body.is_within(DEEPEST).map_err(|_| bad())? {
+            return Err(bad());
+        }
         let raw = bson::RawDocument::from_bytes(body.bytes()).map_err(|_| bad())?;
         let question = Document::try_from(raw).map_err(|_| bad())?;
         let mut answer = doc! {
@@ -504,6 +526,11 @@ impl Guard {
             self.cursors.remove(id);
         }
     }
+}
+
+/// The client left: nobody hears this.
+pub(crate) fn gone() -> Failure {
+    Failure::new(code::INTERRUPTED, "docward: the client left")
 }
 
 fn wrong_type(field: &str, expected: &str) -> Failure {

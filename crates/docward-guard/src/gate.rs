@@ -31,11 +31,12 @@ struct Closed {
 }
 
 impl Closed {
-    fn keeps(&self, namespace: &str, writes: bool) -> bool {
+    /// A command whose namespaces are not known may touch every one.
+    fn keeps(&self, namespace: Option<&str>, writes: bool) -> bool {
         let held = |(_, hold, until): &(u64, Hold, Instant)| {
             Instant::now() < *until
                 && (writes || !hold.writes_only)
-                && hold.namespaces.matches(namespace)
+                && namespace.is_none_or(|namespace| hold.namespaces.matches(namespace))
         };
         self.paused || self.holds.iter().any(held)
     }
@@ -90,7 +91,11 @@ impl Drop for Passed<'_> {
 
 impl Gate {
     /// Waits while the command is kept back.
-    pub(crate) async fn pass(&self, namespace: impl Fn() -> String, writes: bool) -> Passed<'_> {
+    pub(crate) async fn pass(
+        &self,
+        namespace: impl Fn() -> Option<String>,
+        writes: bool,
+    ) -> Passed<'_> {
         loop {
             // Counted first: whoever closes the gate now waits for this one, or this one sees it closed.
             let turn = self.turn.load(Ordering::SeqCst) & 1;
@@ -102,7 +107,7 @@ impl Gate {
             let mut changes = self.closed.subscribe();
             let closed = Arc::clone(&changes.borrow_and_update());
             let namespace = namespace();
-            if !closed.keeps(&namespace, writes) {
+            if !closed.keeps(namespace.as_deref(), writes) {
                 return passed;
             }
             drop(passed);
@@ -223,14 +228,14 @@ mod tests {
     }
 
     async fn passes(gate: &Gate, namespace: &str, writes: bool) -> bool {
-        let pass = gate.pass(|| namespace.to_owned(), writes);
+        let pass = gate.pass(|| Some(namespace.to_owned()), writes);
         timeout(Duration::from_millis(10), pass).await.is_ok()
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_pause_waits_for_what_is_under_way_and_keeps_back_what_comes() {
         let gate = Arc::new(Gate::default());
-        let running = gate.pass(|| "d.t".to_owned(), true).await;
+        let running = gate.pass(|| Some("d.t".to_owned()), true).await;
         for _ in 0..3 {
             assert!(!gate.pause(Duration::from_secs(1)).await, "it is still under way");
         }
@@ -240,7 +245,7 @@ mod tests {
         assert!(gate.pause(Duration::from_secs(1)).await);
         let waiting = tokio::spawn({
             let gate = Arc::clone(&gate);
-            async move { drop(gate.pass(|| "d.t".to_owned(), true).await) }
+            async move { drop(gate.pass(|| Some("d.t".to_owned()), true).await) }
         });
         sleep(Duration::from_secs(60)).await;
         assert!(!waiting.is_finished());
@@ -252,7 +257,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_hold_keeps_back_its_namespace_until_it_is_released_or_over() {
         let gate = Gate::default();
-        let _reader = gate.pass(|| "other.t".to_owned(), false).await;
+        let _reader = gate.pass(|| Some("other.t".to_owned()), false).await;
         assert!(gate.hold(hold("d.t", true), Duration::from_secs(2)).await.is_none());
         assert!(passes(&gate, "d.t", true).await, "what could not be reached is not held");
         drop(_reader);
@@ -263,7 +268,7 @@ mod tests {
         assert!(passes(&gate, "d.t", true).await);
         let id = gate.hold(hold("d.t", false), Duration::from_secs(5)).await.unwrap();
         let before = Instant::now();
-        drop(gate.pass(|| "d.t".to_owned(), false).await);
+        drop(gate.pass(|| Some("d.t".to_owned()), false).await);
         assert_eq!(before.elapsed().as_secs(), 5, "its time was over");
         gate.sweep();
         assert_eq!((gate.release(id), gate.release(99)), (Some(true), None));

@@ -12,7 +12,7 @@ use std::{
 
 use bson::{Bson, Document, RawDocument, doc, oid::ObjectId};
 use docward_net::{
-    Deployment, Lane, Login, Member, PoolReport, Purpose, Stream,
+    Deployment, Lane, Login, Member, OpenError, PoolReport, Purpose, Stream,
     select::ReadPreference,
     topology::{Address, ServerKind},
 };
@@ -25,7 +25,7 @@ use crate::{
     auth::{Auth, Identity, Users},
     client,
     cursors::Cursors,
-    errors::Failure,
+    errors::{Failure, code},
     gate::{Gate, Hold},
     hello::Names,
     memory::Memory,
@@ -135,6 +135,8 @@ const SWEEP: Duration = Duration::from_secs(5);
 const ASK_FOR_ROOM: Duration = Duration::from_secs(30);
 /// Of the connections that a server allows, this many in a hundred are used.
 const SHARE: u64 = 80;
+/// Commands of the guard's own are answered within this.
+pub(crate) const OWN_COMMANDS: Duration = Duration::from_secs(10);
 /// More applications than this are counted together.
 const MOST_APPLICATIONS: usize = 1000;
 /// While the guard ends, clients that have nothing open may send this much longer: drivers notice meanwhile.
@@ -291,7 +293,10 @@ impl Guard {
                     }
                 }
             };
-            client::serve(guard, stream, peer, number, at).await;
+            let left = client::serve(&guard, stream, peer, number, at).await;
+            // Whoever left is no client any more; what was left behind is looked after for a while.
+            drop(counted);
+            Box::pin(left.clean_up()).await;
         });
     }
 
@@ -366,7 +371,7 @@ impl Guard {
 
     pub(crate) fn failed(&self, failure: &Failure) {
         self.metrics.failed(failure.code);
-        tracing::debug!(code = failure.code, errmsg = %failure.errmsg, "error answered");
+        tracing::debug!(code = failure.code, errmsg = ?failure.errmsg, "error answered");
     }
 
     /// Counts a client under its application and user.
@@ -376,10 +381,9 @@ impl Guard {
         user: &Arc<str>,
     ) -> CountedAs {
         let mut who = self.who.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut key = (Arc::clone(application), Arc::clone(user));
-        if who.len() >= MOST_APPLICATIONS && !who.contains_key(&key) {
-            key = ("others".into(), "others".into());
-        }
+        let key = (Arc::clone(application), Arc::clone(user));
+        let is_others = who.len() >= MOST_APPLICATIONS && !who.contains_key(&key);
+        let key = if is_others { ("others".into(), "others".into()) } else { key };
         // One text for all clients that say the same.
         let key = who.get_key_value(&key).map_or(key, |(known, _)| known.clone());
         *who.entry(key.clone()).or_default() += 1;
@@ -397,7 +401,7 @@ impl Guard {
             }
             let most = self.live().limits.server;
             match self.room_of(&member).await {
-                Some((current, available)) => {
+                Room::Known(current, available) => {
                     let own = u64::try_from(member.budget.used()).unwrap_or(0);
                     let room = room(current, available, own);
                     let limit = usize::try_from(room).unwrap_or(usize::MAX).min(most);
@@ -406,30 +410,43 @@ impl Guard {
                     }
                     member.budget.set_limit(limit);
                 }
-                None => member.budget.set_limit(most),
+                Room::Hidden => member.budget.set_limit(most),
+                // Perhaps because it is full: what was known stays true.
+                Room::Unknown => {}
             }
         }
     }
 
-    async fn room_of(&self, member: &Member) -> Option<(u64, u64)> {
+    async fn room_of(&self, member: &Member) -> Room {
         let login = &self.everybody.login;
-        let lease = member.take(login, Lane::Ordinary, 0, Purpose::Other);
-        let mut lease = lease.await.ok()?;
+        let Ok(mut lease) = member.take(login, Lane::Ordinary, 0, Purpose::Other).await else {
+            return Room::Unknown;
+        };
         let mut question = doc! { "serverStatus": 1 };
         for part in ["repl", "metrics", "locks", "wiredTiger", "tcmalloc", "opLatencies", "network"]
         {
             question.insert(part, 0);
         }
-        let reply = lease.begin()?.run("admin", question).await;
+        let Some(connection) = lease.begin() else { return Room::Unknown };
+        let reply = match timeout(OWN_COMMANDS, connection.run("admin", question)).await {
+            Ok(Ok(reply)) => reply,
+            Ok(Err(OpenError::Server { code, .. })) => {
+                lease.end();
+                return if code == code::UNAUTHORIZED { Room::Hidden } else { Room::Unknown };
+            }
+            _ => return Room::Unknown,
+        };
         lease.end();
-        let reply = reply.ok()?;
-        let connections = reply.get_document("connections").ok()?;
+        let Ok(connections) = reply.get_document("connections") else { return Room::Hidden };
         let number = |name: &str| match connections.get(name) {
             Some(Bson::Int32(number)) => u64::try_from(*number).ok(),
             Some(Bson::Int64(number)) => u64::try_from(*number).ok(),
             _ => None,
         };
-        Some((number("current")?, number("available")?))
+        match (number("current"), number("available")) {
+            (Some(current), Some(available)) => Room::Known(current, available),
+            _ => Room::Hidden,
+        }
     }
 
     /// A server that takes writes is known.
@@ -489,6 +506,16 @@ impl Guard {
     pub fn metrics_text(&self) -> Result<String, std::fmt::Error> {
         self.metrics.text(&self.snapshot())
     }
+}
+
+/// What a server says about its connections.
+enum Room {
+    /// Those there are, and those that are possible beside them.
+    Known(u64, u64),
+    /// Nothing: the account may not ask.
+    Hidden,
+    /// It was not asked successfully.
+    Unknown,
 }
 
 /// How many connections we may have to a server.
@@ -558,7 +585,7 @@ pub(crate) fn goodbye(process: ObjectId) -> Document {
     doc! {
         "ok": 0.0,
         "errmsg": "docward: this guard is ending",
-        "code": crate::errors::code::SHUTDOWN,
+        "code": code::SHUTDOWN,
         "codeName": "ShutdownInProgress",
         "topologyVersion": crate::hello::version(process, 1),
     }

@@ -1,5 +1,5 @@
-//! How much each user and application may ask for. Each pair of user and application that a limit covers has a bucket of
-//! its own.
+//! How much each user and application may ask for. Each user, application or pair of them that a limit names has a
+//! bucket of its own.
 
 use std::{
     collections::HashMap,
@@ -142,7 +142,15 @@ impl Rates {
             if !limit.covers(user, application) {
                 continue;
             }
-            let key = (at, Arc::clone(user), Arc::clone(application));
+            // By what the limit names: a user is not many users by calling itself many applications.
+            let of = |is_named: bool, name: &Arc<str>| {
+                if is_named { Arc::clone(name) } else { "".into() }
+            };
+            let key = (
+                at,
+                of(limit.user.is_some() || limit.application.is_none(), user),
+                of(limit.application.is_some(), application),
+            );
             let new = || {
                 Arc::new(Mutex::new(Share {
                     limit: limit.clone(),
@@ -240,7 +248,8 @@ mod tests {
         let allowed = |own: &Own| (0..10).filter(|_| own.admit(1).is_ok()).count();
         assert_eq!(allowed(&batch), 3);
         assert_eq!(allowed(&own(&rates, "admin.batch1", "etl")), 0, "shared by its clients");
-        assert_eq!(allowed(&own(&rates, "admin.batch1", "web")), 3, "another application");
+        assert_eq!(allowed(&own(&rates, "admin.batch1", "web")), 0, "and by its applications");
+        assert_eq!(allowed(&own(&rates, "admin.batch2", "web")), 3, "another user");
         assert_eq!(allowed(&own(&rates, "admin.web", "etl")), 10, "not covered");
         advance(Duration::from_millis(700)).await;
         assert_eq!(allowed(&batch), 2);

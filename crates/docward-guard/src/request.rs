@@ -233,8 +233,16 @@ impl Request {
             && !self.is_in_transaction
     }
 
-    /// The namespace it is about, as far as its first value names a collection.
-    pub(crate) fn namespace(&self) -> String {
+    /// The namespace it is about; `None` where it may be about several.
+    pub(crate) fn namespace(&self) -> Option<String> {
+        let is_one = match self.class {
+            Class::EndTransaction => false,
+            Class::Write => ONE_NAMESPACE.contains(&self.name.as_str()),
+            _ => true,
+        };
+        if !is_one {
+            return None;
+        }
         let first = self.body().ok().and_then(|body| body.elements().next()?.ok());
         let collection = match self.class {
             Class::GetMore => {
@@ -243,7 +251,7 @@ impl Request {
             _ => first,
         };
         let collection = collection.and_then(|value| value.text().map(str::to_owned));
-        format!("{}.{}", self.database, collection.unwrap_or_default())
+        Some(format!("{}.{}", self.database, collection.unwrap_or_default()))
     }
 
     /// The databases that a `bulkWrite` names; `None` where they cannot be read.
@@ -274,22 +282,39 @@ impl Request {
         is_named.then_some(found)
     }
 
-    /// Databases that are named beside a collection anywhere in the body, as `$lookup` and `$unionWith` do.
+    /// Databases that stages name beside a collection, wherever they stand in the body.
     pub(crate) fn named_databases(&self) -> Result<Vec<String>, Fault> {
         let mut found = Vec::new();
         let mut rest = vec![self.body()?];
         while let Some(document) = rest.pop() {
-            let text = |name: &str| -> Result<Option<String>, Fault> {
-                Ok(document.get(name)?.and_then(|value| value.text().map(str::to_owned)))
-            };
-            if let (Some(database), Some(_)) = (text("db")?, text("coll")?) {
-                found.push(database);
-            }
             for element in document.elements() {
-                rest.extend(element?.document());
+                let element = element?;
+                let inner = element.document();
+                if matches!(element.name, b"from" | b"$unionWith")
+                    && let Some(named) = inner
+                {
+                    let database = named.get("db")?.and_then(|value| value.text());
+                    found.extend(database.map(str::to_owned));
+                }
+                rest.extend(inner);
             }
         }
         Ok(found)
+    }
+
+    /// Whether a stage of that name stands anywhere in the body.
+    pub(crate) fn has_stage(&self, names: &[&[u8]]) -> Result<bool, Fault> {
+        let mut rest = vec![self.body()?];
+        while let Some(document) = rest.pop() {
+            for element in document.elements() {
+                let element = element?;
+                if names.contains(&element.name) {
+                    return Ok(true);
+                }
+                rest.extend(element.document());
+            }
+        }
+        Ok(false)
     }
 
     /// The body.
@@ -297,6 +322,20 @@ impl Request {
         self.message.body(&self.frame)
     }
 }
+
+/// Writes to the collection that they begin with, and to no other.
+const ONE_NAMESPACE: [&str; 10] = [
+    "insert",
+    "update",
+    "delete",
+    "findAndModify",
+    "findandmodify",
+    "create",
+    "drop",
+    "createIndexes",
+    "dropIndexes",
+    "collMod",
+];
 
 /// Names of arrays that may stand beside the body.
 const SEQUENCES: [&[u8]; 5] = [b"documents", b"updates", b"deletes", b"ops", b"nsInfo"];

@@ -61,6 +61,17 @@ impl FileUser {
                 )
             })?;
             wanted.extend(named.into_iter().map(|database| (database, Right::Read)));
+            // Sessions are all of one account to the server.
+            if request.has_stage(&OF_OTHERS).unwrap_or(true) {
+                let why = "docward: stages that show what others do are not for users of a list";
+                return Err(Failure::new(code::UNAUTHORIZED, why));
+            }
+        }
+        let collection = request.namespace().unwrap_or_default();
+        let collection = collection.split_once('.').map_or("", |(_, collection)| collection);
+        if request.class == Class::Write && collection.starts_with("system.") {
+            let why = format!("not authorized to write to {collection}");
+            return Err(Failure::new(code::UNAUTHORIZED, why));
         }
         for (database, right) in wanted {
             if !self.may(&database, right) {
@@ -76,6 +87,9 @@ impl FileUser {
         Ok(())
     }
 }
+
+/// Stages that show sessions and commands of others.
+const OF_OTHERS: [&[u8]; 3] = [b"$listLocalSessions", b"$listSessions", b"$currentOp"];
 
 /// Databases of the server itself.
 const SYSTEM: [&str; 3] = ["admin", "config", "local"];
@@ -97,7 +111,7 @@ fn wanted(request: &Request) -> Option<Vec<(String, Right)>> {
             Some(all)
         }
         "find" | "count" | "distinct" | "listCollections" | "listIndexes" | "dbStats"
-        | "dbstats" | "collStats" | "collstats" | "dataSize" | "explain" => own(Right::Read),
+        | "dbstats" | "collStats" | "collstats" | "explain" => own(Right::Read),
         "insert" | "update" | "delete" | "findAndModify" | "findandmodify" | "create" | "drop"
         | "createIndexes" | "dropIndexes" | "collMod" => own(Right::ReadWrite),
         "bulkWrite" => {
@@ -179,6 +193,7 @@ mod tests {
             rawdoc! { "aggregate": "t", "pipeline": [{ "$merge": { "into": { "db": "db_shop", "coll": "x" } } }], "$db": "logs_1" },
             rawdoc! { "bulkWrite": 1, "nsInfo": [{ "ns": "db_shop.t" }], "$db": "admin" },
             rawdoc! { "ping": 1, "$db": "admin" },
+            rawdoc! { "aggregate": "t", "pipeline": [{ "$match": { "db": "x", "coll": "y" } }], "$db": "db_shop" },
             rawdoc! { "commitTransaction": 1, "$db": "admin" },
         ] {
             assert!(allowed(&body), "{body:?}");
@@ -196,6 +211,9 @@ mod tests {
             rawdoc! { "renameCollection": "db_shop.t", "to": "db_shop.u", "$db": "admin" },
             rawdoc! { "shutdown": 1, "$db": "admin" },
             rawdoc! { "usersInfo": 1, "$db": "db_shop" },
+            rawdoc! { "dataSize": "other.t", "$db": "db_shop" },
+            rawdoc! { "insert": "system.js", "$db": "db_shop" },
+            rawdoc! { "aggregate": 1, "pipeline": [{ "$listLocalSessions": { "allUsers": true } }], "$db": "db_shop" },
             rawdoc! {
                 "aggregate": "t", "$db": "db_shop",
                 "pipeline": [{ "$facet": { "a": [{ "$lookup": { "from": { "db": "local", "coll": "oplog.rs" } } }] } }],

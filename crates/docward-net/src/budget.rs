@@ -10,8 +10,9 @@ use tokio::sync::Notify;
 pub struct Budget {
     limit: AtomicUsize,
     used: AtomicUsize,
-    /// Somebody did not get a place.
+    /// Somebody did not get a place, and how many connections that pool has.
     pressed: AtomicBool,
+    poorest: AtomicUsize,
     /// A place became free, or somebody waits for one.
     pub(crate) changed: Notify,
 }
@@ -23,6 +24,7 @@ impl Budget {
             limit: AtomicUsize::new(limit),
             used: AtomicUsize::new(0),
             pressed: AtomicBool::new(false),
+            poorest: AtomicUsize::new(usize::MAX),
             changed: Notify::new(),
         }
     }
@@ -45,12 +47,13 @@ impl Budget {
         }
     }
 
-    pub(crate) fn reserve(&self) -> bool {
+    pub(crate) fn reserve(&self, open: usize) -> bool {
         let limit = self.limit();
         let taken = self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| {
             (used < limit).then_some(used + 1)
         });
         if taken.is_err() {
+            self.poorest.fetch_min(open, Ordering::Relaxed);
             self.pressed.store(true, Ordering::Relaxed);
         }
         taken.is_ok()
@@ -59,12 +62,18 @@ impl Budget {
     pub(crate) fn release(&self) {
         self.used.fetch_sub(1, Ordering::Relaxed);
         if self.pressed.swap(false, Ordering::Relaxed) {
+            self.poorest.store(usize::MAX, Ordering::Relaxed);
             self.changed.notify_one();
         }
     }
 
     pub(crate) fn is_full(&self) -> bool {
         self.used() >= self.limit()
+    }
+
+    pub(crate) fn is_unfair(&self, open: usize) -> bool {
+        let poorest = self.poorest.load(Ordering::Relaxed);
+        self.pressed.load(Ordering::Relaxed) && poorest.saturating_add(1) < open
     }
 
     pub(crate) fn is_pressed(&self) -> bool {

@@ -197,7 +197,12 @@ impl Connection {
     /// Sends a message and reads the answer, both as they are.
     pub async fn exchange(&mut self, frame: &[u8]) -> Result<BytesMut, ReadError> {
         self.send(frame).await?;
-        self.receive().await
+        let answer = self.receive().await?;
+        // An answer to something else would go to the wrong client.
+        if Header::of_frame(&answer)?.response_to != Header::of_frame(frame)?.request_id {
+            return Err(ReadError::OutOfStep);
+        }
+        Ok(answer)
     }
 
     /// Sends a message.

@@ -101,8 +101,8 @@ impl Manage for AtServer {
         !connection.is_stale()
     }
 
-    fn reserve(&self) -> bool {
-        self.budget.reserve()
+    fn reserve(&self, open: usize) -> bool {
+        self.budget.reserve(open)
     }
 
     fn release(&self) {
@@ -115,6 +115,10 @@ impl Manage for AtServer {
 
     fn is_pressed(&self) -> bool {
         self.budget.is_pressed()
+    }
+
+    fn is_unfair(&self, open: usize) -> bool {
+        self.budget.is_unfair(open)
     }
 }
 
@@ -158,6 +162,8 @@ pub struct Member {
     /// Commands that are under way.
     pub in_flight: AtomicUsize,
     pub(crate) wake: Notify,
+    /// Told when the server does not answer any more: nobody waits for it any longer.
+    pub lost: Notify,
     pub(crate) round_trip: Mutex<Option<Duration>>,
 }
 
@@ -179,6 +185,7 @@ impl Member {
             awaiting: Mutex::default(),
             in_flight: AtomicUsize::new(0),
             wake: Notify::new(),
+            lost: Notify::new(),
             round_trip: Mutex::default(),
         })
     }
@@ -268,8 +275,8 @@ impl Member {
                     most.close_idle();
                 }
             }
-            // Who waits longest is not known across pools: the one where most wait.
-            pools.sort_by_key(|pool| std::cmp::Reverse(pool.state().waiting));
+            // Who waits longest is not known across pools: whoever has least comes first.
+            pools.sort_by_key(|pool| pool.state().open);
             pools.iter().for_each(Pool::grow_again);
         }
     }

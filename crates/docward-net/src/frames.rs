@@ -29,6 +29,9 @@ pub enum ReadError {
     /// The other side closed within a message.
     #[error("the connection was closed within a message")]
     Cut,
+    /// An answer to something that was not asked.
+    #[error("the server answered something that was not asked")]
+    OutOfStep,
 }
 
 /// Room for a usual message, and the step by which longer ones grow at first.
@@ -84,6 +87,15 @@ impl Frames {
 
     /// The next message, as a whole, header included. `None`: the other side closed between two messages.
     pub async fn read(&mut self, most: usize) -> Result<Option<BytesMut>, ReadError> {
+        self.read_counted(most, |_| {}).await
+    }
+
+    /// The same; `grew` hears of the bytes as they come.
+    pub async fn read_counted(
+        &mut self,
+        most: usize,
+        mut grew: impl FnMut(usize),
+    ) -> Result<Option<BytesMut>, ReadError> {
         if !self.wait().await? {
             return Ok(None);
         }
@@ -94,10 +106,12 @@ impl Frames {
                     return Ok(Some(self.input.split_to(length)));
                 }
                 // As much again as has come: a length alone makes nobody allocate.
-                let step = self.input.len().clamp(STEP, MOST_STEP).min(length - self.input.len());
+                let before = self.input.len();
+                let step = before.clamp(STEP, MOST_STEP).min(length - before);
                 if !self.more(step).await? {
                     return Err(ReadError::Cut);
                 }
+                grew(self.input.len() - before);
             } else if !self.more(STEP).await? {
                 return Err(ReadError::Cut);
             }

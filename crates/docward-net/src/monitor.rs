@@ -83,6 +83,9 @@ async fn watch(
                 watched = Watched { connection: None, streams: false };
                 let was_known = is_known(&deployment);
                 deployment.failed(&member, &error.to_string(), None);
+                if let OpenError::Timeout(_) = error {
+                    member.lost.notify_waiters();
+                }
                 // A connection that broke says little: it is tried once more at once.
                 was_known
             }

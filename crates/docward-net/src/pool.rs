@@ -28,8 +28,9 @@ pub trait Manage: Send + Sync + 'static {
     /// Whether one that lay idle for long can still be used.
     fn is_usable(&self, connection: &Self::Connection) -> bool;
 
-    /// Takes a place for one more connection. `false`: there is none now; [`Pool::grow_again`] when there is one.
-    fn reserve(&self) -> bool {
+    /// Takes a place for one more connection than are open. `false`: there is none now; [`Pool::grow_again`] when
+    /// there is one.
+    fn reserve(&self, _open: usize) -> bool {
         true
     }
 
@@ -41,6 +42,11 @@ pub trait Manage: Send + Sync + 'static {
 
     /// Whether others wait for a place: connections that nobody uses are closed.
     fn is_pressed(&self) -> bool {
+        false
+    }
+
+    /// Whether somebody with far fewer connections waits for a place: even one that is waited for here is closed.
+    fn is_unfair(&self, _open: usize) -> bool {
         false
     }
 }
@@ -290,7 +296,7 @@ impl<M: Manage> Pool<M> {
             let wanted = limits.min.min(limits.max);
             if !state.closed
                 && state.figures.open + state.figures.connecting < wanted
-                && self.shared.manage.reserve()
+                && self.shared.manage.reserve(state.figures.open)
             {
                 self.open_one(&mut state);
             }
@@ -335,7 +341,7 @@ impl<M: Manage> Pool<M> {
             && state.figures.connecting < state.limits.max_connecting
             && state.figures.open + state.figures.connecting < state.limits.max
         {
-            if !self.shared.manage.reserve() {
+            if !self.shared.manage.reserve(state.figures.open) {
                 return false;
             }
             self.open_one(state);
@@ -388,6 +394,7 @@ impl<M: Manage> Pool<M> {
             || slot.generation != state.figures.generation
             || state.figures.open > state.limits.max
             || !is_young(&state.limits, &slot)
+            || self.shared.manage.is_unfair(state.figures.open)
         {
             self.forget(state, 1);
             return Some(slot);
@@ -460,6 +467,12 @@ pub struct Lease<M: Manage> {
 }
 
 impl<M: Manage> Lease<M> {
+    /// Whether all connections were given up since this one was opened.
+    pub fn is_outdated(&self) -> bool {
+        let generation = self.pool.lock().figures.generation;
+        self.slot.as_ref().is_none_or(|slot| slot.generation != generation)
+    }
+
     /// Begins a use.
     pub fn begin(&mut self) -> Option<&mut M::Connection> {
         self.is_used = true;

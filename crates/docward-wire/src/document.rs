@@ -96,6 +96,25 @@ impl<'a> Document<'a> {
         self.bytes
     }
 
+    /// Whether documents stand in each other at most this deep, scopes of code not at all. Looked at without
+    /// recursion: whoever builds a tree of it may recurse.
+    pub fn is_within(self, most: usize) -> Result<bool, Fault> {
+        let mut rest = vec![(self, 1)];
+        while let Some((document, depth)) = rest.pop() {
+            if depth > most {
+                return Ok(false);
+            }
+            for element in document.elements() {
+                let element = element?;
+                if element.kind == Kind::CodeWithScope {
+                    return Ok(false);
+                }
+                rest.extend(element.document().map(|inner| (inner, depth + 1)));
+            }
+        }
+        Ok(true)
+    }
+
     /// Its elements, in order. The first broken one ends it.
     pub fn elements(self) -> Elements<'a> {
         Elements { document: self.bytes, at: 4 }

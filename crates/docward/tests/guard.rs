@@ -444,3 +444,59 @@ fn px_4_a_commit_is_repeated_by_the_driver_and_not_by_the_guard() {
     servers.wait(async { orders.insert_one(doc! { "_id": 2 }).await.unwrap() });
     assert_eq!(guard.state()["retries"], 1);
 }
+
+/// Sends a message; the answer's bytes, empty where the guard closed the connection.
+fn answer_to(stream: &mut TcpStream, frame: &[u8]) -> Vec<u8> {
+    use docward_wire::Header;
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    let _ = stream.write_all(frame);
+    let mut head = [0; Header::SIZE];
+    if stream.read_exact(&mut head).is_err() {
+        return Vec::new();
+    }
+    let mut answer = head.to_vec();
+    answer.resize(Header::parse(&head, Header::MOST).unwrap().length, 0);
+    stream.read_exact(&mut answer[Header::SIZE..]).unwrap();
+    answer
+}
+
+#[test]
+fn se_1_whoever_has_not_logged_in_can_do_no_harm() {
+    use docward_wire::{Compressor, Flags, compress, message};
+    let servers = Launch::standalone().auth().start();
+    let guard = Guard::start(&servers.uri(), &["--admin", "127.0.0.1:0"]);
+    // Documents in documents, as deep as a message of 60 KB allows: whoever builds a tree of it may overflow.
+    let mut deep = vec![5, 0, 0, 0, 0];
+    for _ in 0..7500 {
+        let length = i32::try_from(deep.len() + 7).unwrap().to_le_bytes();
+        deep = [&length[..], &[3, 0], &deep, &[0]].concat();
+    }
+    let hello = bson::RawDocumentBuf::from_bytes(deep).unwrap();
+    let mut body = bson::rawdoc! { "hello": 1 };
+    body.append(bson::raw::cstr!("client"), hello);
+    body.append(bson::raw::cstr!("$db"), "admin");
+    let deep = message(1, 0, Flags::default(), body.as_bytes());
+    let mut stream = TcpStream::connect(&guard.address).unwrap();
+    let answer = answer_to(&mut stream, &deep);
+    assert!(String::from_utf8_lossy(&answer).contains("cannot be read"), "{answer:?}");
+    // A small message that is large when it is unpacked.
+    let zeros = doc! { "hello": 1, "x": "0".repeat(1 << 20), "$db": "admin" }.to_vec().unwrap();
+    let bomb = compress(&message(1, 0, Flags::default(), &zeros), Compressor::Zlib).unwrap();
+    assert!(bomb.len() < 64 * 1024);
+    let mut stream = TcpStream::connect(&guard.address).unwrap();
+    assert_eq!(answer_to(&mut stream, &bomb), b"");
+    // Monitors of drivers never log in: they may stay, however long.
+    let hello = doc! { "hello": 1, "$db": "admin" }.to_vec().unwrap();
+    let hello = message(1, 0, Flags::default(), &hello);
+    let mut monitor = TcpStream::connect(&guard.address).unwrap();
+    assert!(!answer_to(&mut monitor, &hello).is_empty());
+    let mut silent = TcpStream::connect(&guard.address).unwrap();
+    silent.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    assert_eq!(
+        silent.read(&mut [0]).unwrap(),
+        0,
+        "who says nothing at all is closed after ten seconds"
+    );
+    assert!(!answer_to(&mut monitor, &hello).is_empty());
+    assert_eq!(guard.ask("GET", "/readyz").0, 200);
+}

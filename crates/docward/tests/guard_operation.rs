@@ -122,6 +122,7 @@ fn px_5_commands_wait_while_they_are_kept_back() {
         ("/hold?namespace=a.b&what=reads", "`writes` or `all`"),
         ("/release?hold=x", "name the hold"),
         ("/pause?within=soon", "a number of seconds"),
+        ("/pause?within=1e19", "a number of seconds"),
     ] {
         let (status, answer) = guard.ask("POST", path);
         assert!(status == 400 && answer.contains(expected), "{path}: {status} {answer}");
@@ -227,9 +228,15 @@ fn px_2_users_of_a_list_share_one_account() {
     // All of them are one account to the server.
     let pools = guard.state()["pools"].as_array().unwrap().len();
     assert_eq!(pools, 1);
-    // A user who was taken off the list cannot log in any more.
+    // Rights that are taken away are gone at once, and so is a user who is taken off the list.
+    fs::write(&file, text.replace("readWrite", "read")).unwrap();
+    assert_eq!(guard.ask("POST", "/reload").0, 200);
+    let error = insert(&servers, &app, ("db_shop", "t_order")).unwrap_err();
+    assert!(error.contains("not authorized on"), "{error}");
+    assert_eq!(count(&app).unwrap(), 1);
     fs::write(&file, entry("report", "db_*=read")).unwrap();
     assert_eq!(guard.ask("POST", "/reload").0, 200);
+    assert!(count(&app).unwrap_err().to_string().contains("not on the list any more"));
     let error =
         count(&servers.connect(&guard.uri_as("app", "app-secret"))).unwrap_err().to_string();
     assert!(error.contains("Authentication failed"), "{error}");
