@@ -10,7 +10,7 @@ use std::{
 };
 
 use bson::{Document, doc};
-use docward_testkit::{Launch, Servers};
+use docward_testkit::{Launch, Servers, mongosh};
 
 use crate::common::{driver, guard::Guard, root, stderr, stdout};
 
@@ -37,6 +37,22 @@ fn px_1_programs_of_node_and_mongoose_do_not_notice() {
         .arg(program("guard.mjs"))
         .arg(format!("mongodb://{}/", guard.address))
         .arg(drivers)
+        .output()
+        .unwrap();
+    succeeds(&output);
+}
+
+#[test]
+fn px_1_the_shell_does_not_notice() {
+    let Some(shell) = mongosh() else { return };
+    let servers = Launch::replica_set(1).start();
+    let guard = Guard::start(&servers.uri(), &[]);
+    let script = "for (let n = 0; n < 300; n++) db.t_shell.insertOne({ _id: n }); \
+                  print(db.t_shell.find().toArray().length === 300 ? 'ok' : 'wrong')";
+    let output = Command::new(shell)
+        .arg(format!("mongodb://{}/db_shop", guard.address))
+        .args(["--quiet", "--norc", "--eval", script])
+        .env("HOME", servers.directory())
         .output()
         .unwrap();
     succeeds(&output);
