@@ -468,6 +468,9 @@ impl Guard {
             pairs.iter().for_each(|(id, _)| self.cursors.remove(*id));
         }
         answer.insert("ok", 1.0);
+        if let Some(time) = self.cluster_time() {
+            answer.insert("$clusterTime", time);
+        }
         let header = Header::of_frame(&request.frame).map_err(|_| bad())?;
         let body = answer.to_vec().map_err(|_| bad())?;
         let frame = message(header.request_id, header.request_id, Flags::default(), &body);

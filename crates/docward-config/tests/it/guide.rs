@@ -40,7 +40,30 @@ fn sound_examples_have_no_problems() {
         assert_eq!(problems(&body), "", "{body}");
         seen += 1;
     }
-    assert_eq!(seen, 3);
+    assert_eq!(seen, 4);
+}
+
+#[test]
+fn the_example_of_a_guard_has_every_key_and_no_problems() {
+    let settings = include_str!("../../../../examples/guard/docward.toml");
+    assert_eq!(problems(settings), "");
+    let users = include_str!("../../../../examples/guard/users.toml");
+    let (users, found) = docward_config::parse_users(users, "users.toml");
+    assert!(found.is_empty(), "{found:?}");
+    assert_eq!(users.len(), 2);
+    for key in [
+        "upstream",
+        "listen",
+        "admin",
+        "face",
+        "auth",
+        "users",
+        "tls-certificate",
+        "max-pool",
+        "memory-mb",
+    ] {
+        assert!(settings.contains(&format!("{key} = ")), "{key}");
+    }
 }
 
 #[test]

@@ -65,7 +65,7 @@ const CASES: &[(&str, &[&str])] = &[
     (
         "colour = 1",
         &[
-            "1:1: unknown key `colour`; known keys: `profile`, `select`, `ignore`, `fail-on`, `baseline`, `rules`, `namespaces`, `collections`, `deployment`, `service`, `suppress` and `waive`",
+            "1:1: unknown key `colour`; known keys: `profile`, `select`, `ignore`, `fail-on`, `baseline`, `rules`, `namespaces`, `collections`, `deployment`, `service`, `guard`, `suppress` and `waive`",
         ],
     ),
     ("[rule.D008]", &["1:2: unknown key `rule`; did you mean `rules`?"]),
@@ -481,7 +481,7 @@ const CASES: &[(&str, &[&str])] = &[
     (
         "\"é\" = 1\nselect = [\"é\", 'D08']",
         &[
-            "1:1: unknown key `é`; known keys: `profile`, `select`, `ignore`, `fail-on`, `baseline`, `rules`, `namespaces`, `collections`, `deployment`, `service`, `suppress` and `waive`",
+            "1:1: unknown key `é`; known keys: `profile`, `select`, `ignore`, `fail-on`, `baseline`, `rules`, `namespaces`, `collections`, `deployment`, `service`, `guard`, `suppress` and `waive`",
             "2:11: no family of rules is called `é` in `select`; families are `D`, `N`, `T` and `V`",
             "2:16: unknown rule `D08` in `select`; did you mean `D008`?",
         ],
