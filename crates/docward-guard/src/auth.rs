@@ -152,10 +152,10 @@ impl Users {
         }
         let key = (source.to_owned(), user.to_owned());
         let kept = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
-        if let Some((at, verifiers)) = kept {
-            if at.elapsed() < keep(verifiers.is_some()) {
-                return Ok(verifiers);
-            }
+        if let Some((at, verifiers)) = kept
+            && at.elapsed() < keep(verifiers.is_some())
+        {
+            return Ok(verifiers);
         }
         let found = self.ask(deployment, source, user).await?.map(Arc::new);
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
