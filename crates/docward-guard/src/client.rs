@@ -22,12 +22,13 @@ use tokio::{
 
 use crate::{
     auth::{Auth, Identity, Login},
+    commands::Class,
     errors::{Failure, code, label},
     forward::{DEEPEST, Who},
     guard::{CountedAs, Guard, LINGER, goodbye},
     hello::{self, Asked, Known},
     rates,
-    request::{Class, Request, is_known},
+    request::Request,
 };
 
 /// A message that began has to end within this, and a little more for long ones.
@@ -303,7 +304,7 @@ impl Client {
                 if request.is_unacknowledged {
                     request.acknowledge();
                 }
-                if !is_known(&request.name) {
+                if request.command.is_none() {
                     self.guard.metrics.unknown.inc();
                 }
                 self.send(&mut request, &mut at_server).await

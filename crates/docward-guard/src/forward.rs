@@ -18,11 +18,12 @@ use tokio::{sync::Notify, time::Instant};
 
 use crate::{
     auth::Identity,
+    commands::Class,
     cursors::{Cursor, NoCursor},
     errors::{Failure, code, hide_state_change, label},
     guard::Guard,
     reply::{self, Seen},
-    request::{Class, Request},
+    request::Request,
 };
 
 /// Who asks.
@@ -131,26 +132,29 @@ impl Guard {
         request: &Request,
         cursor: Option<&Cursor>,
     ) -> Result<Target, Failure> {
+        let continues_transaction = (request.is_in_transaction
+            || request.class == Class::EndTransaction)
+            && !request.starts_transaction;
+        let began_at = match (request.session, request.transaction) {
+            (Some(session), Some(number)) if continues_transaction => {
+                self.transactions.server(&who.identity.name, session, number)
+            }
+            _ => None,
+        };
+        // All users of the list share one server account, so the servers do not protect their transactions from each
+        // other.
+        if continues_transaction && began_at.is_none() && who.identity.listed.is_some() {
+            let why = "docward: this user has no such transaction";
+            return Err(Failure::new(code::NO_TRANSACTION, why).with(&[label::TRANSIENT]));
+        }
         if let Some(at) = &who.at {
             return Ok(Target::Server(at.clone()));
         }
         if let Some(cursor) = cursor {
             return Ok(Target::Server(cursor.server.clone()));
         }
-        if (request.is_in_transaction || request.class == Class::EndTransaction)
-            && !request.starts_transaction
-            && let (Some(session), Some(number)) = (request.session, request.transaction)
-            && let Some(server) = self.transactions.server(&who.identity.name, session, number)
-        {
+        if let Some(server) = began_at {
             return Ok(Target::Server(server));
-        }
-        // All users of a list are one account to the servers: a transaction of somebody else is none here.
-        if who.identity.listed.is_some()
-            && (request.is_in_transaction || request.class == Class::EndTransaction)
-            && !request.starts_transaction
-        {
-            let why = "docward: no such transaction of this user";
-            return Err(Failure::new(code::NO_TRANSACTION, why).with(&[label::TRANSIENT]));
         }
         let bad = |error: &BadPreference| {
             let code = match error {

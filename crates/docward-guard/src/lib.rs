@@ -11,6 +11,7 @@
 mod admin;
 mod auth;
 mod client;
+mod commands;
 mod cursors;
 mod doors;
 mod errors;

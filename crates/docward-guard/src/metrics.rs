@@ -20,7 +20,7 @@ use prometheus_client::{
 };
 use tokio::time::Instant;
 
-use crate::{guard::Snapshot, request::Class};
+use crate::{commands::Class, guard::Snapshot};
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct OfClass {

@@ -4,24 +4,7 @@ use bytes::BytesMut;
 use docward_net::select::{BadPreference, ReadPreference};
 use docward_wire::{Document, Element, Fault, Flags, Kind, Message, put_i32, put_i64};
 
-/// What kind of command it is, as far as a proxy cares.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Class {
-    /// Answered here.
-    Local,
-    /// Reads, and can be sent twice.
-    Read,
-    /// Changes something, or may.
-    Write,
-    /// Fetches more of a cursor.
-    GetMore,
-    /// Gives cursors up.
-    KillCursors,
-    /// Ends or aborts a transaction.
-    EndTransaction,
-    /// Refused: there is no way to do it right through a pool.
-    Refused,
-}
+use crate::commands::{self, Class, Command};
 
 /// A number in the frame that may be written over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,8 +47,10 @@ pub(crate) struct Request {
     pub(crate) is_unacknowledged: bool,
     /// Its name.
     pub(crate) name: String,
-    /// What it is.
+    /// How the guard treats it.
     pub(crate) class: Class,
+    /// Its row in the table of commands; `None` for an unknown command.
+    pub(crate) command: Option<&'static Command>,
     /// The database.
     pub(crate) database: String,
     /// The session.
@@ -106,6 +91,7 @@ impl Request {
             is_unacknowledged,
             name: String::new(),
             class: Class::Write,
+            command: None,
             database: String::new(),
             session: None,
             transaction: None,
@@ -145,7 +131,9 @@ impl Request {
             }
             if at == 0 {
                 request.name = String::from_utf8_lossy(element.name).into_owned();
-                request.class = class(&request.name);
+                request.command = commands::find(&request.name);
+                // An unknown command goes to the primary and is never sent twice.
+                request.class = request.command.map_or(Class::Write, |command| command.class);
                 if request.class == Class::GetMore {
                     request.cursor = Number::of(&element, offset);
                 }
@@ -235,12 +223,10 @@ impl Request {
 
     /// The namespace it is about; `None` where it may be about several.
     pub(crate) fn namespace(&self) -> Option<String> {
-        let is_one = match self.class {
-            Class::EndTransaction => false,
-            Class::Write => ONE_NAMESPACE.contains(&self.name.as_str()),
-            _ => true,
-        };
-        if !is_one {
+        // An aggregation with `$out` or `$merge` also writes to a second collection.
+        let writes_elsewhere = self.name == "aggregate" && self.class == Class::Write;
+        let is_single = self.class == Class::GetMore || self.command.is_some_and(|c| c.is_single);
+        if !is_single || writes_elsewhere {
             return None;
         }
         let first = self.body().ok().and_then(|body| body.elements().next()?.ok());
@@ -282,39 +268,20 @@ impl Request {
         is_named.then_some(found)
     }
 
-    /// Databases that stages name beside a collection, wherever they stand in the body.
-    pub(crate) fn named_databases(&self) -> Result<Vec<String>, Fault> {
-        let mut found = Vec::new();
+    /// Visits every element of the body, nested ones included.
+    pub(crate) fn each_element<'s>(
+        &'s self,
+        mut visit: impl FnMut(&Element<'s>) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
         let mut rest = vec![self.body()?];
         while let Some(document) = rest.pop() {
             for element in document.elements() {
                 let element = element?;
-                let inner = element.document();
-                if matches!(element.name, b"from" | b"$unionWith")
-                    && let Some(named) = inner
-                {
-                    let database = named.get("db")?.and_then(|value| value.text());
-                    found.extend(database.map(str::to_owned));
-                }
-                rest.extend(inner);
-            }
-        }
-        Ok(found)
-    }
-
-    /// Whether a stage of that name stands anywhere in the body.
-    pub(crate) fn has_stage(&self, names: &[&[u8]]) -> Result<bool, Fault> {
-        let mut rest = vec![self.body()?];
-        while let Some(document) = rest.pop() {
-            for element in document.elements() {
-                let element = element?;
-                if names.contains(&element.name) {
-                    return Ok(true);
-                }
+                visit(&element)?;
                 rest.extend(element.document());
             }
         }
-        Ok(false)
+        Ok(())
     }
 
     /// The body.
@@ -322,20 +289,6 @@ impl Request {
         self.message.body(&self.frame)
     }
 }
-
-/// Writes to the collection that they begin with, and to no other.
-const ONE_NAMESPACE: [&str; 10] = [
-    "insert",
-    "update",
-    "delete",
-    "findAndModify",
-    "findandmodify",
-    "create",
-    "drop",
-    "createIndexes",
-    "dropIndexes",
-    "collMod",
-];
 
 /// Names of arrays that may stand beside the body.
 const SEQUENCES: [&[u8]; 5] = [b"documents", b"updates", b"deletes", b"ops", b"nsInfo"];
@@ -381,90 +334,6 @@ impl Stages {
         Ok(())
     }
 }
-
-fn class(name: &str) -> Class {
-    match name {
-        "hello" | "isMaster" | "ismaster" | "saslStart" | "saslContinue" | "authenticate"
-        | "logout" | "whatsmyuri" => Class::Local,
-        "find"
-        | "aggregate"
-        | "count"
-        | "distinct"
-        | "listCollections"
-        | "listIndexes"
-        | "listDatabases"
-        | "explain"
-        | "buildInfo"
-        | "buildinfo"
-        | "dbStats"
-        | "dbstats"
-        | "collStats"
-        | "collstats"
-        | "ping"
-        | "connectionStatus"
-        | "hostInfo"
-        | "serverStatus"
-        | "getParameter"
-        | "getCmdLineOpts"
-        | "getLog"
-        | "top"
-        | "currentOp"
-        | "usersInfo"
-        | "rolesInfo"
-        | "dataSize"
-        | "validate"
-        | "dbHash"
-        | "replSetGetStatus"
-        | "replSetGetConfig"
-        | "listCommands"
-        | "getDefaultRWConcern"
-        | "whichCollection"
-        | "isSelf" => Class::Read,
-        "getMore" => Class::GetMore,
-        "killCursors" => Class::KillCursors,
-        "commitTransaction" | "abortTransaction" => Class::EndTransaction,
-        "getLastError" | "getlasterror" => Class::Refused,
-        _ => Class::Write,
-    }
-}
-
-/// Whether a command is one of those that this version knows.
-pub(crate) fn is_known(name: &str) -> bool {
-    class(name) != Class::Write || KNOWN_WRITES.contains(&name)
-}
-
-const KNOWN_WRITES: [&str; 30] = [
-    "insert",
-    "update",
-    "delete",
-    "findAndModify",
-    "findandmodify",
-    "bulkWrite",
-    "create",
-    "drop",
-    "dropDatabase",
-    "createIndexes",
-    "dropIndexes",
-    "deleteIndexes",
-    "collMod",
-    "renameCollection",
-    "endSessions",
-    "refreshSessions",
-    "killSessions",
-    "startSession",
-    "killOp",
-    "createUser",
-    "updateUser",
-    "dropUser",
-    "grantRolesToUser",
-    "createRole",
-    "dropRole",
-    "setParameter",
-    "profile",
-    "mapReduce",
-    "convertToCapped",
-    "compact",
-];
 
 #[cfg(test)]
 mod tests {

@@ -1,5 +1,5 @@
-//! Users of a list of the guard's own. Their commands go to the servers as one account, so what they may do is decided
-//! here.
+//! Users of the guard's own list. The guard sends their commands to the servers under one account, so it checks their
+//! rights itself.
 
 use std::collections::HashMap;
 
@@ -7,8 +7,9 @@ use docward_model::NamespacePattern;
 use docward_net::scram::Verifier;
 
 use crate::{
+    commands::{Access, Class},
     errors::{Failure, code},
-    request::{Class, Request},
+    request::Request,
 };
 
 /// What a user may do in databases.
@@ -33,12 +34,12 @@ pub struct FileUser {
 
 impl FileUser {
     fn may(&self, database: &str, wanted: Right) -> bool {
-        // Users and their secrets, sessions and the oplog are not meant by a pattern.
-        let is_meant = |pattern: &NamespacePattern| {
+        // A pattern never grants access to password verifiers, sessions or the oplog: these need the exact name.
+        let is_granted = |pattern: &NamespacePattern| {
             !SYSTEM.contains(&database) || pattern.as_str() == database
         };
         self.rights.iter().any(|(pattern, right)| {
-            *right >= wanted && pattern.matches(database) && is_meant(pattern)
+            *right >= wanted && pattern.matches(database) && is_granted(pattern)
         })
     }
 
@@ -48,25 +49,12 @@ impl FileUser {
             return Err(Failure::new(
                 code::UNAUTHORIZED,
                 format!(
-                    "docward: {} is not among the commands that users of the guard's own list may run",
+                    "docward: users of the list may not run {}; connect to the servers directly, or use --auth mirror",
                     request.name
                 ),
             ));
         };
-        if matches!(request.name.as_str(), "aggregate" | "create" | "collMod" | "explain") {
-            let named = request.named_databases().map_err(|fault| {
-                Failure::new(
-                    code::FAILED_TO_PARSE,
-                    format!("{} cannot be read: {fault}", request.name),
-                )
-            })?;
-            wanted.extend(named.into_iter().map(|database| (database, Right::Read)));
-            // Sessions are all of one account to the server.
-            if request.has_stage(&OF_OTHERS).unwrap_or(true) {
-                let why = "docward: stages that show what others do are not for users of a list";
-                return Err(Failure::new(code::UNAUTHORIZED, why));
-            }
-        }
+        wanted.extend(lookups(request)?.into_iter().map(|database| (database, Right::Read)));
         let collection = request.namespace().unwrap_or_default();
         let collection = collection.split_once('.').map_or("", |(_, collection)| collection);
         if request.class == Class::Write && collection.starts_with("system.") {
@@ -88,41 +76,63 @@ impl FileUser {
     }
 }
 
-/// Stages that show sessions and commands of others.
-const OF_OTHERS: [&[u8]; 3] = [b"$listLocalSessions", b"$listSessions", b"$currentOp"];
+/// Stages that list the sessions and operations of every user. All users of the list share one server account, so
+/// these stages would reveal other users' transactions.
+const REVEALING: [&[u8]; 3] = [b"$listLocalSessions", b"$listSessions", b"$currentOp"];
 
-/// Databases of the server itself.
+/// Returns the databases that `$lookup`, `$graphLookup` and `$unionWith` name. Fails if a stage reveals other users.
+fn lookups(request: &Request) -> Result<Vec<String>, Failure> {
+    let mut databases = Vec::new();
+    let mut reveals = false;
+    if matches!(request.name.as_str(), "aggregate" | "create" | "collMod" | "explain") {
+        let visited = request.each_element(|element| {
+            reveals |= REVEALING.contains(&element.name);
+            if matches!(element.name, b"from" | b"$unionWith")
+                && let Some(target) = element.document()
+            {
+                databases.extend(target.get("db")?.and_then(|db| db.text()).map(str::to_owned));
+            }
+            Ok(())
+        });
+        visited.map_err(|fault| {
+            Failure::new(code::FAILED_TO_PARSE, format!("cannot read {}: {fault}", request.name))
+        })?;
+    }
+    if reveals {
+        let why = "docward: users of the list may not list the sessions or operations of others";
+        return Err(Failure::new(code::UNAUTHORIZED, why));
+    }
+    Ok(databases)
+}
+
+/// Databases that MongoDB uses for itself.
 const SYSTEM: [&str; 3] = ["admin", "config", "local"];
 
-/// The databases that a command touches and what it does there; `None` where nobody may run it.
+/// Returns the databases that a command uses with the right that it needs there, or `None` if no user of the list may
+/// run it.
 fn wanted(request: &Request) -> Option<Vec<(String, Right)>> {
-    let own = |right: Right| Some(vec![(request.database.clone(), right)]);
-    match request.name.as_str() {
-        "ping" | "buildInfo" | "buildinfo" | "endSessions" | "refreshSessions"
-        | "commitTransaction" | "abortTransaction" => Some(Vec::new()),
-        // Whose cursor it is, is looked at there.
-        "getMore" | "killCursors" => Some(Vec::new()),
-        "aggregate" => {
-            let mut all = own(Right::Read)?;
+    let own = |right: Right| vec![(request.database.clone(), right)];
+    match request.command.map_or(Access::Denied, |command| command.access) {
+        Access::Denied => None,
+        Access::Free => Some(Vec::new()),
+        Access::Write if request.name == "bulkWrite" => {
+            let databases = request.written_databases()?.into_iter();
+            Some(databases.map(|database| (database, Right::ReadWrite)).collect())
+        }
+        Access::Write => Some(own(Right::ReadWrite)),
+        Access::Read => {
+            let mut all = own(Right::Read);
+            // An aggregation with `$out` or `$merge`.
             if request.class == Class::Write {
-                let target = request.output.clone();
-                all.push((target.unwrap_or_else(|| request.database.clone()), Right::ReadWrite));
+                let target = request.output.as_ref().unwrap_or(&request.database);
+                all.push((target.clone(), Right::ReadWrite));
             }
             Some(all)
         }
-        "find" | "count" | "distinct" | "listCollections" | "listIndexes" | "dbStats"
-        | "dbstats" | "collStats" | "collstats" | "explain" => own(Right::Read),
-        "insert" | "update" | "delete" | "findAndModify" | "findandmodify" | "create" | "drop"
-        | "createIndexes" | "dropIndexes" | "collMod" => own(Right::ReadWrite),
-        "bulkWrite" => {
-            let written = request.written_databases()?;
-            Some(written.into_iter().map(|database| (database, Right::ReadWrite)).collect())
-        }
-        _ => None,
     }
 }
 
-/// All users of a list.
+/// The users of the list.
 #[derive(Debug, Default)]
 pub struct FileUsers {
     by_name: HashMap<String, std::sync::Arc<FileUser>>,
@@ -137,16 +147,6 @@ impl FileUsers {
 
     pub(crate) fn get(&self, name: &str) -> Option<&std::sync::Arc<FileUser>> {
         self.by_name.get(name)
-    }
-
-    /// How many there are.
-    pub fn len(&self) -> usize {
-        self.by_name.len()
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.by_name.is_empty()
     }
 }
 

@@ -354,7 +354,8 @@ impl Deployment {
     pub fn set_limits(&self, limits: Limits) {
         *self.limits.write().unwrap_or_else(PoisonError::into_inner) = limits;
         for member in self.members() {
-            member.budget.set_limit(limits.server);
+            // The server itself may allow fewer; only whoever asks it raises the limit.
+            member.budget.set_limit(member.budget.limit().min(limits.server));
             member.each(|lane, pool| pool.set_limits(limits.of(lane)));
         }
     }
