@@ -165,6 +165,7 @@ fn state_of(now: &Snapshot) -> Value {
         "hasPrimary": now.has_primary,
         "draining": now.is_draining,
         "paused": now.is_paused,
+        "held": now.held,
         "refused": {},
     })
 }
@@ -187,14 +188,14 @@ async fn pause(State(shared): State<Shared>, Query(words): Query<Words>) -> Resp
     match seconds(&words, "within") {
         Err(why) => bad(why),
         Ok(within) => {
-            let settled = shared.guard.pause(within.unwrap_or(PAUSE_WITHIN)).await;
+            let settled = shared.guard.gate.pause(within.unwrap_or(PAUSE_WITHIN)).await;
             Json(json!({ "paused": true, "settled": settled })).into_response()
         }
     }
 }
 
 async fn resume(State(shared): State<Shared>) -> Json<Value> {
-    shared.guard.resume();
+    shared.guard.gate.resume();
     Json(json!({ "paused": false }))
 }
 
@@ -239,7 +240,7 @@ async fn hold(State(shared): State<Shared>, Query(words): Query<Words>) -> Respo
     if ttl > MOST_HOLD {
         return bad(format!("ttl: at most {} seconds", MOST_HOLD.as_secs()));
     }
-    match shared.guard.hold(Hold { namespaces, writes_only }, ttl).await {
+    match shared.guard.gate.hold(Hold { namespaces, writes_only }, ttl).await {
         Some(id) => Json(json!({ "hold": id })).into_response(),
         None => {
             let why = "what was under way did not end in time; nothing is held";
@@ -252,7 +253,7 @@ async fn release(State(shared): State<Shared>, Query(words): Query<Words>) -> Re
     let Some(id) = words.get("hold").and_then(|id| id.parse().ok()) else {
         return bad("name the hold, as in /release?hold=1");
     };
-    match shared.guard.release(id) {
+    match shared.guard.gate.release(id) {
         Some(expired) => Json(json!({ "released": true, "expired": expired })).into_response(),
         None => (StatusCode::NOT_FOUND, Json(json!({ "error": "no such hold" }))).into_response(),
     }

@@ -25,32 +25,31 @@ use crate::{
     commands::Class,
     errors::{Failure, code, label},
     forward::{DEEPEST, Who},
-    guard::{CountedAs, Guard, LINGER, goodbye},
+    guard::{CountedAs, Guard, LINGER},
     hello::{self, Asked, Known},
     rates,
     request::Request,
 };
 
-/// A message that began has to end within this, and a little more for long ones.
+/// Time for a message to arrive or to be accepted, plus the time that [`LEAST_RATE`] allows for its length.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Bytes in a second that are the least for long messages.
+/// Minimum transfer rate for long messages, in bytes per second.
 const LEAST_RATE: usize = 32 * 1024;
-/// Who has not logged in says little.
+/// Maximum message size before the login.
 const MOST_BEFORE_LOGIN: usize = 64 * 1024;
-/// Who has not logged in has this long to say hello, and to end a login.
+/// Time for the first `hello`, and for a login from its first to its last step.
 const LOGIN_WITHIN: Duration = Duration::from_secs(10);
-/// Who only says hello may be silent this long.
+/// How long a client without a login may stay silent after its first `hello`.
 const SILENT: Duration = Duration::from_secs(600);
-/// Who waits for news hears something after this.
+/// Upper bound for `maxAwaitTimeMS` of `hello`.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
-/// Messages up to this pass when the memory is full.
+/// Messages up to this size are read even when the memory budget is used up.
 const SHORT: usize = 64 * 1024;
-/// What a message counts before more of it has come.
+/// The part of a message that is charged to the memory budget before the rest arrives.
 const STEP: usize = 4 * 1024;
-/// Cursors of a client that left are given up after this, unless somebody else uses them.
+/// The guard closes the unused cursors and transactions of a disconnected client after this time.
 const ORPHANED_AFTER: Duration = Duration::from_secs(30);
-
-/// A command that runs longer than this is given up when its client leaves.
+/// A command that has run for this long is cancelled when its client disconnects.
 const GIVE_UP_AFTER: Duration = Duration::from_secs(1);
 
 /// Serves a client until one side has enough.
@@ -210,7 +209,7 @@ impl Client {
             tokio::select! {
                 waited = frames.wait() => return Ok(waited?),
                 _ = draining.changed() => {}
-                () = sleep_until(self.heard + self.patience()), if !self.is_known => {
+                () = sleep_until(self.heard + self.silence()), if !self.is_known => {
                     return Err(Closed::NoLogin);
                 }
             }
@@ -300,6 +299,10 @@ impl Client {
                 code::UNAUTHORIZED,
                 format!("command {} requires authentication", request.name),
             )),
+            // The servers would name the account that all users of the list share.
+            Class::Read if request.name == "connectionStatus" && self.is_listed() => {
+                connection_status(&self.who.identity.name).map(|body| self.message(header, &body))
+            }
             _ => {
                 if request.is_unacknowledged {
                     request.acknowledge();
@@ -338,13 +341,6 @@ impl Client {
             let user = self.guard.users.listed(&user.name).ok_or_else(|| {
                 Failure::new(code::UNAUTHORIZED, "docward: this user is not on the list any more")
             })?;
-            if request.name == "connectionStatus" {
-                let status = rights_of(&self.who.identity.name);
-                let header = Header::of_frame(&request.frame);
-                let header =
-                    header.map_err(|e| Failure::new(code::FAILED_TO_PARSE, e.to_string()))?;
-                return Ok(self.message(header, &raw_of(status)?));
-            }
             user.check(request)?;
         }
         let application = self.counted.as_ref().map_or(&self.guard.nobody, CountedAs::application);
@@ -440,12 +436,16 @@ impl Client {
         self.is_known = true;
     }
 
+    fn is_listed(&self) -> bool {
+        self.who.identity.listed.is_some()
+    }
+
     fn may_log_in(&self) -> bool {
         self.peer.is_none_or(|peer| self.guard.rates.may_log_in(peer.ip()))
     }
 
-    /// How long somebody who has not logged in may be silent: monitors of drivers never log in.
-    fn patience(&self) -> Duration {
+    /// Returns how long a client that has not logged in may stay silent. Monitoring connections of drivers never log in.
+    fn silence(&self) -> Duration {
         if self.is_greeted && self.login.is_none() { SILENT } else { LOGIN_WITHIN }
     }
 
@@ -537,7 +537,7 @@ impl Client {
         self.wait_for_news(&asked).await;
         let is_ending = self.guard.draining().borrow().is_some();
         if is_ending && self.who.at.is_none() {
-            return raw_of(goodbye(self.guard.process));
+            return raw_of(hello::goodbye(self.guard.process));
         }
         let topology = self.guard.deployment.topology();
         let server = self.who.at.as_ref().map(|at| topology.servers.get(at));
@@ -613,16 +613,16 @@ fn unpacked(frame: &[u8]) -> Option<usize> {
     usize::try_from(i32::from_le_bytes(claimed.try_into().ok()?)).ok()
 }
 
-/// What somebody of the guard's own list is told of himself.
-fn rights_of(name: &str) -> Document {
+/// Returns the reply to `connectionStatus` for a user of the list.
+fn connection_status(name: &str) -> Result<RawDocumentBuf, Failure> {
     let (source, user) = name.split_once('.').unwrap_or(("", name));
-    doc! {
+    raw_of(doc! {
         "authInfo": {
             "authenticatedUsers": [{ "user": user, "db": source }],
             "authenticatedUserRoles": [],
         },
         "ok": 1.0,
-    }
+    })
 }
 
 /// Waits until the client has left; not for those whose command is answered soon.

@@ -1,5 +1,5 @@
-//! Keeps commands back for a while: all of them (`pause`), or those on a namespace (`hold`). What is under way goes on;
-//! whoever closes the gate hears when the last of it is done.
+//! The gate that every command passes before the guard sends it. `pause` closes it for all commands, `hold` for those on a
+//! namespace. Commands that were sent before go on, and the caller waits until the last of them is answered.
 
 use std::{
     sync::{
@@ -15,13 +15,12 @@ use tokio::{
     time::{Instant, sleep_until, timeout_at},
 };
 
-/// What is kept back.
+/// The commands that a hold delays.
 #[derive(Clone, Debug)]
-pub struct Hold {
-    /// Which namespaces.
-    pub namespaces: NamespacePattern,
-    /// Reads go on.
-    pub writes_only: bool,
+pub(crate) struct Hold {
+    pub(crate) namespaces: NamespacePattern,
+    /// Whether reads pass.
+    pub(crate) writes_only: bool,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -31,7 +30,7 @@ struct Closed {
 }
 
 impl Closed {
-    /// A command whose namespaces are not known may touch every one.
+    /// Whether a command has to wait. A command whose namespace is unknown may touch any namespace.
     fn keeps(&self, namespace: Option<&str>, writes: bool) -> bool {
         let held = |(_, hold, until): &(u64, Hold, Instant)| {
             Instant::now() < *until
@@ -46,11 +45,14 @@ impl Closed {
 #[derive(Debug)]
 pub(crate) struct Gate {
     closed: watch::Sender<Arc<Closed>>,
-    /// Whether anything is kept back, without a lock.
+    /// Whether the gate is closed for any command; read without a lock.
     is_closed: AtomicBool,
-    /// Commands that passed, by turns: whoever closes the gate waits for those of before.
+    /// Commands that passed and are not answered, counted in two groups. Closing the gate switches the group, so that
+    /// the caller can wait for the commands of the old group.
     running: [AtomicUsize; 2],
     turn: AtomicUsize,
+    /// Commands that wait at the gate.
+    waiting: AtomicUsize,
     done: Notify,
     next: AtomicU64,
     closing: tokio::sync::Mutex<()>,
@@ -64,11 +66,28 @@ impl Default for Gate {
             is_closed: AtomicBool::new(false),
             running: Default::default(),
             turn: AtomicUsize::new(0),
+            waiting: AtomicUsize::new(0),
             done: Notify::new(),
             next: AtomicU64::new(1),
             closing: tokio::sync::Mutex::default(),
             expired: Mutex::default(),
         }
+    }
+}
+
+/// A command that waits at the gate; the count ends also when its future is dropped.
+struct Waiting<'g>(&'g AtomicUsize);
+
+impl<'g> Waiting<'g> {
+    fn new(count: &'g AtomicUsize) -> Self {
+        count.fetch_add(1, Ordering::Relaxed);
+        Self(count)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -90,14 +109,15 @@ impl Drop for Passed<'_> {
 }
 
 impl Gate {
-    /// Waits while the command is kept back.
+    /// Waits until the gate is open for the command.
     pub(crate) async fn pass(
         &self,
         namespace: impl Fn() -> Option<String>,
         writes: bool,
     ) -> Passed<'_> {
         loop {
-            // Counted first: whoever closes the gate now waits for this one, or this one sees it closed.
+            // Count first: a caller that closes the gate now either waits for this command, or this command sees the
+            // closed gate.
             let turn = self.turn.load(Ordering::SeqCst) & 1;
             self.running[turn].fetch_add(1, Ordering::SeqCst);
             let passed = Passed { gate: self, turn };
@@ -111,6 +131,7 @@ impl Gate {
                 return passed;
             }
             drop(passed);
+            let _waiting = Waiting::new(&self.waiting);
             let until = closed.holds.iter().map(|(_, _, until)| *until).max();
             tokio::select! {
                 _ = changes.changed() => {}
@@ -128,25 +149,30 @@ impl Gate {
         });
     }
 
-    /// Keeps everything back; says whether what was under way ended in time.
+    /// Closes the gate for all commands. Returns whether the commands that were sent before ended in time.
     pub(crate) async fn pause(&self, patience: Duration) -> bool {
         let _one_at_a_time = self.closing.lock().await;
         self.change(|closed| closed.paused = true);
         self.settle(Instant::now() + patience).await
     }
 
-    /// Lets everything go on that was paused.
+    /// Ends a pause.
     pub(crate) fn resume(&self) {
         self.change(|closed| closed.paused = false);
     }
 
-    /// Whether everything is kept back.
+    /// Returns how many commands wait at the gate.
+    pub(crate) fn waiting(&self) -> usize {
+        self.waiting.load(Ordering::Relaxed)
+    }
+
+    /// Whether the gate is closed for all commands.
     pub(crate) fn is_paused(&self) -> bool {
         self.closed.borrow().paused
     }
 
-    /// Keeps a part back for a while; the number is for [`Self::release`]. `None`: what was under way did not end
-    /// in time, and nothing is kept back.
+    /// Closes the gate for some commands, for at most `ttl`. Returns a number for [`Self::release`], or `None` if the
+    /// commands that were sent before did not end in time; then nothing is held.
     pub(crate) async fn hold(&self, hold: Hold, ttl: Duration) -> Option<u64> {
         let _one_at_a_time = self.closing.lock().await;
         let id = self.next.fetch_add(1, Ordering::Relaxed);
@@ -160,7 +186,7 @@ impl Gate {
         Some(id)
     }
 
-    /// Ends a hold; says whether it had expired before.
+    /// Ends a hold. Returns whether it had already expired, or `None` if there is no such hold.
     pub(crate) fn release(&self, id: u64) -> Option<bool> {
         if self.expired.lock().unwrap_or_else(PoisonError::into_inner).contains(&id) {
             return Some(true);
@@ -175,7 +201,7 @@ impl Gate {
         self.change(|closed| closed.holds.retain(|hold| hold.0 != id));
     }
 
-    /// Forgets holds whose time is over.
+    /// Removes expired holds.
     pub(crate) fn sweep(&self) {
         let now = Instant::now();
         let over: Vec<u64> = {
@@ -191,13 +217,13 @@ impl Gate {
         }
     }
 
-    /// Waits until everything is done that passed before.
+    /// Waits until the commands that passed before are answered.
     async fn settle(&self, until: Instant) -> bool {
-        // What somebody else did not wait for in time comes first; who passes meanwhile is counted on the other side.
+        // The other group may hold commands from an earlier close that timed out. New commands do not join it.
         if !self.is_done(self.turn.load(Ordering::SeqCst) + 1, until).await {
             return false;
         }
-        // Those that pass from here on have seen the gate closed.
+        // Commands that pass from here on have seen the closed gate.
         let before = self.turn.fetch_add(1, Ordering::SeqCst);
         self.is_done(before, until).await
     }

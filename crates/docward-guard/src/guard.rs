@@ -26,7 +26,7 @@ use crate::{
     client,
     cursors::Cursors,
     errors::{Failure, code},
-    gate::{Gate, Hold},
+    gate::Gate,
     hello::Names,
     memory::Memory,
     metrics::{Metrics, Quantiles},
@@ -73,60 +73,62 @@ pub struct Guard {
 
 /// What is known of a server.
 #[derive(Clone, Debug)]
-pub struct ServerReport {
+pub(crate) struct ServerReport {
     /// Where it is.
-    pub address: Address,
+    pub(crate) address: Address,
     /// What it is, in a word.
-    pub kind: &'static str,
+    pub(crate) kind: &'static str,
     /// Why it cannot be used.
-    pub error: Option<String>,
+    pub(crate) error: Option<String>,
     /// How far away it is.
-    pub round_trip: Option<Duration>,
+    pub(crate) round_trip: Option<Duration>,
     /// Commands that are under way.
-    pub in_flight: usize,
+    pub(crate) in_flight: usize,
     /// Connections to it.
-    pub connections: usize,
+    pub(crate) connections: usize,
     /// Connections to it at most.
-    pub budget: usize,
+    pub(crate) budget: usize,
 }
 
 /// Figures of a guard.
 #[derive(Clone, Debug)]
-pub struct Snapshot {
+pub(crate) struct Snapshot {
     /// Since it started.
-    pub uptime: Duration,
+    pub(crate) uptime: Duration,
     /// Clients that are connected.
-    pub clients: usize,
+    pub(crate) clients: usize,
     /// Clients by application and user.
-    pub applications: Vec<(Arc<str>, Arc<str>, usize)>,
+    pub(crate) applications: Vec<(Arc<str>, Arc<str>, usize)>,
     /// Servers.
-    pub servers: Vec<ServerReport>,
+    pub(crate) servers: Vec<ServerReport>,
     /// Server and figures of each pool.
-    pub pools: Vec<(Address, PoolReport)>,
+    pub(crate) pools: Vec<(Address, PoolReport)>,
     /// Cursors that are open.
-    pub cursors: usize,
+    pub(crate) cursors: usize,
     /// Transactions that are open.
-    pub transactions: usize,
+    pub(crate) transactions: usize,
     /// Bytes of messages in memory, and how many may be.
-    pub memory: (usize, usize),
+    pub(crate) memory: (usize, usize),
     /// Commands since the start.
-    pub requests: u64,
+    pub(crate) requests: u64,
     /// Of these, sent twice.
-    pub resent: u64,
+    pub(crate) resent: u64,
     /// Of these, refused because all connections were in use.
-    pub rejected: u64,
+    pub(crate) rejected: u64,
     /// Of these, refused because of a limit of their user or application.
-    pub limited: u64,
+    pub(crate) limited: u64,
     /// Errors that the guard answered, by code.
-    pub errors: Vec<(i32, u64)>,
+    pub(crate) errors: Vec<(i32, u64)>,
     /// Time that commands spent in the guard and not at a server, lately.
-    pub added: Quantiles,
+    pub(crate) added: Quantiles,
     /// Whether a server takes writes.
-    pub has_primary: bool,
+    pub(crate) has_primary: bool,
     /// Whether it is ending.
-    pub is_draining: bool,
-    /// Whether commands are kept back.
-    pub is_paused: bool,
+    pub(crate) is_draining: bool,
+    /// Whether the guard is paused.
+    pub(crate) is_paused: bool,
+    /// Commands that wait for the end of a pause or hold.
+    pub(crate) held: usize,
 }
 
 /// Tables are looked through this often.
@@ -153,13 +155,12 @@ pub(crate) fn random() -> u64 {
 
 impl Guard {
     /// Begins to watch the deployment.
-    pub fn new(settings: Settings) -> Arc<Self> {
+    pub fn new(settings: Settings, live: Live) -> Arc<Self> {
         let deployment = Deployment::start(settings.upstream.clone());
         let mut secret = [0; 32];
         secret.chunks_exact_mut(8).for_each(|part| part.copy_from_slice(&random().to_le_bytes()));
         let service = Login::from(settings.service.clone());
         let [tag, ..] = random().to_le_bytes().map(u16::from);
-        let live = settings.live.clone();
         let listed = matches!(settings.auth, Auth::List).then(|| Arc::clone(&live.users));
         let rates = Rates::default();
         rates.set(live.rates.clone());
@@ -328,26 +329,6 @@ impl Guard {
         let _ = self.draining().wait_for(Option::is_some).await;
     }
 
-    /// Keeps all commands back; says whether those under way ended in time.
-    pub async fn pause(&self, patience: Duration) -> bool {
-        self.gate.pause(patience).await
-    }
-
-    /// Lets commands go on.
-    pub fn resume(&self) {
-        self.gate.resume();
-    }
-
-    /// Keeps the commands on a namespace back.
-    pub async fn hold(&self, hold: Hold, ttl: Duration) -> Option<u64> {
-        self.gate.hold(hold, ttl).await
-    }
-
-    /// Ends a hold; says whether its time was over before.
-    pub fn release(&self, id: u64) -> Option<bool> {
-        self.gate.release(id)
-    }
-
     /// Keeps the time of the cluster that an answer tells, if it is newer.
     pub(crate) fn note_time(&self, frame: &[u8], seen: &Seen) {
         let Some((time, span)) = seen.cluster_time else { return };
@@ -455,8 +436,8 @@ impl Guard {
         self.deployment.choose(&topology, &ReadPreference::default(), None).is_some()
     }
 
-    /// Figures.
-    pub fn snapshot(&self) -> Snapshot {
+    /// Collects the figures for the state, the page and the metrics.
+    pub(crate) fn snapshot(&self) -> Snapshot {
         let members = self.deployment.members();
         let topology = self.deployment.topology();
         let server = |member: &Arc<Member>| {
@@ -499,11 +480,17 @@ impl Guard {
             has_primary: self.has_primary(),
             is_draining: self.drains.borrow().is_some(),
             is_paused: self.gate.is_paused(),
+            held: self.gate.waiting(),
         }
     }
 
-    /// Figures in Prometheus' text form.
-    pub fn metrics_text(&self) -> Result<String, std::fmt::Error> {
+    /// Returns the number of connected clients.
+    pub fn clients(&self) -> usize {
+        self.clients.load(Ordering::Relaxed)
+    }
+
+    /// Returns all metrics in Prometheus' text format.
+    pub(crate) fn metrics_text(&self) -> Result<String, std::fmt::Error> {
         self.metrics.text(&self.snapshot())
     }
 }
@@ -577,17 +564,6 @@ impl Drop for CountedAs {
                 who.remove(&self.key);
             }
         }
-    }
-}
-
-/// The answer to hello that says that this guard ends.
-pub(crate) fn goodbye(process: ObjectId) -> Document {
-    doc! {
-        "ok": 0.0,
-        "errmsg": "docward: this guard is ending",
-        "code": code::SHUTDOWN,
-        "codeName": "ShutdownInProgress",
-        "topologyVersion": crate::hello::version(process, 1),
     }
 }
 

@@ -6,6 +6,8 @@ use bson::{Bson, Document, doc, oid::ObjectId};
 use docward_net::topology::{Address, ServerKind, Topology, TopologyVersion};
 use docward_wire::Compressor;
 
+use crate::errors::code;
+
 /// What a listener looks like.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Face {
@@ -147,6 +149,17 @@ fn router(known: &Known<'_>) -> Document {
 /// Which answers of this process are newer.
 pub(crate) fn version(process: ObjectId, counter: i64) -> Document {
     doc! { "processId": process, "counter": counter }
+}
+
+/// Returns the reply to `hello` while the guard is ending: drivers then use another guard.
+pub(crate) fn goodbye(process: ObjectId) -> Document {
+    doc! {
+        "ok": 0.0,
+        "errmsg": "docward: this guard is ending",
+        "code": code::SHUTDOWN,
+        "codeName": "ShutdownInProgress",
+        "topologyVersion": version(process, 1),
+    }
 }
 
 /// Fields of a server's answer that belong to the connection it was given on.

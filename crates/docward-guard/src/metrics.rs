@@ -2,6 +2,7 @@
 //! never names that clients choose.
 
 use std::{
+    collections::BTreeMap,
     sync::{Mutex, PoisonError, atomic::AtomicU64},
     time::Duration,
 };
@@ -90,7 +91,6 @@ pub(crate) struct Metrics {
     /// In the order of [`Kind::ALL`].
     by_class: Vec<(Counter, Histogram)>,
     added: Histogram,
-    errors: Family<OfCode, Counter>,
     accepts: Family<OfResult, Counter>,
     logins: Family<OfResult, Counter>,
     pub(crate) received: Counter,
@@ -100,6 +100,8 @@ pub(crate) struct Metrics {
     pub(crate) limited: Counter,
     pub(crate) unknown: Counter,
     pub(crate) protocol: Counter,
+    /// Errors that the guard itself returned, by code.
+    errors: Mutex<BTreeMap<i32, u64>>,
     windows: Mutex<Windows>,
 }
 
@@ -108,18 +110,17 @@ struct Windows {
     began: Instant,
     now: Times<u32>,
     before: Times<u32>,
-    errors: Vec<(i32, u64)>,
 }
 
 /// Times in microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Quantiles {
+pub(crate) struct Quantiles {
     /// How many were measured.
-    pub count: u64,
+    pub(crate) count: u64,
     /// Half of them took less.
-    pub p50: u64,
+    pub(crate) p50: u64,
     /// One in a hundred took longer.
-    pub p99: u64,
+    pub(crate) p99: u64,
 }
 
 fn buckets() -> Histogram {
@@ -145,8 +146,6 @@ impl Metrics {
         let added = buckets();
         let text = "Time that a command spent in the guard and not at a server";
         registry.register_with_unit("added", text, Unit::Seconds, added.clone());
-        let errors = Family::default();
-        registry.register("errors", "Errors that the guard answered, by code", errors.clone());
         let accepts = Family::default();
         registry.register("accepts", "Clients that connected", accepts.clone());
         let logins = Family::default();
@@ -173,16 +172,11 @@ impl Metrics {
                 .map(|of| (requests.get_or_create_owned(of), seconds.get_or_create_owned(of)))
                 .collect(),
             added,
-            errors,
             accepts,
             logins,
             registry,
-            windows: Mutex::new(Windows {
-                began: Instant::now(),
-                now: times(),
-                before: times(),
-                errors: Vec::new(),
-            }),
+            errors: Mutex::default(),
+            windows: Mutex::new(Windows { began: Instant::now(), now: times(), before: times() }),
         }
     }
 
@@ -203,12 +197,8 @@ impl Metrics {
     }
 
     pub(crate) fn failed(&self, code: i32) {
-        self.errors.get_or_create(&OfCode { code }).inc();
-        let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
-        match windows.errors.iter_mut().find(|(of, _)| *of == code) {
-            Some((_, count)) => *count += 1,
-            None => windows.errors.push((code, 1)),
-        }
+        let mut errors = self.errors.lock().unwrap_or_else(PoisonError::into_inner);
+        *errors.entry(code).or_default() += 1;
     }
 
     pub(crate) fn accepted(&self, result: &'static str) {
@@ -225,9 +215,8 @@ impl Metrics {
 
     /// Errors by code.
     pub(crate) fn errors(&self) -> Vec<(i32, u64)> {
-        let mut errors = self.windows.lock().unwrap_or_else(PoisonError::into_inner).errors.clone();
-        errors.sort_unstable();
-        errors
+        let errors = self.errors.lock().unwrap_or_else(PoisonError::into_inner);
+        errors.iter().map(|(code, count)| (*code, *count)).collect()
     }
 
     /// Time added lately.
@@ -296,9 +285,15 @@ fn gauges(now: &Snapshot) -> Registry {
         ("memory_limit_bytes", "Bytes of messages that may be in memory", now.memory.1),
         ("primary_known", "Whether a server takes writes", usize::from(now.has_primary)),
         ("draining", "Whether the guard is ending", usize::from(now.is_draining)),
-        ("paused", "Whether commands are kept back", usize::from(now.is_paused)),
+        ("paused", "Whether the guard is paused", usize::from(now.is_paused)),
+        ("held", "Commands that wait for the end of a pause or hold", now.held),
     ] {
         registry.register(name, help, gauge(value));
+    }
+    let errors: Family<OfCode, Counter> = Family::default();
+    registry.register("errors", "Errors that the guard itself returned, by code", errors.clone());
+    for (code, count) in &now.errors {
+        errors.get_or_create(&OfCode { code: *code }).inc_by(*count);
     }
     let of_pools: [Family<OfPool, Gauge>; 5] = Default::default();
     let opened: Family<OfPool, Counter> = Family::default();

@@ -62,10 +62,11 @@ impl Bucket {
         self.level >= self.per_second
     }
 
-    /// Takes that much, also more than is there: a large message is paid for by those that follow.
+    /// Takes an amount if the bucket is not empty. The level may become negative: later commands wait until a large
+    /// message is paid for.
     fn take(&mut self, amount: f64) -> bool {
         self.fill();
-        if self.level <= 0.0 || amount == 1.0 && self.level < 1.0 {
+        if self.level <= 0.0 {
             return false;
         }
         self.level -= amount;
@@ -252,7 +253,11 @@ mod tests {
         assert_eq!(allowed(&own(&rates, "admin.batch2", "web")), 3, "another user");
         assert_eq!(allowed(&own(&rates, "admin.web", "etl")), 10, "not covered");
         advance(Duration::from_millis(700)).await;
-        assert_eq!(allowed(&batch), 2);
+        assert_eq!(allowed(&batch), 3, "2.1 are there, and the third is paid for later");
+        advance(Duration::from_secs(1)).await;
+        assert_eq!(allowed(&batch), 3);
+        advance(Duration::from_millis(250)).await;
+        assert_eq!(allowed(&batch), 0, "until the debt is paid");
         advance(Duration::from_secs(60)).await;
         assert_eq!(allowed(&batch), 3, "no more than a second's worth is saved up");
         let error = batch.admit(1).unwrap_err();

@@ -49,10 +49,8 @@ pub struct Settings {
     pub service: Credential,
     /// Where servers are.
     pub upstream: Upstream,
-    /// Encrypted, if so.
+    /// The guard's certificate, if clients connect with TLS.
     pub tls: Option<TlsServer>,
-    /// What can be changed while it runs.
-    pub live: Live,
 }
 
 /// What can be changed while a guard runs.

@@ -204,7 +204,8 @@ async fn run(args: &RunArgs) -> anyhow::Result<u8> {
     let upstream = settings::upstream(args, &file)?;
     secrets::expect_connection_string(&upstream, "--upstream")?;
     let options = ClientOptions::parse(&upstream).await.context("--upstream")?;
-    let settings = settings::settings(args, &file, options)?;
+    let live = settings::live(args, &file)?;
+    let settings = settings::settings(args, &file, options, live.limits)?;
     let (listen, face) = (settings.listen.clone(), settings.face);
     let admin = match settings::admin(args, &file)? {
         Some(address) => {
@@ -213,7 +214,7 @@ async fn run(args: &RunArgs) -> anyhow::Result<u8> {
         }
         None => None,
     };
-    let guard = Guard::new(settings);
+    let guard = Guard::new(settings, live);
     wait_for_servers(&guard, face).await?;
     let doors = guard.open().await.with_context(|| format!("cannot listen on {listen}"))?;
     let names = doors.iter().map(|door| match &door.shows {
@@ -249,7 +250,7 @@ async fn run(args: &RunArgs) -> anyhow::Result<u8> {
             }
         }
     }
-    tell(&format!("ending: {} clients finish what they do", guard.snapshot().clients));
+    tell(&format!("ending: {} clients finish what they do", guard.clients()));
     tokio::select! {
         () = guard.drain() => {}
         () = signals.end() => {}

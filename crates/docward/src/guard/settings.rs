@@ -66,6 +66,7 @@ pub(super) fn settings(
     args: &RunArgs,
     file: &GuardSettings,
     options: ClientOptions,
+    limits: Limits,
 ) -> anyhow::Result<Settings> {
     let listen = args.listen.as_ref().or(file.listen.as_ref()).map_or(LISTEN, String::as_str);
     let listen = listen_on(listen)?;
@@ -79,13 +80,18 @@ pub(super) fn settings(
     }
     let service = credential(&options)?;
     let auth = auth(args, file, &listen, &service)?;
-    let live = live(args, file)?;
     let tls = path(&args.tls_certificate, &file.tls_certificate);
     let authorities = path(&args.tls_client_ca, &file.tls_client_ca);
     if authorities.is_some() && tls.is_none() {
         bail!("--tls-client-ca needs --tls-certificate: without it clients do not use TLS");
     }
     let advertise = args.advertise.clone().or_else(|| file.advertise.clone());
+    if advertise.is_some() && face != Face::Member {
+        bail!("--advertise has no effect without --face member: leave it out, or show the members");
+    }
+    if !matches!(auth, Auth::List) && path(&args.users, &file.users).is_some() {
+        bail!("--users has no effect without --auth list: leave it out, or add --auth list");
+    }
     if face == Face::Member
         && advertise.is_none()
         && matches!(&listen, Listen::Tcp(address) if address.ip().is_unspecified())
@@ -100,9 +106,8 @@ pub(super) fn settings(
         face,
         auth,
         service,
-        upstream: reached(&options, live.limits)?,
+        upstream: reached(&options, limits)?,
         tls: tls.map(|file| TlsServer::new(&file, authorities.as_deref())).transpose()?,
-        live,
     })
 }
 
