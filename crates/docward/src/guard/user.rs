@@ -9,7 +9,7 @@ use docward_net::{
     scram::{Keys, Mechanism},
 };
 
-use crate::{CLEAN, put, tell};
+use crate::{CLEAN, put};
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -37,14 +37,16 @@ pub(super) fn user(args: &UserArgs) -> anyhow::Result<u8> {
     let rights =
         args.databases.iter().map(|text| right(text)).collect::<anyhow::Result<Vec<_>>>()?;
     let mut input = std::io::stdin().lock();
-    if input.is_terminal() {
-        tell(&format!("password of {} (it is shown as you type):", args.name));
-    }
-    let mut password = String::new();
-    input.read_line(&mut password).context("cannot read the password from standard input")?;
+    let password = if input.is_terminal() {
+        rpassword::prompt_password(format!("Password of {}: ", args.name))
+    } else {
+        let mut line = String::new();
+        input.read_line(&mut line).map(|_| line)
+    };
+    let password = password.context("cannot read the password")?;
     let password = password.trim_end_matches(['\r', '\n']);
     if password.is_empty() {
-        bail!("the password is empty: write it to standard input");
+        bail!("the password is empty: type it, or write it to standard input");
     }
     let salt = nonce();
     let salt = salt.as_bytes().get(..28).unwrap_or_default();
