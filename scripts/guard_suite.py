@@ -27,7 +27,6 @@ import collections
 import collections.abc
 import concurrent.futures
 import contextlib
-import hashlib
 import json
 import os
 import random
@@ -154,13 +153,7 @@ def suite_directory():
 
 def fetch_suite(target):
     with tempfile.TemporaryDirectory() as temporary:
-        clients.run(sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", "pymongo",
-                    "--dest", temporary, SDIST[0])
-        path = os.path.join(temporary, os.listdir(temporary)[0])
-        with open(path, "rb") as file:
-            digest = hashlib.sha256(file.read()).hexdigest()
-        if digest != SDIST[1]:
-            raise RuntimeError(f"{SDIST[0]} has the digest {digest}, expected {SDIST[1]}")
+        path = clients.download(*SDIST, temporary, "--no-binary", "pymongo")
         with tarfile.open(path) as archive:
             top = archive.getnames()[0].split("/")[0]
             members = [member for member in archive if member.name.startswith(f"{top}/test/")]
