@@ -1,5 +1,5 @@
-//! Load for `docward guard` and for what it is compared with: raw messages, and every answer is looked at.
-//! `bench/guard.py` drives it. What is measured is printed as one line of JSON.
+//! The load generator for `docward guard` and the proxies it is compared with. It sends raw messages and checks every
+//! reply. `bench/guard.py` starts it; each measurement prints one line of JSON.
 
 use std::{
     cell::Cell,
@@ -221,9 +221,9 @@ fn report(mut nanoseconds: Vec<u64>, errors: u64, elapsed: Duration, before: &[f
     );
 }
 
-// What is measured
+// Measurements
 
-/// As much as goes: each connection sends when it has its answer. One thread.
+/// Measures throughput: each connection sends its next command as soon as it has the reply. Uses one thread.
 pub fn load(address: &str, what: &str, connections: u64, seconds: f64, pids: &[&str]) {
     if what == "insert" {
         // Everybody begins with the same collection.
@@ -279,10 +279,10 @@ pub fn load(address: &str, what: &str, connections: u64, seconds: f64, pids: &[&
     });
 }
 
-/// So many finds in a second, whatever the answers do: latency counts from when a message should have been
-/// sent. A thread for each connection, because timers of the runtime are a thousand times coarser.
+/// Measures latency at a fixed rate of finds. Latency counts from the planned send time, so that a slow reply does not
+/// hide later ones. Each connection has a thread, because the runtime's timers have a resolution of 1 ms.
 pub fn paced(address: &str, rate: f64, connections: u64, seconds: f64, pids: &[&str]) {
-    // Threads sleep as long as they are told, not up to 50 microseconds longer.
+    // By default Linux may extend each sleep by 50 µs.
     let _ = fs::write("/proc/self/timerslack_ns", "1000");
     let mut clients = Vec::new();
     for seed in 0..connections {
@@ -374,7 +374,7 @@ pub fn hold(address: &str, count: u64) {
     }
 }
 
-/// What passwords came to, by salt: drivers keep that within a process.
+/// Derived keys by salt. Drivers cache them for the lifetime of a process.
 type Known = Mutex<HashMap<Vec<u8>, Keys>>;
 
 /// Opens a connection and logs in with SCRAM-SHA-256; the first step goes with the hello, as drivers do it.

@@ -1,8 +1,8 @@
-//! What is said of a path that leads nowhere: the nearest one that leads somewhere.
+//! The error message for a path that does not exist, with the most similar existing path.
 
 use std::path::{Path, PathBuf};
 
-/// The message about a path that was named and does not exist.
+/// Returns the error message for a path that does not exist.
 pub fn missing(path: &Path) -> String {
     match nearest(path) {
         Some(near) => {
@@ -12,7 +12,7 @@ pub fn missing(path: &Path) -> String {
     }
 }
 
-/// The path with each name that does not exist replaced by the nearest one in its directory.
+/// Replaces each missing component of the path with the most similar name in its directory.
 fn nearest(path: &Path) -> Option<PathBuf> {
     let mut found = PathBuf::new();
     for name in path {
@@ -22,7 +22,7 @@ fn nearest(path: &Path) -> Option<PathBuf> {
     (!found.as_os_str().is_empty()).then_some(found)
 }
 
-/// The name in a directory that is nearest to one, if any is near enough to be meant.
+/// Returns the most similar name in a directory, if one is similar enough.
 fn like(directory: &Path, name: &str) -> Option<String> {
     let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
     let entries = std::fs::read_dir(directory).ok()?.flatten();

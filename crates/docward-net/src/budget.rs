@@ -1,24 +1,25 @@
-//! How many connections one server may have from here, whoever they are for. Pools of several users share the places:
-//! where one has to wait, a connection that another does not use is closed.
+//! The limit on connections to one server, shared by the pools of all users. When a pool has to wait, the guard closes an
+//! idle connection of another pool, or a busy one of a pool that has at least two more, as soon as its command ends.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use tokio::sync::Notify;
 
-/// Places for connections.
+/// Counts the connections to one server against a limit.
 #[derive(Debug)]
 pub struct Budget {
     limit: AtomicUsize,
     used: AtomicUsize,
-    /// Somebody did not get a place, and how many connections that pool has.
+    /// Whether a pool wanted to open a connection and could not.
     pressed: AtomicBool,
+    /// The smallest number of open connections among the pools that could not open another.
     poorest: AtomicUsize,
-    /// A place became free, or somebody waits for one.
+    /// Notified when a connection was closed or a pool has to wait.
     pub(crate) changed: Notify,
 }
 
 impl Budget {
-    /// That many places.
+    /// Creates a budget with a limit.
     pub fn new(limit: usize) -> Self {
         Self {
             limit: AtomicUsize::new(limit),
@@ -29,17 +30,17 @@ impl Budget {
         }
     }
 
-    /// Connections at most.
+    /// Returns the limit.
     pub fn limit(&self) -> usize {
         self.limit.load(Ordering::Relaxed)
     }
 
-    /// Connections that are open or being opened.
+    /// Returns the number of connections that are open or being opened.
     pub fn used(&self) -> usize {
         self.used.load(Ordering::Relaxed)
     }
 
-    /// Sets the limit. Connections beyond it are closed as they come back.
+    /// Sets the limit. Connections beyond it are closed when their command ends.
     pub fn set_limit(&self, limit: usize) {
         let before = self.limit.swap(limit, Ordering::Relaxed);
         if limit > before {
@@ -47,6 +48,7 @@ impl Budget {
         }
     }
 
+    /// Counts one more connection for a pool with `open` connections. Returns `false` if the limit is reached.
     pub(crate) fn reserve(&self, open: usize) -> bool {
         let limit = self.limit();
         let taken = self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| {
@@ -59,6 +61,7 @@ impl Budget {
         taken.is_ok()
     }
 
+    /// Counts one connection less.
     pub(crate) fn release(&self) {
         self.used.fetch_sub(1, Ordering::Relaxed);
         if self.pressed.swap(false, Ordering::Relaxed) {
@@ -71,12 +74,36 @@ impl Budget {
         self.used() >= self.limit()
     }
 
+    /// Whether a waiting pool has at least two connections fewer than a pool with `open` connections.
     pub(crate) fn is_unfair(&self, open: usize) -> bool {
         let poorest = self.poorest.load(Ordering::Relaxed);
         self.pressed.load(Ordering::Relaxed) && poorest.saturating_add(1) < open
     }
 
+    /// Whether idle connections should be closed.
     pub(crate) fn is_pressed(&self) -> bool {
         self.pressed.load(Ordering::Relaxed) || self.used() > self.limit()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pool_gives_a_connection_up_for_one_that_has_fewer() {
+        let budget = Budget::new(2);
+        assert!(budget.reserve(0) && budget.reserve(1));
+        assert!(!budget.is_pressed() && !budget.is_unfair(2));
+        assert!(!budget.reserve(0), "the limit is reached");
+        assert!(budget.is_pressed());
+        assert!(budget.is_unfair(2) && !budget.is_unfair(1), "one each is fair");
+        budget.release();
+        assert!(!budget.is_pressed() && budget.reserve(0));
+        assert!(!budget.reserve(2));
+        assert!(!budget.is_unfair(2), "a pool does not take from itself");
+        budget.set_limit(1);
+        budget.release();
+        assert!(!budget.reserve(0), "one is open, and one is allowed");
     }
 }

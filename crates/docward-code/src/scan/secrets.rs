@@ -217,8 +217,8 @@ pub(super) fn is_word(password: &str) -> bool {
     is_yours || is_said || is_place || WORDS.contains(&&*lower)
 }
 
-/// What in a connection string is to be filled in. A name that is its own password (`admin:admin`) at a cluster that
-/// somebody has is in use.
+/// Returns which part of a connection string is a placeholder. A password that equals the user name (`admin:admin`) is
+/// not a placeholder if the host is a real cluster.
 pub(super) fn placeholder(password: &str, client: &ClientUri) -> Option<Placeholder> {
     let is_own_name = client.user.as_deref() == Some(password)
         && matches!(password, "admin" | "root" | "test" | "mongo" | "mongodb");
