@@ -60,7 +60,7 @@ pub(crate) struct Identity {
 impl Identity {
     /// Somebody whom servers know.
     pub(crate) fn of(login: ServerLogin) -> Self {
-        Self { name: Arc::clone(&login.name), login, listed: None }
+        Self { name: Arc::clone(login.name()), login, listed: None }
     }
 }
 
@@ -77,8 +77,6 @@ pub(crate) struct Users {
     listed: Option<RwLock<Arc<FileUsers>>>,
     secret: [u8; 32],
     known: Mutex<Looked>,
-    /// What the pools of a user were opened with.
-    current: Mutex<HashMap<(Arc<str>, Mechanism), Verifier>>,
 }
 
 impl Users {
@@ -87,8 +85,7 @@ impl Users {
         listed: Option<Arc<FileUsers>>,
         secret: [u8; 32],
     ) -> Self {
-        let (known, current) = (Mutex::default(), Mutex::default());
-        Self { service, listed: listed.map(RwLock::new), secret, known, current }
+        Self { service, listed: listed.map(RwLock::new), secret, known: Mutex::default() }
     }
 
     /// Takes another list.
@@ -207,13 +204,6 @@ impl Users {
         let first = reply.get_array("users").ok().and_then(|users| users.first()?.as_document());
         Ok(first.map(verifiers_of))
     }
-
-    /// Notes what a user logged in with; says whether pools were opened with something else.
-    fn is_changed(&self, name: &Arc<str>, verifier: &Verifier) -> bool {
-        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = current.insert((Arc::clone(name), verifier.mechanism()), verifier.clone());
-        before.is_some_and(|before| !before.is_same(verifier))
-    }
 }
 
 fn verifiers_of(user: &Document) -> Verifiers {
@@ -235,7 +225,6 @@ pub(crate) struct Login {
     mechanism: Mechanism,
     source: String,
     user: String,
-    verifier: Verifier,
     exists: bool,
     skips_empty: bool,
     /// Proven, and waiting for the client to say goodbye.
@@ -276,14 +265,13 @@ impl Login {
                 Verifier::of_nobody(mechanism, &users.secret, &format!("{source}.{}", opening.user))
             }
         };
-        let (scram, answer) = Scram::start(&opening, verifier.clone(), &nonce());
+        let (scram, answer) = Scram::start(&opening, verifier, &nonce());
         let options = command.get_document("options").ok();
         let login = Self {
             scram,
             mechanism,
             source: source.to_owned(),
             user: opening.user,
-            verifier,
             exists,
             skips_empty: options
                 .and_then(|o| o.get_bool("skipEmptyExchange").ok())
@@ -294,12 +282,7 @@ impl Login {
     }
 
     /// The next step.
-    pub(crate) fn go_on(
-        &mut self,
-        users: &Users,
-        deployment: &Deployment,
-        command: &Document,
-    ) -> Result<Step, Failure> {
+    pub(crate) fn go_on(&mut self, users: &Users, command: &Document) -> Result<Step, Failure> {
         if let Some(identity) = self.proven.take() {
             return Ok(Step { reply: said("", true), identity: Some(identity) });
         }
@@ -324,9 +307,6 @@ impl Login {
                 keys,
             })),
         };
-        if identity.listed.is_none() && users.is_changed(&identity.name, &self.verifier) {
-            deployment.members().iter().for_each(|member| member.forget(&identity.name));
-        }
         if self.skips_empty {
             return Ok(Step { reply: said(&answer, true), identity: Some(identity) });
         }

@@ -1,17 +1,17 @@
-//! One client: reads messages, has them answered, writes the answers.
+//! One client connection: the guard reads a message, answers it, and reads the next.
+
+mod greeting;
+mod login;
 
 use std::{
     net::{IpAddr, SocketAddr},
-    sync::{Arc, PoisonError},
+    sync::Arc,
     time::Duration,
 };
 
-use bson::{Document, RawDocument, RawDocumentBuf, doc, rawdoc};
+use bson::{Document, RawDocument, RawDocumentBuf, rawdoc};
 use bytes::BytesMut;
-use docward_net::{
-    Credential, Frames, ReadError, Stream,
-    topology::{Address, ServerKind},
-};
+use docward_net::{Credential, Frames, ReadError, Stream, topology::Address};
 use docward_wire::{
     Compressor, Flags, Header, Op, Query, compress, decompress, failed_reply, message, reply,
 };
@@ -26,7 +26,6 @@ use crate::{
     errors::{Failure, code, label},
     forward::{DEEPEST, Who},
     guard::{CountedAs, Guard, LINGER},
-    hello::{self, Asked, Known},
     rates,
     request::Request,
 };
@@ -41,8 +40,6 @@ const MOST_BEFORE_LOGIN: usize = 64 * 1024;
 const LOGIN_WITHIN: Duration = Duration::from_secs(10);
 /// How long a client without a login may stay silent after its first `hello`.
 const SILENT: Duration = Duration::from_secs(600);
-/// Upper bound for `maxAwaitTimeMS` of `hello`.
-const LONGEST_WAIT: Duration = Duration::from_secs(60);
 /// Messages up to this size are read even when the memory budget is used up.
 const SHORT: usize = 64 * 1024;
 /// The part of a message that is charged to the memory budget before the rest arrives.
@@ -90,7 +87,7 @@ pub(crate) async fn serve(
         tracing::debug!(client = number, %error, "client was closed");
     }
     frames.close().await;
-    Left { guard: client.guard, who: client.who, is_balanced: client.is_balanced }
+    client.abandoned()
 }
 
 /// A client that left, and what it may have left behind.
@@ -104,9 +101,7 @@ impl Left {
     /// Gives up what nobody else uses.
     pub(crate) async fn clean_up(self) {
         let Self { guard, who, is_balanced } = self;
-        if guard.cursors.of_client(who.client).is_empty()
-            && guard.transactions.of_client(who.client).is_empty()
-        {
+        if !guard.has_open(&who) {
             return;
         }
         let unused = if is_balanced { Duration::ZERO } else { ORPHANED_AFTER };
@@ -220,9 +215,7 @@ impl Client {
             if let Ok(waited) = timeout_at(until, frames.wait()).await {
                 return Ok(waited?);
             }
-            let has_open = !self.guard.cursors.of_client(self.who.client).is_empty()
-                || !self.guard.transactions.of_client(self.who.client).is_empty();
-            if !has_open {
+            if !self.guard.has_open(&self.who) {
                 return Ok(false);
             }
             until = Instant::now() + LINGER / 4;
@@ -301,7 +294,8 @@ impl Client {
             )),
             // The servers would name the account that all users of the list share.
             Class::Read if request.name == "connectionStatus" && self.is_listed() => {
-                connection_status(&self.who.identity.name).map(|body| self.message(header, &body))
+                login::connection_status(&self.who.identity.name)
+                    .map(|body| self.message(header, &body))
             }
             _ => {
                 if request.is_unacknowledged {
@@ -378,6 +372,15 @@ impl Client {
         BytesMut::from(&frame[..])
     }
 
+    /// Returns what [`Left::clean_up`] needs to close the open cursors and transactions of the current user.
+    fn abandoned(&self) -> Left {
+        Left {
+            guard: Arc::clone(&self.guard),
+            who: self.who.clone(),
+            is_balanced: self.is_balanced,
+        }
+    }
+
     /// Commands that are answered here.
     async fn local(&mut self, request: &Request) -> Result<RawDocumentBuf, Failure> {
         let bad =
@@ -395,10 +398,7 @@ impl Client {
                 Ok(rawdoc! { "you": you, "ok": 1.0 })
             }
             "logout" => {
-                if !matches!(self.guard.settings.auth, Auth::Off) {
-                    self.is_known = false;
-                    self.counted = None;
-                }
+                self.log_out();
                 Ok(rawdoc! { "ok": 1.0 })
             }
             "saslStart" => self.start_login(&command, &request.database).await.and_then(raw_of),
@@ -410,199 +410,9 @@ impl Client {
         }
     }
 
-    fn log_in_by_certificate(&mut self, command: &Document) -> Result<Document, Failure> {
-        if command.get_str("mechanism").ok() != Some("MONGODB-X509")
-            || !matches!(self.guard.settings.auth, Auth::List)
-        {
-            return Err(Failure::new(
-                code::MECHANISM_UNAVAILABLE,
-                "docward: a login by certificate needs --auth list; use SCRAM-SHA-256 here",
-            ));
-        }
-        let found = self.guard.users.by_certificate(self.subject.as_deref());
-        self.note_login(found.is_ok());
-        let identity = found?;
-        let reply = doc! { "dbname": "$external", "user": self.subject.as_deref(), "ok": 1.0 };
-        self.is_now(identity);
-        Ok(reply)
-    }
-
-    fn is_now(&mut self, identity: Identity) {
-        let application = self.counted.take().map(|counted| Arc::clone(counted.application()));
-        let application = application.unwrap_or_else(|| Arc::clone(&self.guard.nobody));
-        self.counted = Some(self.guard.counted_as(&application, &identity.name));
-        self.own.forget();
-        self.who.identity = identity;
-        self.is_known = true;
-    }
-
-    fn is_listed(&self) -> bool {
-        self.who.identity.listed.is_some()
-    }
-
-    fn may_log_in(&self) -> bool {
-        self.peer.is_none_or(|peer| self.guard.rates.may_log_in(peer.ip()))
-    }
-
     /// Returns how long a client that has not logged in may stay silent. Monitoring connections of drivers never log in.
     fn silence(&self) -> Duration {
         if self.is_greeted && self.login.is_none() { SILENT } else { LOGIN_WITHIN }
-    }
-
-    fn note_login(&self, is_ok: bool) {
-        self.guard.metrics.logged_in(if is_ok { "accepted" } else { "refused" });
-        if let (false, Some(peer)) = (is_ok, self.peer) {
-            self.guard.rates.was_refused(peer.ip());
-            tracing::info!(client = self.who.client, %peer, "login refused");
-        }
-    }
-
-    async fn start_login(&mut self, command: &Document, source: &str) -> Result<Document, Failure> {
-        if let Auth::Off = self.guard.settings.auth {
-            return Err(Failure::new(
-                code::AUTHENTICATION_FAILED,
-                "docward: nobody logs in here; leave user and password out of the connection string, or start the guard with --auth mirror",
-            ));
-        }
-        if !self.may_log_in() {
-            return Err(Failure::new(
-                code::AUTHENTICATION_FAILED,
-                "docward: too many logins from this address were refused; wait a second",
-            ));
-        }
-        self.login = None;
-        let (login, reply) =
-            Login::start(&self.guard.users, &self.guard.deployment, command, source).await?;
-        self.login = Some(login);
-        Ok(reply)
-    }
-
-    fn continue_login(&mut self, command: &Document) -> Result<Document, Failure> {
-        let Some(mut login) = self.login.take() else {
-            return Err(Failure::new(code::PROTOCOL_ERROR, "No SASL session state found"));
-        };
-        let step = login.go_on(&self.guard.users, &self.guard.deployment, command);
-        let step = step.inspect_err(|_| self.note_login(false))?;
-        match step.identity {
-            Some(identity) => {
-                self.note_login(true);
-                self.is_now(identity);
-            }
-            None => self.login = Some(login),
-        }
-        Ok(step.reply)
-    }
-
-    async fn hello(&mut self, command: &Document) -> Result<RawDocumentBuf, Failure> {
-        let asked = Asked::of(command);
-        if let Ok(version) = command.get_str("apiVersion")
-            && version != "1"
-        {
-            let why = format!("Cannot accept API version {version}");
-            return Err(Failure::new(code::API_VERSION, why));
-        }
-        if command.contains_key("maxAwaitTimeMS") && !command.contains_key("topologyVersion") {
-            return Err(Failure::new(
-                code::AWAITS_WITHOUT_VERSION,
-                "A request with 'maxAwaitTimeMS' must include a 'topologyVersion'",
-            ));
-        }
-        self.is_balanced |= asked.load_balanced;
-        let is_first = !std::mem::replace(&mut self.is_greeted, true);
-        if let Some(name) = &asked.application
-            && is_first
-        {
-            let name: Arc<str> = name.as_str().into();
-            tracing::debug!(client = self.who.client, application = ?name, "client said hello");
-            self.counted = Some(self.guard.counted_as(&name, &self.who.identity.name));
-            self.own.forget();
-        }
-        let mechanisms = match &asked.mechanisms_of {
-            Some(_) if !self.may_log_in() => Some(vec!["SCRAM-SHA-256"]),
-            Some(name) if !matches!(self.guard.settings.auth, Auth::Off) => {
-                Some(self.guard.users.mechanisms(&self.guard.deployment, name).await)
-            }
-            _ => None,
-        };
-        let speculative = match &asked.speculative {
-            Some(login) if login.contains_key("saslStart") => {
-                let source = login.get_str("db").unwrap_or("admin").to_owned();
-                self.start_login(login, &source).await.ok()
-            }
-            Some(login) if login.contains_key("authenticate") => {
-                self.log_in_by_certificate(login).ok()
-            }
-            _ => None,
-        };
-        self.wait_for_news(&asked).await;
-        let is_ending = self.guard.draining().borrow().is_some();
-        if is_ending && self.who.at.is_none() {
-            return raw_of(hello::goodbye(self.guard.process));
-        }
-        let topology = self.guard.deployment.topology();
-        let server = self.who.at.as_ref().map(|at| topology.servers.get(at));
-        let names = self.guard.names.read().unwrap_or_else(PoisonError::into_inner).clone();
-        let shown = match server {
-            None => None,
-            Some(Some(server)) if server.kind != ServerKind::Unknown && !is_ending => {
-                Some((&*server.hello, &*names))
-            }
-            Some(server) => {
-                let why = server.and_then(|server| server.error.clone());
-                return Err(Failure::new(
-                    code::NO_MEMBER,
-                    why.unwrap_or_else(|| "nothing is known of it".to_owned()),
-                ));
-            }
-        };
-        let known = Known {
-            face: self.guard.settings.face,
-            topology: &topology,
-            shown,
-            connection: i32::try_from(self.who.client & 0x7FFF_FFFF).unwrap_or(1),
-            process: self.guard.process,
-            mechanisms,
-            now: bson::DateTime::now(),
-        };
-        let mut answer = hello::answer(&asked, &known);
-        if let Some(mut said) = speculative {
-            said.remove("ok");
-            answer.insert("speculativeAuthenticate", said);
-        }
-        if self.is_known
-            && let Some(time) = self.guard.cluster_time()
-        {
-            answer.insert("$clusterTime", time);
-        }
-        raw_of(answer)
-    }
-
-    /// A client that knows everything already waits for something new, or for as long as it said.
-    async fn wait_for_news(&self, asked: &Asked) {
-        let Some((version, most)) = asked.awaits else { return };
-        let until = Instant::now() + Duration::from_millis(most).min(LONGEST_WAIT);
-        let mut draining = self.guard.draining();
-        let ending = draining.wait_for(Option::is_some);
-        match &self.who.at {
-            None if version.process == self.guard.process => {
-                let _ = timeout_at(until, ending).await;
-            }
-            None => {}
-            Some(at) => {
-                let mut changes = self.guard.deployment.changes();
-                let changed = changes.wait_for(|topology| {
-                    let now = topology.servers.get(at).and_then(|server| server.topology_version);
-                    now != Some(version)
-                });
-                let _ = timeout_at(until, async {
-                    tokio::select! {
-                        _ = ending => {}
-                        _ = changed => {}
-                    }
-                })
-                .await;
-            }
-        }
     }
 }
 
@@ -611,18 +421,6 @@ fn unpacked(frame: &[u8]) -> Option<usize> {
     let header = Header::of_frame(frame).ok()?;
     let claimed = frame.get(20..24).filter(|_| header.op == Op::Compressed)?;
     usize::try_from(i32::from_le_bytes(claimed.try_into().ok()?)).ok()
-}
-
-/// Returns the reply to `connectionStatus` for a user of the list.
-fn connection_status(name: &str) -> Result<RawDocumentBuf, Failure> {
-    let (source, user) = name.split_once('.').unwrap_or(("", name));
-    raw_of(doc! {
-        "authInfo": {
-            "authenticatedUsers": [{ "user": user, "db": source }],
-            "authenticatedUserRoles": [],
-        },
-        "ok": 1.0,
-    })
 }
 
 /// Waits until the client has left; not for those whose command is answered soon.

@@ -28,14 +28,18 @@ pub(crate) struct Cursor {
     pub(crate) awaits: bool,
     /// Whether it is a change stream.
     pub(crate) is_change_stream: bool,
-    /// Its collection: who gives it up has to name it.
+    /// Whether the client asked the server to keep it without a timeout.
+    pub(crate) is_kept: bool,
+    /// Its collection, which `killCursors` has to name.
     pub(crate) namespace: (String, String),
     /// When it was used last.
     pub(crate) used: Instant,
 }
 
-/// Servers give cursors up after ten minutes; a little later they are forgotten here.
+/// Servers close unused cursors after ten minutes. The guard removes them from its table a little later.
 const FORGET_AFTER: Duration = Duration::from_secs(660);
+/// The guard removes unused cursors with `noCursorTimeout` after this time.
+const FORGET_KEPT_AFTER: Duration = Duration::from_secs(24 * 3600);
 
 /// All cursors that are open through this process.
 #[derive(Debug)]
@@ -98,19 +102,23 @@ impl Cursors {
         self.lock().len()
     }
 
-    /// Those that a client opened and left.
-    pub(crate) fn of_client(&self, client: u64) -> Vec<(i64, Cursor)> {
+    /// Returns the open cursors that a client connection opened as a user.
+    pub(crate) fn of_client(&self, client: u64, user: &str) -> Vec<(i64, Cursor)> {
         let open = self.lock();
-        let own = open.iter().filter(|(_, cursor)| cursor.client == client);
+        let is_own = |cursor: &Cursor| cursor.client == client && &*cursor.user == user;
+        let own = open.iter().filter(|(_, cursor)| is_own(cursor));
         let mut own: Vec<_> = own.map(|(id, cursor)| (*id, cursor.clone())).collect();
         drop(open);
         own.sort_by_key(|(id, _)| *id);
         own
     }
 
-    /// Forgets what servers have given up by themselves.
+    /// Removes cursors that the servers have closed by now.
     pub(crate) fn sweep(&self) {
-        self.lock().retain(|_, cursor| cursor.used.elapsed() < FORGET_AFTER);
+        self.lock().retain(|_, cursor| {
+            let most = if cursor.is_kept { FORGET_KEPT_AFTER } else { FORGET_AFTER };
+            cursor.used.elapsed() < most
+        });
     }
 }
 
@@ -127,6 +135,7 @@ mod tests {
             client: 1,
             awaits: false,
             is_change_stream: false,
+            is_kept: false,
             namespace: ("d".to_owned(), "t".to_owned()),
             used: Instant::now(),
         }
@@ -144,10 +153,17 @@ mod tests {
         assert_eq!(cursors.get(first, "ann").unwrap().id, 77);
         assert_eq!(cursors.get(first, "bob"), Err(NoCursor::Unknown));
         assert_eq!(cursors.get((4 << 48) | 5, "ann"), Err(NoCursor::Elsewhere));
-        assert_eq!(cursors.of_client(1).len(), 2);
+        assert_eq!(cursors.of_client(1, "ann").len(), 2);
+        assert_eq!(cursors.of_client(1, "bob").len(), 0, "the next user of the connection");
         cursors.remove(first);
         assert_eq!(cursors.get(first, "ann"), Err(NoCursor::Unknown));
+        let kept = Cursor { is_kept: true, ..cursor("ann") };
+        let kept = cursors.add(kept, || 7);
         tokio::time::advance(FORGET_AFTER).await;
+        cursors.sweep();
+        assert_eq!(cursors.len(), 1);
+        assert!(cursors.get(kept, "ann").is_ok(), "noCursorTimeout");
+        tokio::time::advance(FORGET_KEPT_AFTER).await;
         cursors.sweep();
         assert_eq!(cursors.len(), 0);
     }

@@ -50,6 +50,26 @@ enum Target {
     Any(ReadPreference),
 }
 
+/// The next attempt to send a command.
+struct Attempt {
+    target: Target,
+    /// The server that could not be reached.
+    avoid: Option<Address>,
+    /// Attempts that ended before the command was sent.
+    tries: usize,
+    was_sent: bool,
+}
+
+impl Attempt {
+    /// Sends the command a second time, to any suitable server.
+    fn repeat(&mut self) {
+        self.was_sent = true;
+        if let Target::Server(_) = self.target {
+            self.target = Target::Any(ReadPreference::default());
+        }
+    }
+}
+
 /// Documents in documents of commands that a tree is made of: as deep as servers take them.
 pub(crate) const DEEPEST: usize = 180;
 /// How often a server is looked for when connections cannot be opened.
@@ -186,11 +206,9 @@ impl Guard {
         at_server: &mut Duration,
     ) -> Result<(BytesMut, Seen, Arc<Member>), Failure> {
         let start = Instant::now();
-        let mut target = target;
-        let mut avoid: Option<Address> = None;
-        let (mut tries, mut was_sent) = (0, false);
+        let mut attempt = Attempt { target, avoid: None, tries: 0, was_sent: false };
         loop {
-            let member = self.member(&target, avoid.as_ref(), request).await?;
+            let member = self.member(&attempt.target, attempt.avoid.as_ref(), request).await?;
             let lease = tokio::select! {
                 lease = self.lease(who, request, &member, cursor) => lease,
                 () = who.left.notified() => return Err(gone()),
@@ -199,9 +217,9 @@ impl Guard {
                 Ok(lease) => lease,
                 Err(Denied::Open(error)) if !error.is_login() => {
                     self.deployment.failed(&member, &error.to_string(), None);
-                    tries += 1;
-                    if tries < MOST_TRIES && matches!(target, Target::Any(_)) {
-                        avoid = Some(member.address.clone());
+                    attempt.tries += 1;
+                    if attempt.tries < MOST_TRIES && matches!(attempt.target, Target::Any(_)) {
+                        attempt.avoid = Some(member.address.clone());
                         continue;
                     }
                     return Err(unsent(
@@ -211,8 +229,8 @@ impl Guard {
                     ));
                 }
                 // The server has left the set.
-                Err(Denied::Closed) if tries < MOST_TRIES => {
-                    tries += 1;
+                Err(Denied::Closed) if attempt.tries < MOST_TRIES => {
+                    attempt.tries += 1;
                     continue;
                 }
                 Err(denied) => return Err(self.denied(request, &member, &who.identity, &denied)),
@@ -247,7 +265,7 @@ impl Guard {
             };
             *at_server += sent.elapsed();
             member.in_flight.fetch_sub(1, Ordering::Relaxed);
-            let again = request.can_be_sent_again() && !was_sent && who.at.is_none();
+            let again = request.can_be_sent_again() && !attempt.was_sent && who.at.is_none();
             let answer = match answered {
                 Ok(frame) => {
                     let seen = reply::look(&frame);
@@ -271,11 +289,8 @@ impl Guard {
                         self.deployment.failed(&member, &error.to_string(), None);
                     }
                     if again {
-                        was_sent = true;
                         self.metrics.resent.inc();
-                        if let Target::Server(_) = target {
-                            target = Target::Any(ReadPreference::default());
-                        }
+                        attempt.repeat();
                         continue;
                     }
                     return Err(broken(
@@ -299,11 +314,8 @@ impl Guard {
             // Servers since 4.4 say of a write whether it may be sent again.
             let may_be = seen.is_retryable || request.class == Class::Read;
             if again && may_be && !seen.is_ok {
-                was_sent = true;
                 self.metrics.resent.inc();
-                if let Target::Server(_) = target {
-                    target = Target::Any(ReadPreference::default());
-                }
+                attempt.repeat();
                 continue;
             }
             hide_state_change(&mut tree);
@@ -362,7 +374,7 @@ impl Guard {
     ) -> Failure {
         match denied {
             Denied::Open(error) => {
-                member.forget(&identity.login.name);
+                member.forget(&identity.login);
                 Failure::new(
                     code::AUTHENTICATION_FAILED,
                     format!("docward: {}: {error}", member.address),
@@ -407,6 +419,7 @@ impl Guard {
             client: who.client,
             awaits: request.awaits,
             is_change_stream: request.is_change_stream,
+            is_kept: request.is_kept,
             namespace,
             used: Instant::now(),
         };
@@ -503,7 +516,8 @@ impl Guard {
 
     /// Aborts the transactions that a client left open and nobody else uses.
     pub(crate) async fn abort_transactions(&self, who: &Who, unused_for: Duration) {
-        for (session, number, server) in self.transactions.of_client(who.client) {
+        for (session, number, server) in self.transactions.of_client(who.client, &who.identity.name)
+        {
             let name = &who.identity.name;
             if self
                 .transactions
@@ -523,7 +537,7 @@ impl Guard {
 
     /// Gives up the cursors that a client left open and nobody else uses.
     pub(crate) async fn sweep_cursors(&self, who: &Who, unused_for: Duration) {
-        for (id, cursor) in self.cursors.of_client(who.client) {
+        for (id, cursor) in self.cursors.of_client(who.client, &who.identity.name) {
             if cursor.used.elapsed() < unused_for {
                 continue;
             }

@@ -26,6 +26,7 @@ use crate::{
     client,
     cursors::Cursors,
     errors::{Failure, code},
+    forward::Who,
     gate::Gate,
     hello::Names,
     memory::Memory,
@@ -317,6 +318,13 @@ impl Guard {
             since.get_or_insert_with(Instant::now);
             is_new
         });
+    }
+
+    /// Whether a client has open cursors or transactions.
+    pub(crate) fn has_open(&self, who: &Who) -> bool {
+        let name = &who.identity.name;
+        !self.cursors.of_client(who.client, name).is_empty()
+            || !self.transactions.of_client(who.client, name).is_empty()
     }
 
     /// Since when it is ending.

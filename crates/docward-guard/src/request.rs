@@ -69,6 +69,8 @@ pub(crate) struct Request {
     pub(crate) cursor: Option<Number>,
     /// Whether the cursor it opens waits for news.
     pub(crate) awaits: bool,
+    /// Whether the cursor that it opens has no timeout.
+    pub(crate) is_kept: bool,
     /// Whether it asks for a change stream.
     pub(crate) is_change_stream: bool,
     /// The database that an aggregation writes to, where it names one.
@@ -101,6 +103,7 @@ impl Request {
             max_time_ms: None,
             cursor: None,
             awaits: false,
+            is_kept: false,
             is_change_stream: false,
             output: None,
             write_concern: None,
@@ -172,6 +175,7 @@ impl Request {
                 }
             }
             b"maxTimeMS" => self.max_time_ms = element.integer(),
+            b"noCursorTimeout" if self.name == "find" => self.is_kept = element.is_true(),
             b"awaitData" if self.name == "find" => self.awaits = element.is_true(),
             b"writeConcern" => {
                 let w = element.document().map(|concern| concern.get("w")).transpose()?.flatten();

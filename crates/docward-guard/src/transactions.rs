@@ -49,10 +49,11 @@ impl Transactions {
         self.lock().insert((Arc::clone(user), session), transaction);
     }
 
-    /// Those that a client has open: session, number and server.
-    pub(crate) fn of_client(&self, client: u64) -> Vec<(SessionId, i64, Address)> {
+    /// Returns session, number and server of the open transactions that a client connection began as a user.
+    pub(crate) fn of_client(&self, client: u64, user: &str) -> Vec<(SessionId, i64, Address)> {
         let all = self.lock();
-        let own = all.iter().filter(|(_, t)| t.client == client && t.is_open);
+        let own =
+            all.iter().filter(|((name, _), t)| t.client == client && t.is_open && **name == *user);
         let mut own: Vec<_> =
             own.map(|((_, session), t)| (*session, t.number, t.server.clone())).collect();
         drop(all);
@@ -115,12 +116,13 @@ mod tests {
         let (all, user): (_, Arc<str>) = (Transactions::default(), "ann".into());
         let (a, b) = (Address::parse("a"), Address::parse("b"));
         all.begin(&user, [1; 16], 5, a.clone(), 7);
-        assert_eq!(all.of_client(7), [([1; 16], 5, a.clone())]);
+        assert_eq!(all.of_client(7, "ann"), [([1; 16], 5, a.clone())]);
+        assert_eq!(all.of_client(7, "bob"), [], "the next user of the connection");
         assert_eq!(all.server(&user, [1; 16], 5), Some(a.clone()));
         assert_eq!(all.server(&user, [1; 16], 6), None, "another transaction");
         assert_eq!(all.server(&"bob".into(), [1; 16], 5), None, "another user");
         all.end(&user, [1; 16], 5);
-        assert_eq!(all.of_client(7), []);
+        assert_eq!(all.of_client(7, "ann"), []);
         assert_eq!(
             (all.open(), all.server(&user, [1; 16], 5)),
             (0, Some(a)),

@@ -1,4 +1,4 @@
-//! A deployment that is watched: its servers, their pools, and the choice of one for a command.
+//! A monitored deployment: its servers, their connection pools, and server selection.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -24,35 +24,35 @@ use crate::{
     topology::{Address, Server, Topology, TopologyKind, TopologyVersion},
 };
 
-/// Where servers are and how they are reached.
+/// The deployment to connect to, and how to connect to it.
 #[derive(Clone, Debug)]
 pub struct Upstream {
-    /// Addresses to begin with.
+    /// The addresses in the connection string.
     pub seeds: Vec<Address>,
-    /// What is known of the deployment before anybody was asked.
+    /// The assumed kind of the deployment before any server has answered.
     pub kind: TopologyKind,
-    /// The replica set that is expected.
+    /// The expected name of the replica set.
     pub set_name: Option<String>,
-    /// How connections are opened.
+    /// Opens connections.
     pub opener: Opener,
-    /// To begin with.
+    /// The initial connection limits.
     pub limits: Limits,
-    /// How often servers are asked.
+    /// The interval between two `hello` commands to a server.
     pub heartbeat: Duration,
-    /// How long a suitable server is waited for.
+    /// How long to wait for a suitable server.
     pub selection: Duration,
-    /// How much farther than the nearest a server may be.
+    /// How much longer the round trip to a server may take than to the nearest one (`localThresholdMS`).
     pub window: Duration,
 }
 
-/// How many connections there may be.
+/// Connection limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Of each server and user.
+    /// The limits of each pool; there is one per server and user.
     pub pool: PoolLimits,
-    /// Connections beside these on which commands wait for news: change streams and the like.
+    /// Additional connections per server and user for cursors that wait for data, such as change streams.
     pub awaiting: usize,
-    /// To one server, whoever they are for.
+    /// The maximum number of connections to one server, for all users together.
     pub server: usize,
 }
 
@@ -65,22 +65,39 @@ impl Limits {
     }
 }
 
-/// Who connections are opened for.
+/// The user that connections are opened for.
 #[derive(Clone, Debug)]
 pub struct Login {
-    /// `database.user`; empty for nobody.
-    pub name: Arc<str>,
-    /// How they are logged in.
-    pub credential: Credential,
+    key: LoginKey,
+    credential: Credential,
+}
+
+/// A user and a hash of its keys. A user with a new password gets a new pool, because the old keys open no more
+/// connections.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct LoginKey {
+    name: Arc<str>,
+    keys: u64,
+}
+
+impl Login {
+    /// Returns the user as `database.user`, or an empty name for connections without a login.
+    pub fn name(&self) -> &Arc<str> {
+        &self.key.name
+    }
 }
 
 impl From<Credential> for Login {
     fn from(credential: Credential) -> Self {
-        Self { name: credential.name().into(), credential }
+        let keys = match &credential {
+            Credential::Keys { keys, .. } => keys.fingerprint(),
+            _ => 0,
+        };
+        Self { key: LoginKey { name: credential.name().into(), keys }, credential }
     }
 }
 
-/// Opens connections of one server as one user.
+/// Opens connections to one server as one user.
 #[derive(Debug)]
 pub struct AtServer {
     opener: Opener,
@@ -122,47 +139,47 @@ impl Manage for AtServer {
     }
 }
 
-/// What connections of a pool are for.
+/// The kind of commands that a pool serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Lane {
-    /// Commands that are answered as soon as they are done.
+    /// Commands that the server answers as soon as it has the result.
     Ordinary,
-    /// Commands that wait for news.
+    /// `getMore` commands of cursors that wait for data, such as change streams.
     Awaiting,
 }
 
-/// Figures of a pool.
+/// Statistics of a pool.
 #[derive(Clone, Debug)]
 pub struct PoolReport {
-    /// Whose.
+    /// The user as `database.user`.
     pub user: Arc<str>,
-    /// For what.
+    /// The kind of commands.
     pub lane: Lane,
-    /// How many at most.
+    /// The maximum number of connections.
     pub max: usize,
-    /// The figures.
+    /// The current statistics.
     pub state: PoolState,
 }
 
 /// A connection in use.
 pub type Leased = Lease<AtServer>;
 
-type Pools = BTreeMap<Arc<str>, Pool<AtServer>>;
+type Pools = BTreeMap<LoginKey, Pool<AtServer>>;
 
-/// A server and its pools, one for each user.
+/// A server and its pools: one per user and [`Lane`].
 pub struct Member {
-    /// Where it is.
+    /// The server's address.
     pub address: Address,
-    /// Places for its connections.
+    /// Limits the connections of all pools.
     pub budget: Arc<Budget>,
     opener: Opener,
     limits: Arc<RwLock<Limits>>,
     ordinary: Mutex<Pools>,
     awaiting: Mutex<Pools>,
-    /// Commands that are under way.
+    /// The number of commands that were sent and not answered.
     pub in_flight: AtomicUsize,
     pub(crate) wake: Notify,
-    /// Told when the server does not answer any more: nobody waits for it any longer.
+    /// Notified when the server no longer answers its monitor, so that commands stop waiting for replies.
     pub lost: Notify,
     pub(crate) round_trip: Mutex<Option<Duration>>,
 }
@@ -198,10 +215,10 @@ impl Member {
         pools.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The pool of a user.
+    /// Returns the pool of a user, and creates it if there is none.
     fn pool(&self, login: &Login, lane: Lane) -> Pool<AtServer> {
         let mut pools = self.pools(lane);
-        if let Some(pool) = pools.get(&login.name) {
+        if let Some(pool) = pools.get(&login.key) {
             return pool.clone();
         }
         let at = AtServer {
@@ -211,28 +228,28 @@ impl Member {
             budget: Arc::clone(&self.budget),
         };
         let pool = Pool::new(at, read(&self.limits).of(lane));
-        pools.insert(Arc::clone(&login.name), pool.clone());
+        pools.insert(login.key.clone(), pool.clone());
         pool
     }
 
-    /// Forgets the pools of a user: the next are opened with what is known of the user then.
-    pub fn forget(&self, name: &str) {
+    /// Removes the pools of a login that the server refused.
+    pub fn forget(&self, login: &Login) {
         for lane in [Lane::Ordinary, Lane::Awaiting] {
-            let pool = self.pools(lane).remove(name);
+            let pool = self.pools(lane).remove(&login.key);
             if let Some(pool) = pool {
                 pool.close();
             }
         }
     }
 
-    /// Figures of all pools.
+    /// Returns the statistics of all pools.
     pub fn pool_reports(&self) -> Vec<PoolReport> {
         let limits = *read(&self.limits);
         let of = |lane: Lane| {
             let max = limits.of(lane).max;
             let pools = self.pools(lane);
-            let reports = pools.iter().map(|(user, pool)| PoolReport {
-                user: Arc::clone(user),
+            let reports = pools.iter().map(|(key, pool)| PoolReport {
+                user: Arc::clone(&key.name),
                 lane,
                 max,
                 state: pool.state(),
@@ -249,7 +266,7 @@ impl Member {
         }
     }
 
-    /// Takes a connection as a user, in turn with other clients.
+    /// Takes a connection from the user's pool. Clients that wait are served in turn.
     pub async fn take(
         &self,
         login: &Login,
@@ -257,10 +274,22 @@ impl Member {
         client: u64,
         purpose: Purpose,
     ) -> Result<Leased, Denied<Arc<OpenError>>> {
-        self.pool(login, lane).take(client, purpose).await
+        match self.pool(login, lane).take(client, purpose).await {
+            // The pool was retired after the lookup, so look it up again.
+            Err(Denied::Closed) => self.pool(login, lane).take(client, purpose).await,
+            taken => taken,
+        }
     }
 
-    /// Shares the places for connections out: who waits gets that of a connection that nobody uses.
+    /// Closes idle connections and removes the pools of users that no longer use any.
+    fn maintain(&self) {
+        self.each(|_, pool| pool.maintain());
+        for lane in [Lane::Ordinary, Lane::Awaiting] {
+            self.pools(lane).retain(|_, pool| !pool.retire());
+        }
+    }
+
+    /// Distributes the budget over the pools. When it is used up, closes a connection of the pool with the most idle ones.
     async fn share(self: Arc<Self>) {
         loop {
             self.budget.changed.notified().await;
@@ -275,7 +304,7 @@ impl Member {
                     most.close_idle();
                 }
             }
-            // Who waits longest is not known across pools: whoever has least comes first.
+            // Pools do not know how long others have waited, so the one with the fewest connections goes first.
             pools.sort_by_key(|pool| pool.state().open);
             pools.iter().for_each(Pool::grow_again);
         }
@@ -286,22 +315,22 @@ fn read(limits: &RwLock<Limits>) -> std::sync::RwLockReadGuard<'_, Limits> {
     limits.read().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Why there is no server.
+/// Why no server was selected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no suitable server within {} s: {seen}", .waited.as_secs())]
 pub struct NoServer {
-    /// How long was waited.
+    /// How long the caller waited.
     pub waited: Duration,
-    /// What is known of the servers.
+    /// The known servers, each with its kind or error.
     pub seen: String,
 }
 
-/// Servers, each with the tasks that watch it.
+/// Servers, each with its monitoring tasks.
 type Members = BTreeMap<Address, (Arc<Member>, Vec<JoinHandle<()>>)>;
 
-/// A deployment that is watched.
+/// A monitored deployment.
 pub struct Deployment {
-    /// How it is reached.
+    /// How to connect to the deployment.
     pub upstream: Upstream,
     limits: Arc<RwLock<Limits>>,
     topology: watch::Sender<Arc<Topology>>,
@@ -315,11 +344,11 @@ impl std::fmt::Debug for Deployment {
     }
 }
 
-/// Pools are looked after this often.
+/// The interval of pool maintenance.
 const MAINTENANCE: Duration = Duration::from_secs(10);
 
 impl Deployment {
-    /// Begins to watch.
+    /// Starts to monitor a deployment.
     pub fn start(upstream: Upstream) -> Arc<Self> {
         let topology = Topology::new(&upstream.seeds, upstream.kind, upstream.set_name.clone());
         let seeds: Vec<Address> = topology.servers.keys().cloned().collect();
@@ -336,46 +365,38 @@ impl Deployment {
             loop {
                 tokio::time::sleep(MAINTENANCE).await;
                 let Some(deployment) = weak.upgrade() else { return };
-                deployment
-                    .members()
-                    .iter()
-                    .for_each(|member| member.each(|_, pool| pool.maintain()));
+                deployment.members().iter().for_each(|member| member.maintain());
             }
         });
         deployment
     }
 
-    /// How many connections there may be.
-    pub fn limits(&self) -> Limits {
-        *read(&self.limits)
-    }
-
-    /// Sets how many connections there may be, for what is open too.
+    /// Sets the connection limits. Open connections beyond them are closed when their command ends.
     pub fn set_limits(&self, limits: Limits) {
         *self.limits.write().unwrap_or_else(PoisonError::into_inner) = limits;
         for member in self.members() {
-            // The server itself may allow fewer; only whoever asks it raises the limit.
+            // The server itself may allow fewer, so the limit only falls here. It rises after the server was asked.
             member.budget.set_limit(member.budget.limit().min(limits.server));
             member.each(|lane, pool| pool.set_limits(limits.of(lane)));
         }
     }
 
-    /// What is known now.
+    /// Returns the current topology.
     pub fn topology(&self) -> Arc<Topology> {
         Arc::clone(&self.topology.borrow())
     }
 
-    /// Tells of changes.
+    /// Subscribes to changes of the topology.
     pub fn changes(&self) -> watch::Receiver<Arc<Topology>> {
         self.topology.subscribe()
     }
 
-    /// The servers, as far as they are watched.
+    /// Returns the monitored servers.
     pub fn members(&self) -> Vec<Arc<Member>> {
         self.locked().values().map(|(member, _)| Arc::clone(member)).collect()
     }
 
-    /// A server by its address.
+    /// Returns the server with an address.
     pub fn member(&self, address: &Address) -> Option<Arc<Member>> {
         self.locked().get(address).map(|(member, _)| Arc::clone(member))
     }
@@ -384,7 +405,7 @@ impl Deployment {
         self.members.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Chooses a server, and waits for one where there is none. `avoid` is not chosen while there is another.
+    /// Selects a server, and waits if none is suitable. `avoid` is selected only if it is the only suitable server.
     pub async fn select(
         &self,
         preference: &ReadPreference,
@@ -405,7 +426,7 @@ impl Deployment {
         }
     }
 
-    /// Chooses a server among those that are suitable now.
+    /// Selects one of the servers that are suitable now.
     pub fn choose(
         &self,
         topology: &Topology,
@@ -425,34 +446,27 @@ impl Deployment {
         if found.is_empty() {
             return None;
         }
-        // Of two in turn the one that has less to do.
+        // Take two servers in round-robin order, and of these the one with fewer commands in flight.
         let turn = self.turn.fetch_add(1, Ordering::Relaxed);
         let pair = [turn % found.len(), (turn + 1) % found.len()];
         let pair = pair.into_iter().filter_map(|at| self.member(&found[at].address));
         pair.min_by_key(|member| member.in_flight.load(Ordering::Relaxed))
     }
 
-    /// Takes what a server said, or that it failed.
+    /// Updates the topology with the `hello` reply of a server, or with its failure.
     pub fn apply(self: &Arc<Self>, server: Server) {
-        let mut changed = (Vec::new(), Vec::new());
-        self.topology.send_if_modified(|topology| {
-            let next = topology.updated(server);
-            let (added, removed) = next.servers_since(topology);
-            changed =
-                (added.into_iter().cloned().collect(), removed.into_iter().cloned().collect());
-            let differs = next != **topology;
-            *topology = Arc::new(next);
-            differs
-        });
-        self.add(&changed.0);
-        self.remove(&changed.1);
+        self.change(|topology| topology.updated(server));
     }
 
-    /// Takes the addresses that DNS names now.
+    /// Updates the topology with the routers that DNS lists now.
     pub fn renamed(self: &Arc<Self>, routers: &BTreeSet<Address>) {
+        self.change(|topology| topology.with_routers(routers));
+    }
+
+    fn change(self: &Arc<Self>, change: impl FnOnce(&Topology) -> Topology) {
         let mut changed = (Vec::new(), Vec::new());
         self.topology.send_if_modified(|topology| {
-            let next = topology.with_routers(routers);
+            let next = change(topology);
             let (added, removed) = next.servers_since(topology);
             changed =
                 (added.into_iter().cloned().collect(), removed.into_iter().cloned().collect());
@@ -464,7 +478,7 @@ impl Deployment {
         self.remove(&changed.1);
     }
 
-    /// A server failed, or is not what it was: nothing goes there until it says what it is.
+    /// Marks a server as unknown after a failure or a change of its role. It gets no commands until its next `hello`.
     pub fn failed(
         self: &Arc<Self>,
         member: &Member,
@@ -475,7 +489,7 @@ impl Deployment {
         if let (Some(known), Some(version)) = (known, version)
             && known.covers(version)
         {
-            // It has said something newer since.
+            // The server has sent a newer `hello` reply since.
             return;
         }
         tracing::warn!(server = %member.address, error, "server is not usable");
@@ -514,7 +528,7 @@ impl Drop for Deployment {
     }
 }
 
-/// The servers and what is known of them, for messages.
+/// Lists the servers with their kind or error, for error messages.
 fn describe(topology: &Topology) -> String {
     let one = |server: &Arc<Server>| match &server.error {
         Some(error) => format!("{} {error}", server.address),

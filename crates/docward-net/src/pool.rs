@@ -1,7 +1,7 @@
-//! A pool of connections to one server as one user: few are open, the last used is used next, and who waits waits
-//! in a queue that is fair between clients.
+//! A pool of connections to one server as one user. It reuses the connection that was used last, so that the others
+//! become idle and are closed. Commands wait in a queue that serves clients in turn.
 //!
-//! Generic over what is pooled, so that its rules can be tested with time stopped and nothing opened.
+//! The pool is generic over the connection type, so that tests need neither servers nor real time.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -15,58 +15,58 @@ use tokio::{
     time::{Instant, timeout},
 };
 
-/// How connections are made and looked at.
+/// Opens and checks the connections of a pool.
 pub trait Manage: Send + Sync + 'static {
-    /// What is pooled.
+    /// The type of the connections.
     type Connection: Send + 'static;
-    /// Why there is none.
+    /// Why a connection could not be opened.
     type Error: Send + std::fmt::Display + 'static;
 
-    /// Opens one.
+    /// Opens a connection.
     fn open(&self) -> impl Future<Output = Result<Self::Connection, Self::Error>> + Send;
 
-    /// Whether one that lay idle for long can still be used.
+    /// Whether a connection that was idle for a long time can still be used.
     fn is_usable(&self, connection: &Self::Connection) -> bool;
 
-    /// Takes a place for one more connection than are open. `false`: there is none now; [`Pool::grow_again`] when
-    /// there is one.
+    /// Reserves one more connection for a pool with `open` connections. Returns `false` if the limit is reached; call
+    /// [`Pool::grow_again`] when that changes.
     fn reserve(&self, _open: usize) -> bool {
         true
     }
 
-    /// Gives the place of a connection back.
+    /// Releases the reservation of a connection that was closed or could not be opened.
     fn release(&self) {}
 
-    /// Somebody waits, and there was no place for one more connection.
+    /// Called when a command has to wait because [`Self::reserve`] refused another connection.
     fn starve(&self) {}
 
-    /// Whether others wait for a place: connections that nobody uses are closed.
+    /// Whether other pools wait for a connection, so that idle connections should be closed.
     fn is_pressed(&self) -> bool {
         false
     }
 
-    /// Whether somebody with far fewer connections waits for a place: even one that is waited for here is closed.
+    /// Whether a waiting pool has at least two connections fewer. Then a connection is closed even if commands wait here.
     fn is_unfair(&self, _open: usize) -> bool {
         false
     }
 }
 
-/// How large a pool is, and how patient.
+/// The limits of a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolLimits {
-    /// Connections at most.
+    /// The maximum number of connections.
     pub max: usize,
-    /// Connections that are kept open.
+    /// The minimum number of open connections.
     pub min: usize,
-    /// That are opened at the same time.
+    /// The maximum number of connections that are opened at the same time.
     pub max_connecting: usize,
-    /// Who may wait.
+    /// The maximum number of waiting commands.
     pub max_waiting: usize,
-    /// How long.
+    /// How long a command waits for a connection.
     pub wait: Duration,
-    /// Idle connections are closed after this.
+    /// Connections that were idle for this long are closed.
     pub max_idle: Duration,
-    /// Connections are not used any more after this.
+    /// Connections older than this are closed.
     pub max_lifetime: Duration,
 }
 
@@ -84,64 +84,64 @@ impl Default for PoolLimits {
     }
 }
 
-/// What a connection is used for, to say who holds them all.
+/// What a connection is used for. Error messages list it when all connections are in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// Fetches more of a cursor.
+    /// A `getMore` command.
     Cursor,
-    /// Is part of a transaction.
+    /// A command in a transaction.
     Transaction,
-    /// Anything else.
+    /// Any other command.
     Other,
 }
 
-/// Figures of a pool.
+/// Statistics of a pool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PoolState {
-    /// Connections, idle and in use.
+    /// Open connections, idle or in use.
     pub open: usize,
-    /// Of these, in use.
+    /// Connections in use.
     pub in_use: usize,
-    /// For cursors.
+    /// Connections in use for `getMore`.
     pub cursors: usize,
-    /// For transactions.
+    /// Connections in use for transactions.
     pub transactions: usize,
-    /// Being opened.
+    /// Connections that are being opened.
     pub connecting: usize,
-    /// Who waits.
+    /// Commands that wait for a connection.
     pub waiting: usize,
-    /// Opened since the start.
+    /// Connections opened since the pool was created.
     pub opened: u64,
-    /// How often all were given up.
+    /// How often [`Pool::clear`] was called.
     pub generation: u64,
 }
 
-/// Why there is no connection.
+/// Why a pool did not provide a connection.
 #[derive(Debug, thiserror::Error)]
 pub enum Denied<E: std::fmt::Display> {
-    /// Nobody gave one back in time.
-    #[error("no connection after {} ms ({} in use: cursors {}, transactions {}, other {})", waited.as_millis(), state.in_use, state.cursors, state.transactions, state.in_use - state.cursors - state.transactions)]
+    /// No connection became free in time.
+    #[error("no connection became free within {} ms ({} in use: cursors {}, transactions {}, other {})", waited.as_millis(), state.in_use, state.cursors, state.transactions, state.in_use - state.cursors - state.transactions)]
     Timeout {
-        /// How long.
+        /// How long the command waited.
         waited: Duration,
-        /// Who has them.
+        /// The statistics of the pool.
         state: PoolState,
     },
-    /// Too many wait already.
-    #[error("{} wait for a connection already ({} in use: cursors {}, transactions {}, other {})", state.waiting, state.in_use, state.cursors, state.transactions, state.in_use - state.cursors - state.transactions)]
+    /// The queue is full.
+    #[error("{} commands already wait for a connection ({} in use: cursors {}, transactions {}, other {})", state.waiting, state.in_use, state.cursors, state.transactions, state.in_use - state.cursors - state.transactions)]
     Full {
-        /// Who has them.
+        /// The statistics of the pool.
         state: PoolState,
     },
-    /// None could be opened.
+    /// A connection could not be opened.
     #[error("{0}")]
     Open(E),
-    /// The server is gone, or the program ends.
-    #[error("the server is not used any more")]
+    /// The pool was closed: its server was removed, or its user is no longer active.
+    #[error("the connection pool was closed")]
     Closed,
 }
 
-/// An idle connection this old is looked at before it is used.
+/// A connection that was idle for this long is checked before use.
 const LOOK_AFTER: Duration = Duration::from_secs(30);
 
 struct Slot<C> {
@@ -158,6 +158,8 @@ struct State<M: Manage> {
     idle: Vec<Slot<M::Connection>>,
     figures: PoolState,
     queue: Queue<oneshot::Sender<Answer<M>>>,
+    /// When a command last asked for a connection.
+    taken: Instant,
     closed: bool,
 }
 
@@ -166,7 +168,7 @@ struct Shared<M: Manage> {
     state: Mutex<State<M>>,
 }
 
-/// A pool; clones are the same pool.
+/// A pool of connections. Clones share the same pool.
 pub struct Pool<M: Manage> {
     shared: Arc<Shared<M>>,
 }
@@ -178,19 +180,20 @@ impl<M: Manage> Clone for Pool<M> {
 }
 
 impl<M: Manage> Pool<M> {
-    /// An empty pool.
+    /// Creates an empty pool.
     pub fn new(manage: M, limits: PoolLimits) -> Self {
         let state = State {
             limits,
             idle: Vec::new(),
             figures: PoolState::default(),
             queue: Queue::default(),
+            taken: Instant::now(),
             closed: false,
         };
         Self { shared: Arc::new(Shared { manage, state: Mutex::new(state) }) }
     }
 
-    /// Takes a connection, or waits for one. Clients are served in turn: `client` says who asks.
+    /// Takes a connection, or waits for one. The queue serves clients, identified by `client`, in turn.
     pub async fn take(&self, client: u64, purpose: Purpose) -> Result<Lease<M>, Denied<M::Error>> {
         let (receiver, waited, starves) = {
             let mut dropped = Vec::new();
@@ -198,6 +201,7 @@ impl<M: Manage> Pool<M> {
             if state.closed {
                 return Err(Denied::Closed);
             }
+            state.taken = Instant::now();
             while let Some(slot) = state.idle.pop() {
                 if self.is_good(&state.limits, &slot) {
                     return Ok(self.lease(&mut state, slot, purpose));
@@ -230,12 +234,12 @@ impl<M: Manage> Pool<M> {
         }
     }
 
-    /// Figures.
+    /// Returns the statistics.
     pub fn state(&self) -> PoolState {
         self.lock().seen()
     }
 
-    /// Gives all connections up: those that are idle now, the others when they come back.
+    /// Closes all connections: idle ones now, the others when they are returned.
     pub fn clear(&self) {
         let _dropped = {
             let mut state = self.lock();
@@ -244,37 +248,47 @@ impl<M: Manage> Pool<M> {
         };
     }
 
-    /// Takes other limits; connections beyond them are closed when they come back.
+    /// Sets the limits. Connections beyond them are closed when they are returned.
     pub fn set_limits(&self, limits: PoolLimits) {
         let mut state = self.lock();
         state.limits = limits;
         self.grow(&mut state);
     }
 
-    /// Closes the connection that lay idle longest; `false` where none is idle.
-    pub fn close_idle(&self) -> bool {
-        let mut state = self.lock();
-        if state.idle.is_empty() {
-            return false;
-        }
-        let slot = state.idle.remove(0);
-        self.forget(&mut state, 1);
-        drop(state);
-        drop(slot);
-        true
+    /// Closes the connection that has been idle longest.
+    pub fn close_idle(&self) {
+        let _dropped = {
+            let mut state = self.lock();
+            if state.idle.is_empty() {
+                return;
+            }
+            self.forget(&mut state, 1);
+            state.idle.remove(0)
+        };
     }
 
-    /// Connections that nobody uses.
+    /// Closes the pool if it has no connections and was not used for the maximum idle time. Returns whether it did.
+    pub fn retire(&self) -> bool {
+        let mut state = self.lock();
+        state.queue.sweep();
+        let is_empty = state.figures.open + state.figures.connecting + state.queue.len == 0;
+        let is_unused =
+            is_empty && state.limits.min == 0 && state.taken.elapsed() >= state.limits.max_idle;
+        state.closed |= is_unused;
+        is_unused
+    }
+
+    /// Returns the number of idle connections.
     pub fn idle(&self) -> usize {
         self.lock().idle.len()
     }
 
-    /// Opens what is waited for, as far as there are places again.
+    /// Opens connections for waiting commands, as far as the limits allow.
     pub fn grow_again(&self) {
         self.grow(&mut self.lock());
     }
 
-    /// Closes what is idle, and lets nobody in any more.
+    /// Closes the pool and its idle connections. Waiting and later commands get [`Denied::Closed`].
     pub fn close(&self) {
         let _dropped = {
             let mut state = self.lock();
@@ -283,7 +297,7 @@ impl<M: Manage> Pool<M> {
         };
     }
 
-    /// Closes what lay idle too long, and opens what should always be there.
+    /// Closes connections that are too old or were idle too long, and opens one if there are fewer than the minimum.
     pub fn maintain(&self) {
         let _dropped = {
             let mut state = self.lock();
@@ -305,17 +319,17 @@ impl<M: Manage> Pool<M> {
     }
 
     fn lock(&self) -> MutexGuard<'_, State<M>> {
-        // Nothing here panics while it holds the lock; if it did, the figures would still be usable.
+        // No code panics while it holds the lock. If it did, the state would still be usable.
         self.shared.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Closes what is idle; the connections are to be dropped without the lock.
+    /// Removes all idle connections. The caller drops them after releasing the lock.
     fn empty(&self, state: &mut State<M>) -> Vec<Slot<M::Connection>> {
         self.forget(state, state.idle.len());
         std::mem::take(&mut state.idle)
     }
 
-    /// That many connections are closed.
+    /// Counts connections as closed.
     fn forget(&self, state: &mut State<M>, count: usize) {
         state.figures.open -= count;
         (0..count).for_each(|_| self.shared.manage.release());
@@ -334,7 +348,7 @@ impl<M: Manage> Pool<M> {
         Lease { slot: Some(slot), pool: self.clone(), purpose, is_used: false }
     }
 
-    /// Opens as many as are waited for, as far as the limits let. `false`: there is no place for one more.
+    /// Opens connections for waiting commands, up to the limits. Returns `false` if [`Manage::reserve`] refused one.
     fn grow(&self, state: &mut State<M>) -> bool {
         while !state.closed
             && state.figures.connecting < state.queue.len
@@ -372,7 +386,7 @@ impl<M: Manage> Pool<M> {
                 }
                 Err(error) => {
                     self.shared.manage.release();
-                    // One of those who wait hears of it; the next attempt is for the others.
+                    // Only one waiting command gets the error; `grow` tries again for the others.
                     if let Some(first) = state.queue.pop() {
                         let _ = first.send(Err(error));
                     }
@@ -384,7 +398,8 @@ impl<M: Manage> Pool<M> {
         };
     }
 
-    /// Gives a connection to who waits longest, else keeps it. What comes back is to be dropped without the lock.
+    /// Hands a connection to the next waiting command, or keeps it as idle. Returns it if it must be closed; the caller
+    /// drops it after releasing the lock.
     fn hand(
         &self,
         state: &mut State<M>,
@@ -403,7 +418,7 @@ impl<M: Manage> Pool<M> {
             let lease = self.lease(state, slot, Purpose::Other);
             match next.send(Ok(lease)) {
                 Ok(()) => return None,
-                // Gave up waiting.
+                // The command stopped waiting; try the next one.
                 Err(Ok(mut lease)) => {
                     state.figures.in_use -= 1;
                     match lease.slot.take() {
@@ -458,7 +473,7 @@ impl<M: Manage> State<M> {
     }
 }
 
-/// A connection in use. Dropped within a use it is closed, because nobody knows what the server will say next.
+/// A connection in use. If it is dropped between `begin` and `end`, it is closed, because a reply may still arrive.
 pub struct Lease<M: Manage> {
     slot: Option<Slot<M::Connection>>,
     pool: Pool<M>,
@@ -467,19 +482,19 @@ pub struct Lease<M: Manage> {
 }
 
 impl<M: Manage> Lease<M> {
-    /// Whether all connections were given up since this one was opened.
+    /// Whether [`Pool::clear`] was called since this connection was opened.
     pub fn is_outdated(&self) -> bool {
         let generation = self.pool.lock().figures.generation;
         self.slot.as_ref().is_none_or(|slot| slot.generation != generation)
     }
 
-    /// Begins a use.
+    /// Returns the connection and marks it as used until [`Self::end`].
     pub fn begin(&mut self) -> Option<&mut M::Connection> {
         self.is_used = true;
         self.slot.as_mut().map(|slot| &mut slot.connection)
     }
 
-    /// Ends a use: question and answer are complete.
+    /// Marks the connection as reusable: the reply is complete.
     pub fn end(&mut self) {
         self.is_used = false;
         if let Some(slot) = &mut self.slot {
@@ -504,7 +519,7 @@ impl<M: Manage> Drop for Lease<M> {
     }
 }
 
-/// Who waits, client by client in turn.
+/// Waiting commands. `pop` serves the clients in turn.
 struct Queue<T> {
     order: VecDeque<u64>,
     by_client: HashMap<u64, VecDeque<T>>,
@@ -542,7 +557,7 @@ impl<T> Queue<T> {
 }
 
 impl<R> Queue<oneshot::Sender<R>> {
-    /// Leaves out those that gave up.
+    /// Removes commands that no longer wait.
     fn sweep(&mut self) {
         self.by_client.retain(|_, own| {
             own.retain(|sender| !sender.is_closed());
@@ -559,7 +574,7 @@ mod tests {
 
     use super::*;
 
-    /// Connections are numbers; opening one takes a second of stopped time.
+    /// Opens numbers as connections. Each takes one second of paused time; number 0 counts as broken.
     #[derive(Default)]
     struct Numbers {
         next: AtomicUsize,
@@ -611,10 +626,10 @@ mod tests {
     async fn who_waits_too_long_is_told_who_holds_them() {
         let pool = pool(PoolLimits { max: 1, ..PoolLimits::default() });
         let _held = pool.take(1, Purpose::Transaction).await.unwrap();
-        let Err(denied) = pool.take(2, Purpose::Other).await else { panic!("there is one only") };
+        let Err(denied) = pool.take(2, Purpose::Other).await else { panic!("the pool has one connection") };
         assert_eq!(
             denied.to_string(),
-            "no connection after 5000 ms (1 in use: cursors 0, transactions 1, other 0)"
+            "no connection became free within 5000 ms (1 in use: cursors 0, transactions 1, other 0)"
         );
     }
 
@@ -660,7 +675,7 @@ mod tests {
         assert_eq!((pool.state().open, pool.state().generation), (1, 1));
         number(&mut held);
         drop(held);
-        assert_eq!(pool.state().open, 0, "of an older generation");
+        assert_eq!(pool.state().open, 0, "the connection is of an older generation");
     }
 
     #[tokio::test(start_paused = true)]
@@ -673,18 +688,22 @@ mod tests {
         assert_eq!(
             number(&mut pool.take(1, Purpose::Other).await.unwrap()),
             2,
-            "1 was idle for long"
+            "1 was idle for too long"
         );
+        assert!(!pool.retire());
         tokio::time::advance(Duration::from_secs(301)).await;
+        assert!(!pool.retire(), "it has a connection");
         pool.maintain();
         assert_eq!(pool.state().open, 0);
+        assert!(pool.retire());
+        assert!(matches!(pool.take(1, Purpose::Other).await, Err(Denied::Closed)));
     }
 
     #[tokio::test(start_paused = true)]
     async fn who_cannot_connect_is_told_and_who_is_too_many_too() {
         let refusing =
             Pool::new(Numbers { fails: true, ..Numbers::default() }, PoolLimits::default());
-        let Err(denied) = refusing.take(1, Purpose::Other).await else { panic!("it is refused") };
+        let Err(denied) = refusing.take(1, Purpose::Other).await else { panic!("the server refuses") };
         assert_eq!(denied.to_string(), "refused");
         assert_eq!(refusing.state(), PoolState::default());
         let small = pool(PoolLimits { max: 1, max_waiting: 1, ..PoolLimits::default() });
@@ -699,9 +718,9 @@ mod tests {
         waiting.abort();
         let _ = waiting.await;
         let Err(denied) = small.take(3, Purpose::Other).await else {
-            panic!("nobody gives it back")
+            panic!("the connection is in use")
         };
-        assert!(matches!(denied, Denied::Timeout { .. }), "who gave up does not count: {denied}");
+        assert!(matches!(denied, Denied::Timeout { .. }), "commands that gave up do not count: {denied}");
         small.close();
         let Err(denied) = small.take(4, Purpose::Other).await else { panic!("it is closed") };
         assert!(matches!(denied, Denied::Closed));

@@ -1,7 +1,9 @@
 //! SCRAM-SHA-1 and SCRAM-SHA-256, as a client and as a server, without IO.
 //!
-//! A server that checked a client's proof knows the client's key, and can log in elsewhere with it: [`Keys`]. That
-//! is how a proxy opens connections as the user who came to it, without ever seeing the password.
+//! The server side learns the client key when it verifies a client's proof. The guard uses these [`Keys`] to open
+//! connections as the same user, without ever seeing the password.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use hmac::{Hmac, KeyInit, Mac};
@@ -10,10 +12,10 @@ use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
-/// Secret bytes: overwritten when they are dropped, and never printed.
+/// Secret bytes. They are overwritten when dropped.
 type Bytes = Zeroizing<Vec<u8>>;
 
-/// The two that servers know.
+/// A SCRAM mechanism.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mechanism {
     /// SCRAM-SHA-1.
@@ -23,7 +25,7 @@ pub enum Mechanism {
 }
 
 impl Mechanism {
-    /// The word on the wire.
+    /// Returns the name that the protocol uses.
     pub fn name(self) -> &'static str {
         match self {
             Self::Sha1 => "SCRAM-SHA-1",
@@ -31,12 +33,12 @@ impl Mechanism {
         }
     }
 
-    /// The mechanism of a word on the wire.
+    /// Returns the mechanism with a name, or `None` if it is not supported.
     pub fn of(name: &str) -> Option<Self> {
         [Self::Sha1, Self::Sha256].into_iter().find(|mechanism| mechanism.name() == name)
     }
 
-    /// How many rounds servers use unless told otherwise.
+    /// Returns the iteration count that servers use by default.
     fn usual_iterations(self) -> u32 {
         match self {
             Self::Sha1 => 10_000,
@@ -44,7 +46,7 @@ impl Mechanism {
         }
     }
 
-    /// Bytes of a salt that servers make.
+    /// Returns the length of a server's salts in bytes.
     fn salt_length(self) -> usize {
         match self {
             Self::Sha1 => 16,
@@ -60,7 +62,7 @@ impl Mechanism {
     }
 
     fn hmac(self, key: &[u8], data: &[u8]) -> Bytes {
-        // Keys of every length are accepted.
+        // HMAC accepts keys of every length, so this does not fail.
         Zeroizing::new(match self {
             Self::Sha1 => Hmac::<Sha1>::new_from_slice(key)
                 .map(|mac| mac.chain_update(data).finalize().into_bytes().to_vec())
@@ -87,30 +89,30 @@ impl Mechanism {
     }
 }
 
-/// Why a login does not go on.
+/// Why a login failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
-    /// Words that are not SCRAM.
-    #[error("the other side does not speak SCRAM: {0}")]
+    /// The message does not follow the SCRAM protocol.
+    #[error("malformed SCRAM message: {0}")]
     Malformed(&'static str),
-    /// Channel binding, which nobody here offers.
+    /// The client requires channel binding.
     #[error("channel binding is not supported")]
     ChannelBinding,
-    /// Fewer rounds than are safe, or more than anybody uses.
-    #[error("the server asks for {0} iterations; between 4096 and 10 million are accepted")]
+    /// The iteration count is below the safe minimum, or so high that it would block the login.
+    #[error("the server asks for {0} iterations (allowed: 4096 to 10 million)")]
     Iterations(u32),
-    /// A password that has no normal form.
-    #[error("the password holds characters that SCRAM-SHA-256 does not allow")]
+    /// SASLprep does not allow the password.
+    #[error("the password contains characters that SCRAM-SHA-256 does not allow")]
     Password,
-    /// The proof is wrong: not this user, or not this password.
+    /// The proof is wrong: the user does not exist, or the password is wrong.
     #[error("Authentication failed.")]
     Denied,
-    /// The server does not know the password either.
+    /// The server's signature is wrong, so it does not have the user's keys.
     #[error("the server could not prove that it knows the password")]
     Impostor,
 }
 
-/// What the password of a user comes to, for one salt: enough to log in, and not the password.
+/// The client key and server key of a user for one salt. They are enough to log in, and do not reveal the password.
 #[derive(Clone)]
 pub struct Keys {
     client: Bytes,
@@ -124,7 +126,15 @@ impl std::fmt::Debug for Keys {
 }
 
 impl Keys {
-    /// The keys of a password. This is the slow part of a login.
+    /// Returns a hash that differs, with high probability, between the keys of different passwords and salts.
+    pub(crate) fn fingerprint(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.client.hash(&mut hasher);
+        self.server.hash(&mut hasher);
+        hasher.finish()
+    }
+
+    /// Derives the keys from a password. This is the slow part of a login.
     pub fn of_password(
         mechanism: Mechanism,
         user: &str,
@@ -133,7 +143,7 @@ impl Keys {
         iterations: u32,
     ) -> Result<Self, Refused> {
         let password = match mechanism {
-            // Servers keep the hash that MONGODB-CR used.
+            // MongoDB applies SCRAM-SHA-1 to the password hash of the older MONGODB-CR mechanism.
             Mechanism::Sha1 => {
                 let digest = md5::Md5::digest(format!("{user}:mongo:{password}"));
                 Zeroizing::new(digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>())
@@ -150,7 +160,7 @@ impl Keys {
         })
     }
 
-    /// What a server keeps of them.
+    /// Returns the verifier that a server stores for these keys.
     pub fn verifier(&self, mechanism: Mechanism, salt: &[u8], iterations: u32) -> Verifier {
         Verifier {
             mechanism,
@@ -162,7 +172,7 @@ impl Keys {
     }
 }
 
-/// What a server keeps of a password.
+/// What a server stores to verify a password: it cannot be used to log in.
 #[derive(Clone)]
 pub struct Verifier {
     mechanism: Mechanism,
@@ -179,7 +189,7 @@ impl std::fmt::Debug for Verifier {
 }
 
 impl Verifier {
-    /// From the parts as servers show them: base64.
+    /// Creates a verifier from the base64 values in `usersInfo`. Returns `None` if they are not base64.
     pub fn of_parts(
         mechanism: Mechanism,
         iterations: u32,
@@ -197,7 +207,7 @@ impl Verifier {
         })
     }
 
-    /// From one line, `SCRAM-SHA-256$ITERATIONS:SALT$STORED:SERVER`.
+    /// Parses `SCRAM-SHA-256$ITERATIONS:SALT$STORED:SERVER`. Returns `None` if the text is malformed.
     pub fn of_text(text: &str) -> Option<Self> {
         let (name, rest) = text.split_once('$')?;
         let (first, second) = rest.split_once('$')?;
@@ -209,20 +219,20 @@ impl Verifier {
         (verifier.stored.len() == length && verifier.server.len() == length).then_some(verifier)
     }
 
-    /// As one line, for [`Self::of_text`].
+    /// Returns the verifier in the format of [`Self::of_text`].
     pub fn to_text(&self) -> String {
         let text = |bytes: &[u8]| STANDARD.encode(bytes);
         let (salt, stored, server) = (text(&self.salt), text(&self.stored), text(&self.server));
         format!("{}${}:{salt}${stored}:{server}", self.mechanism.name(), self.iterations)
     }
 
-    /// The mechanism it is for.
+    /// Returns the mechanism.
     pub fn mechanism(&self) -> Mechanism {
         self.mechanism
     }
 
-    /// A verifier that no proof fits, for a user who does not exist: always the same salt, so that nobody learns
-    /// who exists.
+    /// Returns a verifier that accepts no proof, for a user who does not exist. A user name always gets the same salt, so
+    /// that clients cannot tell which users exist.
     pub fn of_nobody(mechanism: Mechanism, secret: &[u8], user: &str) -> Self {
         let bytes = Mechanism::Sha256.hmac(secret, user.as_bytes());
         let more = Mechanism::Sha256.hmac(&bytes, b"stored");
@@ -234,17 +244,9 @@ impl Verifier {
             server: more,
         }
     }
-
-    /// Whether both are of the same password and salt: a login with the one's keys works for the other.
-    pub fn is_same(&self, other: &Self) -> bool {
-        self.mechanism == other.mechanism
-            && self.iterations == other.iterations
-            && self.salt == other.salt
-            && bool::from(self.stored.ct_eq(&other.stored))
-    }
 }
 
-/// One login, seen from the client.
+/// The client side of one login.
 #[derive(Debug)]
 pub struct ClientLogin {
     mechanism: Mechanism,
@@ -253,58 +255,58 @@ pub struct ClientLogin {
     bare: String,
 }
 
-/// What the server answered first.
+/// The server's first message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Challenge {
-    /// Of this user.
+    /// The user's salt.
     pub salt: Vec<u8>,
-    /// Rounds.
+    /// The iteration count.
     pub iterations: u32,
     nonce: String,
     text: String,
 }
 
-/// What is sent last, and what the server has to answer.
+/// The client's final message, and the expected reply.
 #[derive(Debug)]
 pub struct Proof {
-    /// To send.
+    /// The message to send.
     pub payload: String,
     expected: String,
 }
 
 impl ClientLogin {
-    /// Begins; the nonce is random text without commas.
+    /// Starts a login. The nonce is a random string without commas.
     pub fn new(mechanism: Mechanism, user: &str, nonce: String) -> Self {
         let escaped = user.replace('=', "=3D").replace(',', "=2C");
         let bare = format!("n={escaped},r={nonce}");
         Self { mechanism, user: user.to_owned(), nonce, bare }
     }
 
-    /// The mechanism.
+    /// Returns the mechanism.
     pub fn mechanism(&self) -> Mechanism {
         self.mechanism
     }
 
-    /// Who logs in.
+    /// Returns the user name.
     pub fn user(&self) -> &str {
         &self.user
     }
 
-    /// What is sent first.
+    /// Returns the client's first message.
     pub fn first(&self) -> String {
         format!("n,,{}", self.bare)
     }
 
-    /// Reads the server's answer.
+    /// Parses and checks the server's first message.
     pub fn challenge(&self, payload: &[u8]) -> Result<Challenge, Refused> {
-        let text = std::str::from_utf8(payload).map_err(|_| Refused::Malformed("not text"))?;
+        let text = std::str::from_utf8(payload).map_err(|_| Refused::Malformed("not UTF-8"))?;
         let nonce = part(text, 'r').ok_or(Refused::Malformed("no nonce"))?;
         let salt = part(text, 's').and_then(|salt| STANDARD.decode(salt).ok());
         let salt = salt.ok_or(Refused::Malformed("no salt"))?;
         let iterations = part(text, 'i').and_then(|number| number.parse().ok());
         let iterations = iterations.ok_or(Refused::Malformed("no iterations"))?;
         if !nonce.starts_with(&self.nonce) || nonce.len() == self.nonce.len() {
-            return Err(Refused::Malformed("the nonce is not ours"));
+            return Err(Refused::Malformed("the nonce does not match"));
         }
         if !(4096..=10_000_000).contains(&iterations) {
             return Err(Refused::Iterations(iterations));
@@ -312,7 +314,7 @@ impl ClientLogin {
         Ok(Challenge { salt, iterations, nonce: nonce.to_owned(), text: text.to_owned() })
     }
 
-    /// Proves that the keys are known.
+    /// Creates the client's final message.
     pub fn prove(&self, challenge: &Challenge, keys: &Keys) -> Proof {
         let without = format!("c=biws,r={}", challenge.nonce);
         let message = format!("{},{},{without}", self.bare, challenge.text);
@@ -328,7 +330,7 @@ impl ClientLogin {
 }
 
 impl Proof {
-    /// Whether the server knows the password as well.
+    /// Checks the server's final message, which proves that the server has the user's keys.
     pub fn check(&self, payload: &[u8]) -> Result<(), Refused> {
         if bool::from(payload.ct_eq(self.expected.as_bytes())) {
             Ok(())
@@ -338,19 +340,19 @@ impl Proof {
     }
 }
 
-/// What a client sent first.
+/// A client's first message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Opening {
-    /// Who wants to log in.
+    /// The user name.
     pub user: String,
     nonce: String,
     bare: String,
 }
 
 impl Opening {
-    /// Reads it.
+    /// Parses the message.
     pub fn parse(payload: &[u8]) -> Result<Self, Refused> {
-        let text = std::str::from_utf8(payload).map_err(|_| Refused::Malformed("not text"))?;
+        let text = std::str::from_utf8(payload).map_err(|_| Refused::Malformed("not UTF-8"))?;
         if text.starts_with("p=") {
             return Err(Refused::ChannelBinding);
         }
@@ -368,7 +370,7 @@ impl Opening {
     }
 }
 
-/// One login, seen from the server.
+/// The server side of one login.
 #[derive(Debug)]
 pub struct ServerLogin {
     verifier: Verifier,
@@ -377,7 +379,7 @@ pub struct ServerLogin {
 }
 
 impl ServerLogin {
-    /// Begins with what the client sent and what is known of the user; gives back what to answer.
+    /// Starts a login with the client's first message and the user's verifier. Returns the login and the reply.
     pub fn start(opening: &Opening, verifier: Verifier, own_nonce: &str) -> (Self, String) {
         let nonce = format!("{}{own_nonce}", opening.nonce);
         let salt = STANDARD.encode(&verifier.salt);
@@ -386,15 +388,15 @@ impl ServerLogin {
         (Self { verifier, nonce, before }, answer)
     }
 
-    /// Checks the proof; gives back what to answer, and the keys it was made with.
+    /// Checks the client's final message. Returns the reply and the keys that the proof reveals.
     pub fn finish(&self, payload: &[u8]) -> Result<(String, Keys), Refused> {
-        let text = std::str::from_utf8(payload).map_err(|_| Refused::Malformed("not text"))?;
+        let text = std::str::from_utf8(payload).map_err(|_| Refused::Malformed("not UTF-8"))?;
         let (without, proof) = text.rsplit_once(",p=").ok_or(Refused::Malformed("no proof"))?;
         let proof = STANDARD.decode(proof).map_err(|_| Refused::Malformed("no proof"))?;
         if part(without, 'r') != Some(&self.nonce) {
-            return Err(Refused::Malformed("another nonce"));
+            return Err(Refused::Malformed("the nonce does not match"));
         }
-        // What the client said about channel binding: nothing.
+        // The base64 of `n,,` and `y,,`: the client does not use channel binding.
         if !matches!(part(without, 'c'), Some("biws" | "eSws")) {
             return Err(Refused::ChannelBinding);
         }
@@ -415,7 +417,7 @@ impl ServerLogin {
     }
 }
 
-/// The value of `x=…` between commas.
+/// Returns the value of the attribute `name=…` in a comma-separated list.
 fn part(text: &str, name: char) -> Option<&str> {
     text.split(',').find_map(|part| part.strip_prefix(name)?.strip_prefix('='))
 }
@@ -492,7 +494,7 @@ mod tests {
             Verifier::of_nobody(Mechanism::Sha256, b"secret", "ann"),
             Verifier::of_nobody(Mechanism::Sha256, b"secret", "ann"),
         );
-        assert!(a.is_same(&b));
+        assert_eq!(a.to_text(), b.to_text());
         assert_eq!((a.salt.len(), a.iterations), (28, 15_000));
         let keys = Keys::of_password(Mechanism::Sha256, "ann", "x", &a.salt, 4096).unwrap();
         assert_eq!(exchange(Mechanism::Sha256, "ann", &keys, a).unwrap_err(), Refused::Denied);
@@ -501,7 +503,7 @@ mod tests {
     #[test]
     fn nonsense_is_refused() {
         for (payload, refused) in [
-            (&b"\xff"[..], Refused::Malformed("not text")),
+            (&b"\xff"[..], Refused::Malformed("not UTF-8")),
             (b"p=tls-unique,,n=a,r=b", Refused::ChannelBinding),
             (b"n,a=x,n=a,r=b", Refused::Malformed("no header")),
             (b"n,,r=b", Refused::Malformed("no user")),
@@ -512,8 +514,8 @@ mod tests {
         }
         let login = ClientLogin::new(Mechanism::Sha256, "u", "abc".to_owned());
         for (payload, refused) in [
-            (&b"r=abc,s=AAAA,i=4096"[..], Refused::Malformed("the nonce is not ours")),
-            (b"r=xyzabc,s=AAAA,i=4096", Refused::Malformed("the nonce is not ours")),
+            (&b"r=abc,s=AAAA,i=4096"[..], Refused::Malformed("the nonce does not match")),
+            (b"r=xyzabc,s=AAAA,i=4096", Refused::Malformed("the nonce does not match")),
             (b"r=abcd,s=AAAA,i=1", Refused::Iterations(1)),
             (b"r=abcd,s=AAAA,i=2000000000", Refused::Iterations(2_000_000_000)),
             (b"r=abcd,s=!,i=4096", Refused::Malformed("no salt")),

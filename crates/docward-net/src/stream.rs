@@ -1,4 +1,4 @@
-//! A stream of bytes to the other side, plain or encrypted.
+//! A byte stream to a server or client: TCP, TLS or a Unix socket.
 
 use std::{
     io,
@@ -8,32 +8,36 @@ use std::{
 };
 
 use tokio::{
-    io::{AsyncRead, AsyncWrite, ReadBuf},
+    io::{AsyncRead, AsyncWrite, Interest, ReadBuf},
     net::{TcpStream, UnixStream},
+    time::sleep,
 };
 use tokio_rustls::TlsStream;
 
 use crate::{tls::TlsClient, topology::Address};
 
-/// Bytes to and from the other side.
+/// A byte stream to a server or client.
 #[derive(Debug)]
 pub enum Stream {
     /// TCP.
     Plain(TcpStream),
     /// TLS over TCP.
     Tls(Box<TlsStream<TcpStream>>),
-    /// A socket of this machine.
+    /// A Unix socket.
     Unix(UnixStream),
 }
 
-/// Dead peers are noticed after about a minute and a half, whoever waits.
+/// TCP keepalive: a dead peer is detected after about 90 seconds, even on an idle connection.
 const KEEPALIVE: Duration = Duration::from_secs(60);
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
 const KEEPALIVE_TRIES: u32 = 3;
 #[cfg(target_os = "linux")]
 const UNACKNOWLEDGED: Duration = Duration::from_secs(60);
 
-/// Opens a connection.
+/// How often [`Stream::left`] looks whether a socket with unread data was closed.
+const POLL: Duration = Duration::from_secs(1);
+
+/// Opens a TCP connection, with TLS if `tls` is given.
 pub async fn connect(address: &Address, tls: Option<&TlsClient>) -> io::Result<Stream> {
     let (host, port) = address.parts();
     let stream = TcpStream::connect((host, port)).await?;
@@ -44,7 +48,7 @@ pub async fn connect(address: &Address, tls: Option<&TlsClient>) -> io::Result<S
     }
 }
 
-/// Sets what every TCP connection should have.
+/// Sets the options of a TCP connection: no delay, keepalive, and on Linux a time limit for unacknowledged data.
 pub fn tune(stream: &TcpStream) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let socket = socket2::SockRef::from(stream);
@@ -59,7 +63,7 @@ pub fn tune(stream: &TcpStream) -> io::Result<()> {
 }
 
 impl Stream {
-    /// Waits until there is something to read, where that needs no buffer.
+    /// Waits until there are bytes to read. Returns at once for TLS, which needs a buffer to tell.
     pub async fn readable(&self) -> io::Result<()> {
         match self {
             Self::Plain(stream) => stream.readable().await,
@@ -68,26 +72,30 @@ impl Stream {
         }
     }
 
-    /// Waits until the other side has closed; for ever where it says something instead, or where that cannot be seen.
+    /// Waits until the peer closes the connection. Data that arrives first stays unread.
     pub async fn left(&self) {
-        let stream = match self {
-            Self::Plain(stream) => stream,
-            Self::Tls(stream) => stream.get_ref().0,
-            Self::Unix(_) => return std::future::pending().await,
-        };
-        if stream.peek(&mut [0]).await.is_ok_and(|length| length > 0) {
-            std::future::pending().await
+        loop {
+            let ready = match self {
+                Self::Plain(stream) => stream.ready(Interest::READABLE).await,
+                Self::Tls(stream) => stream.get_ref().0.ready(Interest::READABLE).await,
+                Self::Unix(stream) => stream.ready(Interest::READABLE).await,
+            };
+            match ready {
+                // A TLS `close_notify`, or the next command: only polling tells when the socket is closed.
+                Ok(ready) if !ready.is_read_closed() => sleep(POLL).await,
+                _ => return,
+            }
         }
     }
 
-    /// The subject of the certificate that the other side showed, as servers write it.
+    /// Returns the subject of the peer's certificate in the form that MongoDB servers use.
     pub fn subject(&self) -> Option<Box<str>> {
         let Self::Tls(stream) = self else { return None };
         let shown = stream.get_ref().1.peer_certificates()?.first()?;
         crate::tls::subject(shown)
     }
 
-    /// Whether a connection that nobody reads from has something to say: it was closed, or is out of step.
+    /// Whether an idle connection cannot be used: the peer closed it, or sent bytes that nothing asked for.
     pub fn is_stale(&self) -> bool {
         let mut byte = [0];
         let peeked = match self {
@@ -145,6 +153,31 @@ impl AsyncWrite for Stream {
             Self::Plain(stream) => Pin::new(stream).poll_shutdown(context),
             Self::Tls(stream) => Pin::new(stream.as_mut()).poll_shutdown(context),
             Self::Unix(stream) => Pin::new(stream).poll_shutdown(context),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::{io::AsyncWriteExt, net::TcpListener, time::timeout};
+
+    #[tokio::test]
+    async fn px_4_a_close_is_seen_behind_unread_data() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        let tcp = tokio::join!(TcpStream::connect(address), listener.accept());
+        let pairs = [
+            (Stream::Unix(ours), Stream::Unix(theirs)),
+            (Stream::Plain(tcp.1.unwrap().0), Stream::Plain(tcp.0.unwrap())),
+        ];
+        for (ours, mut theirs) in pairs {
+            // As a TLS client that closes in good order.
+            theirs.write_all(b"close_notify").await.unwrap();
+            assert!(timeout(Duration::from_millis(10), ours.left()).await.is_err());
+            drop(theirs);
+            ours.left().await;
         }
     }
 }

@@ -5,6 +5,7 @@ use std::{
     future::IntoFuture,
     io::{Read, Write},
     net::TcpStream,
+    os::unix::net::UnixStream,
     time::Duration,
 };
 
@@ -239,6 +240,31 @@ fn px_2_clients_log_in_as_the_users_of_the_servers() {
 }
 
 #[test]
+fn px_2_a_new_password_is_for_new_logins() {
+    let servers = Launch::standalone().auth().start();
+    let guard = Guard::start(&servers.uri(), &["--admin", "127.0.0.1:0"]);
+    let user = servers.create_user("app", vec![doc! { "role": "readWrite", "db": "db_shop" }]);
+    servers.insert("db_shop.t_order", numbers(3));
+    let count = |client: &Client| {
+        let orders = client.database("db_shop").collection::<Document>("t_order");
+        servers.wait(async { orders.count_documents(doc! {}).await })
+    };
+    let old = servers.connect(&guard.uri_as("app", user.split_once(':').unwrap().1));
+    assert_eq!(count(&old).unwrap(), 3);
+    servers.command("admin", doc! { "updateUser": "app", "pwd": "new-secret" });
+    // The guard may know the old password for a while. The first refusal ends that.
+    let new = servers.connect(&guard.uri_as("app", "new-secret"));
+    assert_eq!(count(&new).or_else(|_| count(&new)).unwrap(), 3);
+    // As on the servers, the connections of the old login stay open, and the new login has its own.
+    for client in [&old, &new, &old, &new] {
+        assert_eq!(count(client).unwrap(), 3);
+    }
+    let state = guard.state();
+    let pools = state["pools"].as_array().unwrap().iter();
+    assert_eq!(pools.filter(|pool| pool["user"] == "admin.app").count(), 2, "{state}");
+}
+
+#[test]
 fn px_2_se_7_both_sides_are_encrypted() {
     let servers = Launch::standalone().tls().auth().start();
     let certificates = servers.certificates().unwrap();
@@ -405,15 +431,22 @@ fn px_4_a_command_of_a_client_that_left_ends_on_the_server() {
         "find": "t_order", "$db": "db_shop",
         "filter": { "$where": "sleep(600000) || true" },
     };
-    let mut stream = TcpStream::connect(&guard.address).unwrap();
-    stream.write_all(&message(1, 0, Flags::default(), &slow.to_vec().unwrap())).unwrap();
+    let frame = message(1, 0, Flags::default(), &slow.to_vec().unwrap());
     let running = || {
         let current = doc! { "currentOp": 1, "ns": "db_shop.t_order", "op": "query" };
         servers.command("admin", current).get_array("inprog").unwrap().len()
     };
-    wait_until("it runs", || running() == 1);
-    drop(stream);
-    wait_until("the server has given it up", || running() == 0);
+    let socket = servers.directory().join("guard.sock");
+    let _local = Guard::start(&servers.uri(), &["--listen", &socket.display().to_string()]);
+    let tcp = || -> Box<dyn Write> { Box::new(TcpStream::connect(&guard.address).unwrap()) };
+    let unix = || -> Box<dyn Write> { Box::new(UnixStream::connect(&socket).unwrap()) };
+    for connect in [&tcp as &dyn Fn() -> Box<dyn Write>, &unix] {
+        let mut stream = connect();
+        stream.write_all(&frame).unwrap();
+        wait_until("it runs", || running() == 1);
+        drop(stream);
+        wait_until("the server has given it up", || running() == 0);
+    }
 }
 
 #[test]
