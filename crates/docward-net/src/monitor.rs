@@ -1,4 +1,4 @@
-//! Asks a server what it is, again and again; servers that can tell of changes by themselves are listened to.
+//! Monitors a server with repeated `hello` commands. Servers that support it answer as soon as their state changes.
 
 use std::{
     sync::{Arc, PoisonError, Weak},
@@ -18,13 +18,13 @@ use crate::{
     topology::{Server, ServerKind, TopologyVersion},
 };
 
-/// Servers are not asked more often than this.
+/// The minimum time between two `hello` commands to a server.
 const LEAST_PAUSE: Duration = Duration::from_millis(500);
 
-/// Weight of a new measurement in the running mean.
+/// The weight of a new measurement in the moving average of the round-trip time.
 const NEWEST: f64 = 0.2;
 
-/// Begins to watch a server.
+/// Starts the tasks that monitor a server.
 pub(crate) fn start(
     deployment: Weak<Deployment>,
     member: &Arc<Member>,
@@ -48,14 +48,14 @@ async fn watch(
     heartbeat: Duration,
     start: Instant,
 ) {
-    let mut watched = Watched { connection: None, streams: false };
+    let mut watched = Watched::default();
     loop {
         let asked = Instant::now();
         let said = tokio::select! {
             said = watched.ask(&member, &opener, heartbeat) => said,
-            // What it was going to say is of no use: it is asked anew.
+            // The awaited reply may take until the next heartbeat, so a new connection gets an answer now.
             () = member.wake.notified(), if watched.streams => {
-                watched = Watched { connection: None, streams: false };
+                watched = Watched::default();
                 sleep_until(asked + LEAST_PAUSE).await;
                 continue;
             }
@@ -73,20 +73,20 @@ async fn watch(
                     *member.round_trip.lock().unwrap_or_else(PoisonError::into_inner);
                 if server.kind == ServerKind::Unknown {
                     deployment.failed(&member, server.error.as_deref().unwrap_or("unknown"), None);
-                    watched = Watched { connection: None, streams: false };
+                    watched = Watched::default();
                 } else {
                     deployment.apply(server);
                 }
                 watched.streams
             }
             Err(error) => {
-                watched = Watched { connection: None, streams: false };
+                watched = Watched::default();
                 let was_known = is_known(&deployment);
                 deployment.failed(&member, &error.to_string(), None);
                 if let OpenError::Timeout(_) = error {
                     member.lost.notify_waiters();
                 }
-                // A connection that broke says little: it is tried once more at once.
+                // A broken connection does not mean that the server is down, so retry once without a pause.
                 was_known
             }
         };
@@ -101,10 +101,13 @@ async fn watch(
     }
 }
 
+#[derive(Default)]
 struct Watched {
     connection: Option<Connection>,
-    /// Whether the server says by itself what changed.
+    /// Whether the server supports awaitable `hello`: it answers when its state changes.
     streams: bool,
+    /// Whether the server sends the next reply without another command.
+    has_more: bool,
 }
 
 impl Watched {
@@ -126,29 +129,33 @@ impl Watched {
         let patience = heartbeat + opener.timeout;
         let said = match connection.topology_version() {
             Some(version) if self.streams => {
-                timeout(patience, stream(connection, version, heartbeat)).await
+                let next = stream(connection, self.has_more, version, heartbeat);
+                timeout(patience, next).await
             }
             _ => timeout(opener.timeout, plain(connection)).await,
         };
-        let hello = said.unwrap_or(Err(OpenError::Timeout(patience)))?;
+        let (hello, has_more) = said.unwrap_or(Err(OpenError::Timeout(patience)))?;
+        self.has_more = has_more;
         connection.hello = hello.clone();
         Ok(hello)
     }
 }
 
-async fn plain(connection: &mut Connection) -> Result<Document, OpenError> {
-    connection
-        .ask("admin", doc! { "isMaster": 1, "helloOk": true }, Flags::default())
-        .await
-        .map(|r| r.0)
+async fn plain(connection: &mut Connection) -> Result<(Document, bool), OpenError> {
+    connection.ask("admin", doc! { "isMaster": 1, "helloOk": true }, Flags::default()).await
 }
 
-/// Waits until the server has something new to say, or repeats itself after a while.
+/// Reads the next reply of a stream of `hello` replies, and starts the stream if there is none. The server replies when
+/// its state changes, or after the heartbeat interval.
 async fn stream(
     connection: &mut Connection,
+    has_more: bool,
     version: TopologyVersion,
     heartbeat: Duration,
-) -> Result<Document, OpenError> {
+) -> Result<(Document, bool), OpenError> {
+    if has_more {
+        return connection.listen().await;
+    }
     let wait = i64::try_from(heartbeat.as_millis()).unwrap_or(10_000);
     let question = doc! {
         "isMaster": 1,
@@ -156,10 +163,10 @@ async fn stream(
         "topologyVersion": { "processId": version.process, "counter": version.counter },
         "maxAwaitTimeMS": wait,
     };
-    connection.ask("admin", question, Flags::default()).await.map(|reply| reply.0)
+    connection.ask("admin", question, Flags(Flags::EXHAUST_ALLOWED)).await
 }
 
-/// Measures how far away a server is, on a connection that nobody else waits on.
+/// Measures the round-trip time on a connection of its own, because awaitable `hello` commands do not show it.
 async fn measure(member: Arc<Member>, opener: Opener, pause: Duration) {
     let mut connection: Option<Connection> = None;
     loop {
