@@ -41,6 +41,9 @@ const FORGET_AFTER: Duration = Duration::from_secs(660);
 /// The guard removes unused cursors with `noCursorTimeout` after this time.
 const FORGET_KEPT_AFTER: Duration = Duration::from_secs(24 * 3600);
 
+/// A user has at most this many open cursors in the table. A new one replaces the least recently used.
+const MOST_PER_USER: usize = 10_000;
+
 /// All cursors that are open through this process.
 #[derive(Debug)]
 pub(crate) struct Cursors {
@@ -70,6 +73,13 @@ impl Cursors {
     /// Keeps a cursor; gives back the id for the client. `random` is asked for 48 bits until one is free.
     pub(crate) fn add(&self, cursor: Cursor, mut random: impl FnMut() -> u64) -> i64 {
         let mut open = self.lock();
+        if open.len() >= MOST_PER_USER {
+            let own = open.iter().filter(|(_, other)| other.user == cursor.user);
+            let oldest = own.clone().min_by_key(|(_, other)| other.used).map(|(id, _)| *id);
+            if let Some(oldest) = oldest.filter(|_| own.count() >= MOST_PER_USER) {
+                open.remove(&oldest);
+            }
+        }
         loop {
             let low = i64::try_from(random() & 0xFFFF_FFFF_FFFF).unwrap_or(1);
             let id = (self.tag << 48) | low;
@@ -157,6 +167,16 @@ mod tests {
         assert_eq!(cursors.of_client(1, "bob").len(), 0, "the next user of the connection");
         cursors.remove(first);
         assert_eq!(cursors.get(first, "ann"), Err(NoCursor::Unknown));
+        let mut number = 100;
+        let mut count = || {
+            number += 1;
+            number
+        };
+        for _ in 0..=MOST_PER_USER {
+            cursors.add(cursor("bob"), &mut count);
+        }
+        assert_eq!(cursors.of_client(1, "bob").len(), MOST_PER_USER);
+        assert_eq!(cursors.get(second, "ann").unwrap().id, 77, "of another user");
         let kept = Cursor { is_kept: true, ..cursor("ann") };
         let kept = cursors.add(kept, || 7);
         tokio::time::advance(FORGET_AFTER).await;

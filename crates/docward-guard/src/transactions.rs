@@ -24,6 +24,9 @@ struct Transaction {
 /// Servers abort transactions after a minute; drivers may ask what became of one for a while longer.
 const FORGET_AFTER: Duration = Duration::from_secs(180);
 
+/// The table holds at most this many sessions of a user. A new one replaces the least recently used.
+const MOST_PER_USER: usize = 10_000;
+
 /// The transactions of all sessions.
 #[derive(Debug, Default)]
 pub(crate) struct Transactions {
@@ -46,7 +49,15 @@ impl Transactions {
     ) {
         let used = Instant::now();
         let transaction = Transaction { number, server, client, is_open: true, used };
-        self.lock().insert((Arc::clone(user), session), transaction);
+        let mut all = self.lock();
+        if all.len() >= MOST_PER_USER {
+            let own = all.iter().filter(|((name, _), _)| name == user);
+            let oldest = own.clone().min_by_key(|(_, t)| t.used).map(|(key, _)| key.clone());
+            if let Some(oldest) = oldest.filter(|_| own.count() >= MOST_PER_USER) {
+                all.remove(&oldest);
+            }
+        }
+        all.insert((Arc::clone(user), session), transaction);
     }
 
     /// Returns session, number and server of the open transactions that a client connection began as a user.
@@ -125,9 +136,16 @@ mod tests {
         assert_eq!(all.of_client(7, "ann"), []);
         assert_eq!(
             (all.open(), all.server(&user, [1; 16], 5)),
-            (0, Some(a)),
+            (0, Some(a.clone())),
             "a commit may be repeated"
         );
+        for number in 0..=u16::try_from(MOST_PER_USER).unwrap() {
+            let [high, low] = number.to_be_bytes();
+            let mut session = [9; 16];
+            (session[0], session[1]) = (high, low);
+            all.begin(&"bob".into(), session, 1, a.clone(), 8);
+        }
+        assert_eq!(all.of_client(8, "bob").len(), MOST_PER_USER);
         all.begin(&user, [1; 16], 6, b, 7);
         assert_eq!(all.server(&user, [1; 16], 5), None);
         tokio::time::advance(FORGET_AFTER).await;
