@@ -1,4 +1,4 @@
-//! What a client asks: one pass over the top of a command finds all that decides where it goes.
+//! Parses commands of clients. One pass over the top-level fields finds everything that decides where a command goes.
 
 use bytes::BytesMut;
 use docward_net::select::{BadPreference, ReadPreference};
@@ -6,14 +6,14 @@ use docward_wire::{Document, Element, Fault, Flags, Kind, Message, put_i32, put_
 
 use crate::commands::{self, Class, Command};
 
-/// A number in the frame that may be written over.
+/// A number in the frame that can be overwritten.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Number {
-    /// Where it stands.
+    /// The offset in the frame.
     pub(crate) at: usize,
-    /// How it is written.
+    /// The BSON type.
     pub(crate) kind: Kind,
-    /// What it is.
+    /// The value.
     pub(crate) value: i64,
 }
 
@@ -23,7 +23,7 @@ impl Number {
         Some(Self { at: offset + element.at, kind: element.kind, value })
     }
 
-    /// Writes another number in its place; only where it fits.
+    /// Overwrites the number. Returns `false` if the value does not fit the type.
     pub(crate) fn put(self, frame: &mut [u8], value: i64) -> bool {
         match self.kind {
             Kind::Int64 => put_i64(frame, self.at, value),
@@ -36,16 +36,16 @@ impl Number {
 /// The id of a session.
 pub(crate) type SessionId = [u8; 16];
 
-/// A command, as far as it was looked into.
+/// A command, and the parts of it that the guard uses.
 #[derive(Debug)]
 pub(crate) struct Request {
-    /// The whole message, plain and without a checksum.
+    /// The complete message, uncompressed and without a checksum.
     pub(crate) frame: BytesMut,
-    /// Its parts.
+    /// The positions of its parts.
     pub(crate) message: Message,
-    /// Nobody waits for an answer.
+    /// Whether the client expects no reply.
     pub(crate) is_unacknowledged: bool,
-    /// Its name.
+    /// The name of the command.
     pub(crate) name: String,
     /// How the guard treats it.
     pub(crate) class: Class,
@@ -53,39 +53,39 @@ pub(crate) struct Request {
     pub(crate) command: Option<&'static Command>,
     /// The database.
     pub(crate) database: String,
-    /// The session.
+    /// The id of the session.
     pub(crate) session: Option<SessionId>,
     /// The number of a transaction or of a retryable write.
     pub(crate) transaction: Option<i64>,
     /// Whether it belongs to a transaction.
     pub(crate) is_in_transaction: bool,
-    /// Whether it begins one.
+    /// Whether it begins a transaction.
     pub(crate) starts_transaction: bool,
-    /// Which servers may answer.
+    /// The read preference, or why it is invalid.
     pub(crate) preference: Result<ReadPreference, BadPreference>,
-    /// How long the server may take.
+    /// The time limit for the server, in milliseconds.
     pub(crate) max_time_ms: Option<i64>,
-    /// The cursor that more is asked of.
+    /// The cursor id of a `getMore`.
     pub(crate) cursor: Option<Number>,
-    /// Whether the cursor it opens waits for news.
+    /// Whether the cursor that it opens waits for new data.
     pub(crate) awaits: bool,
     /// Whether the cursor that it opens has no timeout.
     pub(crate) is_kept: bool,
-    /// Whether it asks for a change stream.
+    /// Whether it opens a change stream.
     pub(crate) is_change_stream: bool,
-    /// The database that an aggregation writes to, where it names one.
+    /// The database that `$out` or `$merge` writes to, if it names one.
     pub(crate) output: Option<String>,
     write_concern: Option<Number>,
 }
 
 impl Request {
-    /// Looks into a message.
+    /// Parses a message.
     pub(crate) fn parse(mut frame: BytesMut) -> Result<Self, Fault> {
         let mut message = Message::parse(&frame)?;
         let flags = message.flags;
         let is_unacknowledged = flags.has(Flags::MORE_TO_COME);
         if flags.0 != 0 {
-            // Servers answer every message here once, and the checksum was compared.
+            // The guard needs exactly one reply from the server, and has already verified the checksum.
             let length = message.set_flags(&mut frame, Flags::default());
             frame.truncate(length);
         }
@@ -112,23 +112,21 @@ impl Request {
         };
         let offset = request.message.body.start;
         let body = request.message.body(&frame)?;
-        // Arrays beside the body are for documents of writes: as anything else nobody would look into them.
+        // The guard checks only fields of the body. A sequence with another name, such as `pipeline`, would bypass it.
         for sequence in &request.message.sequences {
             let name = sequence.name.of(&frame);
             if !SEQUENCES.contains(&name) {
-                return Err(Fault::Document(
-                    "an array beside the body has a name that no command knows",
-                ));
+                return Err(Fault::Document("a document sequence has an unknown name"));
             }
         }
         let mut stages = Stages::default();
         let mut seen = 0_u32;
         for (at, element) in body.elements().enumerate() {
             let element = element?;
-            // Said twice, the server might act on one and the guard on the other.
+            // If a field occurs twice, the server might use one value and the guard the other.
             if let Some(bit) = DECIDING.iter().position(|name| *name == element.name) {
                 if seen & (1 << bit) != 0 {
-                    return Err(Fault::Document("a field that decides stands there twice"));
+                    return Err(Fault::Document("a field of the command occurs twice"));
                 }
                 seen |= 1 << bit;
             }
@@ -163,7 +161,7 @@ impl Request {
             b"$db" => self.database = element.text().unwrap_or_default().to_owned(),
             b"lsid" => {
                 let id = element.document().map(|lsid| lsid.get("id")).transpose()?.flatten();
-                // A binary value: four bytes of length, one of kind, and the sixteen.
+                // A BSON binary value has 4 bytes of length, 1 byte of subtype, and here 16 bytes of UUID.
                 self.session = id.and_then(|id| id.value.get(5..)?.try_into().ok());
             }
             b"txnNumber" => self.transaction = element.integer(),
@@ -191,33 +189,33 @@ impl Request {
         Ok(())
     }
 
-    /// Turns a write that nobody waits for into one that is answered, so that there is something to wait for here.
+    /// Changes `w: 0` to `w: 1`, so that the server replies and the guard knows when the connection is free again.
     pub(crate) fn acknowledge(&mut self) {
         if let Some(w) = self.write_concern.filter(|w| w.value == 0) {
             let is_written = w.put(&mut self.frame, 1)
                 || w.kind == Kind::Double
                     && put_i64(&mut self.frame, w.at, 1.0_f64.to_bits().cast_signed());
-            debug_assert!(is_written, "numbers can be written over");
+            debug_assert!(is_written, "every numeric type can be overwritten");
         }
     }
 
-    /// Whether it may be sent a second time when nobody knows what became of the first.
+    /// Whether the guard may send it a second time if the outcome of the first attempt is unknown.
     pub(crate) fn can_be_sent_again(&self) -> bool {
         match self.class {
             Class::Read => !self.is_in_transaction,
-            // Drivers repeat a commit with a stronger write concern: that is theirs to do.
+            // Drivers retry a commit with a stronger write concern, so the guard leaves this to them.
             Class::EndTransaction => self.name == "abortTransaction",
             Class::Write => self.is_retryable_write(),
             _ => false,
         }
     }
 
-    /// Whether it is of no use once its client has left.
+    /// Whether the guard cancels it when its client disconnects.
     pub(crate) fn is_given_up(&self) -> bool {
         matches!(self.class, Class::Read | Class::GetMore) && !self.is_in_transaction
     }
 
-    /// Whether the server remembers that it did this write.
+    /// Whether it is a retryable write, which the server executes at most once.
     pub(crate) fn is_retryable_write(&self) -> bool {
         self.class == Class::Write
             && self.transaction.is_some()
@@ -225,7 +223,7 @@ impl Request {
             && !self.is_in_transaction
     }
 
-    /// The namespace it is about; `None` where it may be about several.
+    /// Returns the namespace that it uses, or `None` if it may use several.
     pub(crate) fn namespace(&self) -> Option<String> {
         // An aggregation with `$out` or `$merge` also writes to a second collection.
         let writes_elsewhere = self.name == "aggregate" && self.class == Class::Write;
@@ -244,11 +242,11 @@ impl Request {
         Some(format!("{}.{}", self.database, collection.unwrap_or_default()))
     }
 
-    /// The databases that a `bulkWrite` names; `None` where they cannot be read.
-    pub(crate) fn written_databases(&self) -> Option<Vec<String>> {
+    /// Returns database and collection of each namespace that a `bulkWrite` names, or `None` if they cannot be read.
+    pub(crate) fn bulk_namespaces(&self) -> Option<Vec<(String, String)>> {
         let name = |entry: Document<'_>| {
-            let ns = entry.get("ns").ok()??;
-            Some(ns.text()?.split_once('.')?.0.to_owned())
+            let (database, collection) = entry.get("ns").ok()??.text()?.split_once('.')?;
+            Some((database.to_owned(), collection.to_owned()))
         };
         let mut found = Vec::new();
         let mut is_named = false;
@@ -288,16 +286,16 @@ impl Request {
         Ok(())
     }
 
-    /// The body.
+    /// Returns the body.
     pub(crate) fn body(&self) -> Result<Document<'_>, Fault> {
         self.message.body(&self.frame)
     }
 }
 
-/// Names of arrays that may stand beside the body.
+/// The allowed names of document sequences.
 const SEQUENCES: [&[u8]; 5] = [b"documents", b"updates", b"deletes", b"ops", b"nsInfo"];
 
-/// Fields that decide where a command goes and whether it may.
+/// Fields that decide where a command goes, and whether the user may run it.
 const DECIDING: [&[u8]; 9] = [
     b"$db",
     b"pipeline",
@@ -310,7 +308,7 @@ const DECIDING: [&[u8]; 9] = [
     b"viewOn",
 ];
 
-/// What the stages of a pipeline say about the command.
+/// Properties of a command that follow from the stages of its pipeline.
 #[derive(Debug, Default)]
 struct Stages {
     writes: bool,
@@ -325,7 +323,7 @@ impl Stages {
             let Some(first) = stage.elements().next().transpose()? else { continue };
             if matches!(first.name, b"$out" | b"$merge") {
                 self.writes = true;
-                // `{ db, coll }`, and for `$merge` below `into`.
+                // The value is a collection or `{ db, coll }`; `$merge` may have it in `into`.
                 let mut target = first.document();
                 if let Some(into) = target.map(|target| target.get("into")).transpose()?.flatten() {
                     target = into.document();
@@ -358,8 +356,30 @@ mod tests {
         bson::Binary { subtype: bson::spec::BinarySubtype::Uuid, bytes: vec![7; 16] }
     }
 
+    /// Messages that PyMongo 4.10 sends to a server of version 8.0.
+    const BULK_WRITE: &[u8] = include_bytes!("../../docward/tests/messages/bulk_write.bin");
+    const BULK_WRITE_UNACKNOWLEDGED: &[u8] =
+        include_bytes!("../../docward/tests/messages/bulk_write_unacknowledged.bin");
+
     #[test]
-    fn commands_are_told_apart() {
+    fn px_1_a_recorded_bulk_write_is_read() {
+        let pair = |database: &str, collection: &str| (database.to_owned(), collection.to_owned());
+        let request = Request::parse(BytesMut::from(BULK_WRITE)).unwrap();
+        assert_eq!((request.name.as_str(), request.class), ("bulkWrite", Class::Write));
+        assert!(request.is_retryable_write() && !request.is_unacknowledged);
+        assert_eq!(request.namespace(), None, "it writes to several collections");
+        let namespaces = [pair("db_shop", "t_order"), pair("db_log", "t_event")];
+        assert_eq!(request.bulk_namespaces().unwrap(), namespaces);
+        let mut request = Request::parse(BytesMut::from(BULK_WRITE_UNACKNOWLEDGED)).unwrap();
+        assert!(request.is_unacknowledged && !request.is_retryable_write());
+        request.acknowledge();
+        let concern = request.body().unwrap().get("writeConcern").unwrap().unwrap();
+        let w = concern.document().unwrap().get("w").unwrap().unwrap().integer();
+        assert_eq!((w, request.message.sequences.len()), (Some(1), 2));
+    }
+
+    #[test]
+    fn each_command_has_its_class() {
         for (body, class) in [
             (rawdoc! { "find": "t", "$db": "d" }, Class::Read),
             (rawdoc! { "aggregate": "t", "pipeline": [{ "$match": {} }], "$db": "d" }, Class::Read),
@@ -380,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn se_1_what_decides_stands_there_once() {
+    fn se_1_repeated_fields_and_unknown_sequences_are_refused() {
         let parse = |body: &RawDocumentBuf| {
             let frame = docward_wire::message(1, 0, Flags::default(), body.as_bytes());
             Request::parse(BytesMut::from(&frame[..])).is_ok()
@@ -408,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn what_decides_the_way_is_found() {
+    fn routing_fields_are_found() {
         let body = rawdoc! {
             "find": "t", "lsid": { "id": session() }, "txnNumber": 3_i64, "autocommit": false,
             "startTransaction": true, "$readPreference": { "mode": "nearest" }, "maxTimeMS": 50,
@@ -424,7 +444,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_server_remembers_can_be_sent_again() {
+    fn reads_and_retryable_writes_can_be_sent_again() {
         let write = |more: RawDocumentBuf| {
             let mut body = rawdoc! { "insert": "t" };
             for (name, value) in more.iter().map(Result::unwrap) {

@@ -12,7 +12,7 @@ use crate::{
     request::Request,
 };
 
-/// What a user may do in databases.
+/// What a user may do in a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Right {
     /// Read.
@@ -21,14 +21,14 @@ pub enum Right {
     ReadWrite,
 }
 
-/// A user.
+/// A user of the list.
 #[derive(Clone, Debug)]
 pub struct FileUser {
-    /// The name; for a login by certificate its subject.
+    /// The user name, or the subject of the certificate.
     pub name: String,
-    /// What a password is checked with; none for a login by certificate.
+    /// The verifier of the password; `None` for a user with a certificate.
     pub verifier: Option<Verifier>,
-    /// What may be done where.
+    /// The rights, by database pattern.
     pub rights: Vec<(NamespacePattern, Right)>,
 }
 
@@ -43,7 +43,7 @@ impl FileUser {
         })
     }
 
-    /// Whether the user may run a command.
+    /// Checks that the user may run a command.
     pub(crate) fn check(&self, request: &Request) -> Result<(), Failure> {
         let Some(mut wanted) = wanted(request) else {
             return Err(Failure::new(
@@ -55,9 +55,13 @@ impl FileUser {
             ));
         };
         wanted.extend(lookups(request)?.into_iter().map(|database| (database, Right::Read)));
-        let collection = request.namespace().unwrap_or_default();
-        let collection = collection.split_once('.').map_or("", |(_, collection)| collection);
-        if request.class == Class::Write && collection.starts_with("system.") {
+        let namespace = request.namespace();
+        let own = namespace.as_deref().and_then(|namespace| namespace.split_once('.'));
+        let bulk = request.bulk_namespaces().unwrap_or_default();
+        let bulk = bulk.iter().map(|(_, collection)| collection.as_str());
+        let mut written = own.map(|(_, collection)| collection).into_iter().chain(bulk);
+        let system = written.find(|collection| collection.starts_with("system."));
+        if let Some(collection) = system.filter(|_| request.class == Class::Write) {
             let why = format!("not authorized to write to {collection}");
             return Err(Failure::new(code::UNAUTHORIZED, why));
         }
@@ -95,7 +99,7 @@ fn lookups(request: &Request) -> Result<Vec<String>, Failure> {
             Ok(())
         });
         visited.map_err(|fault| {
-            Failure::new(code::FAILED_TO_PARSE, format!("cannot read {}: {fault}", request.name))
+            Failure::new(code::FAILED_TO_PARSE, format!("cannot parse {}: {fault}", request.name))
         })?;
     }
     if reveals {
@@ -116,8 +120,8 @@ fn wanted(request: &Request) -> Option<Vec<(String, Right)>> {
         Access::Denied => None,
         Access::Free => Some(Vec::new()),
         Access::Write if request.name == "bulkWrite" => {
-            let databases = request.written_databases()?.into_iter();
-            Some(databases.map(|database| (database, Right::ReadWrite)).collect())
+            let namespaces = request.bulk_namespaces()?.into_iter();
+            Some(namespaces.map(|(database, _)| (database, Right::ReadWrite)).collect())
         }
         Access::Write => Some(own(Right::ReadWrite)),
         Access::Read => {
@@ -139,7 +143,7 @@ pub struct FileUsers {
 }
 
 impl FileUsers {
-    /// Of a list.
+    /// Creates the list.
     pub fn new(users: impl IntoIterator<Item = FileUser>) -> Self {
         let named = users.into_iter().map(|user| (user.name.clone(), std::sync::Arc::new(user)));
         Self { by_name: named.collect() }
@@ -170,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn se_1_patterns_do_not_mean_databases_of_the_server() {
+    fn se_1_patterns_do_not_grant_system_databases() {
         let user = |pattern: &str| FileUser {
             name: "app".to_owned(),
             verifier: None,
@@ -184,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn px_2_users_of_the_list_do_what_the_list_says() {
+    fn px_2_users_of_the_list_have_only_their_rights() {
         for body in [
             rawdoc! { "find": "t", "$db": "db_shop" },
             rawdoc! { "insert": "t", "$db": "db_shop" },
@@ -206,6 +210,7 @@ mod tests {
             rawdoc! { "aggregate": "t", "pipeline": [{ "$merge": { "into": { "db": "other", "coll": "x" } } }], "$db": "db_shop" },
             rawdoc! { "bulkWrite": 1, "nsInfo": [{ "ns": "db_shop.t" }, { "ns": "other.t" }], "$db": "admin" },
             rawdoc! { "bulkWrite": 1, "nsInfo": 5, "$db": "admin" },
+            rawdoc! { "bulkWrite": 1, "nsInfo": [{ "ns": "db_shop.system.js" }], "$db": "admin" },
             rawdoc! { "dropDatabase": 1, "$db": "db_shop" },
             rawdoc! { "createUser": "x", "$db": "db_shop" },
             rawdoc! { "renameCollection": "db_shop.t", "to": "db_shop.u", "$db": "admin" },
