@@ -1,4 +1,4 @@
-//! One connection to a server: opened, introduced, logged in, and then one message there and one back.
+//! One connection to a server: the handshake, the login, and then one request and one reply at a time.
 
 use std::{
     collections::HashMap,
@@ -21,44 +21,44 @@ use crate::{
     topology::{Address, TopologyVersion},
 };
 
-/// Who logs in to a server.
+/// How a connection logs in to a server.
 #[derive(Clone, Debug)]
 pub enum Credential {
-    /// Nobody.
+    /// Without a login.
     None,
-    /// A user with a password. What it comes to is kept: the slow part is done once for each salt.
+    /// A user with a password. The derived keys are cached, because deriving them is slow.
     Password {
-        /// The user.
+        /// The user name.
         user: String,
-        /// The database that knows the user.
+        /// The database that stores the user (`authSource`).
         source: String,
-        /// Unless the server decides.
+        /// The mechanism, or `None` to take the strongest that the server offers for this user.
         mechanism: Option<Mechanism>,
-        /// The secret.
+        /// The password.
         password: Arc<Zeroizing<String>>,
-        /// What it came to.
+        /// The keys derived from the password so far.
         known: KnownKeys,
     },
-    /// A user whose keys are known, because a proof of them was seen.
+    /// A user whose keys were recovered from the proof of a client login.
     Keys {
-        /// The user.
+        /// The user name.
         user: String,
-        /// The database that knows the user.
+        /// The database that stores the user (`authSource`).
         source: String,
-        /// What the keys are for.
+        /// The mechanism that the keys belong to.
         mechanism: Mechanism,
-        /// The keys.
+        /// The SCRAM keys.
         keys: Keys,
     },
-    /// The certificate of the TLS connection.
+    /// The client certificate of the TLS connection (MONGODB-X509).
     X509,
 }
 
-/// Keys by what they were made with.
+/// Derived keys by mechanism, salt and iteration count.
 pub type KnownKeys = Arc<Mutex<HashMap<(Mechanism, Vec<u8>, u32), Keys>>>;
 
 impl Credential {
-    /// Who it is, as `database.user`; empty for nobody.
+    /// Returns the user as `database.user`, `$external` for a certificate, or an empty string without a login.
     pub fn name(&self) -> String {
         match self {
             Self::None => String::new(),
@@ -70,28 +70,28 @@ impl Credential {
     }
 }
 
-/// Why a connection could not be opened.
+/// Why a connection could not be opened, or a command on it failed.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// It did not get so far in time.
-    #[error("no connection within {} s", .0.as_secs())]
+    /// The handshake or a command took too long.
+    #[error("no reply within {} s", .0.as_secs())]
     Timeout(Duration),
-    /// The network.
+    /// The connection broke, or carried invalid bytes.
     #[error("{0}")]
     Read(#[from] ReadError),
-    /// The server refused a command of the handshake.
+    /// The server answered a command with an error.
     #[error("{errmsg} (code {code})")]
     Server {
-        /// The server's code.
+        /// The error code.
         code: i32,
-        /// Its words.
+        /// The error message.
         errmsg: String,
     },
-    /// The login.
+    /// The SCRAM login failed.
     #[error("{0}")]
     Login(#[from] Refused),
-    /// An answer that makes no sense.
-    #[error("the server's answer cannot be read: {0}")]
+    /// The reply is not what the protocol requires.
+    #[error("invalid reply: {0}")]
     Answer(String),
 }
 
@@ -102,40 +102,40 @@ impl From<std::io::Error> for OpenError {
 }
 
 impl OpenError {
-    /// Whether the server refused the user: another attempt would end the same.
+    /// Whether the server rejected the credentials, so that another attempt would fail as well.
     pub fn is_login(&self) -> bool {
         matches!(self, Self::Login(_) | Self::Server { code: 18 | 11 | 8000, .. })
     }
 }
 
-/// A connection that is ready for commands.
+/// An open connection that is ready for commands.
 #[derive(Debug)]
 pub struct Connection {
     frames: Frames,
-    /// When it was opened.
+    /// When the connection was opened.
     pub opened: Instant,
-    /// When it was used last.
+    /// When the last reply arrived.
     pub used: Instant,
-    /// What the server said of itself.
+    /// The server's last reply to `hello`.
     pub hello: Document,
     next: i32,
 }
 
-/// How connections are opened.
+/// Opens connections to the servers of a deployment.
 #[derive(Clone, Debug)]
 pub struct Opener {
-    /// Encrypted, if so.
+    /// The TLS settings; `None` for plain TCP.
     pub tls: Option<TlsClient>,
-    /// Who says hello, in the server's logs.
+    /// The `appName` that servers write to their logs.
     pub application: String,
-    /// Whether a balancer stands before the servers.
+    /// Whether a load balancer stands in front of the servers.
     pub load_balanced: bool,
-    /// For the whole handshake.
+    /// The time limit for opening a connection, the login included.
     pub timeout: Duration,
 }
 
 impl Opener {
-    /// Opens, introduces and logs in.
+    /// Opens a connection, sends `hello` and logs in.
     pub async fn open(
         &self,
         address: &Address,
@@ -152,7 +152,7 @@ impl Opener {
         }
     }
 
-    /// Opens and introduces; what is there is not logged in, which is enough for a monitor.
+    /// Opens a connection and sends `hello`, without a login. Monitors need no more.
     pub async fn greet(&self, address: &Address) -> Result<Connection, OpenError> {
         let greeted = timeout(self.timeout, self.introduce(address, &Credential::None)).await;
         greeted.unwrap_or(Err(OpenError::Timeout(self.timeout)))
@@ -172,7 +172,7 @@ impl Opener {
             hello: Document::new(),
             next: 1,
         };
-        // Understood by every server that is still in use.
+        // Servers of all versions understand `isMaster`; `hello` is newer.
         let mut hello = doc! {
             "isMaster": 1,
             "helloOk": true,
@@ -194,41 +194,41 @@ impl Opener {
 }
 
 impl Connection {
-    /// Sends a message and reads the answer, both as they are.
+    /// Sends a message and reads the reply, without changing either.
     pub async fn exchange(&mut self, frame: &[u8]) -> Result<BytesMut, ReadError> {
         self.send(frame).await?;
         let answer = self.receive().await?;
-        // An answer to something else would go to the wrong client.
+        // Without this check, the guard could send a reply to the wrong client.
         if Header::of_frame(&answer)?.response_to != Header::of_frame(frame)?.request_id {
             return Err(ReadError::OutOfStep);
         }
         Ok(answer)
     }
 
-    /// Sends a message.
+    /// Sends a message without waiting for the reply.
     pub async fn send(&mut self, frame: &[u8]) -> Result<(), ReadError> {
         Ok(self.frames.write(frame).await?)
     }
 
-    /// Reads a message.
+    /// Reads the next message.
     pub async fn receive(&mut self) -> Result<BytesMut, ReadError> {
-        // Servers answer with documents of up to 16 MB and a little, and never longer than requests may be.
+        // Replies hold at most slightly more than 16 MB, so the limit for requests is enough.
         let frame = self.frames.read(Header::MOST).await?.ok_or(ReadError::Cut)?;
         self.used = Instant::now();
         Ok(frame)
     }
 
-    /// Whether the server closed it, or it is out of step.
+    /// Whether the connection cannot be used: the server closed it, or sent bytes that nothing asked for.
     pub fn is_stale(&self) -> bool {
         self.frames.has_more() || self.frames.stream().is_stale()
     }
 
-    /// Which answers of the server are newer.
+    /// Returns the topology version of the server's last `hello` reply.
     pub fn topology_version(&self) -> Option<TopologyVersion> {
         TopologyVersion::of(&self.hello)
     }
 
-    /// Runs a command; an error of the server is one here.
+    /// Runs a command. Fails if the reply is an error.
     pub async fn run(&mut self, database: &str, body: Document) -> Result<Document, OpenError> {
         let reply = self.ask(database, body, Flags::default()).await?.0;
         let is_ok = reply.get("ok").is_some_and(|ok| {
@@ -243,7 +243,7 @@ impl Connection {
         })
     }
 
-    /// Sends a command; gives back what the server says, whatever it is, and whether it will say more.
+    /// Runs a command. Returns the reply, even if it is an error, and whether further replies follow.
     pub async fn ask(
         &mut self,
         database: &str,
@@ -256,7 +256,7 @@ impl Connection {
         self.listen().await
     }
 
-    /// What the server says next.
+    /// Reads the next reply. Returns it and whether further replies follow.
     pub async fn listen(&mut self) -> Result<(Document, bool), OpenError> {
         let frame = self.receive().await?;
         let parsed = Message::parse(&frame).map_err(ReadError::from)?;
@@ -327,17 +327,17 @@ impl Connection {
         let reply = self.run(source, go_on(&proof.payload)).await?;
         proof.check(payload(&reply)?)?;
         if !reply.get_bool("done").unwrap_or(false) {
-            // Servers before 4.4 want to be asked once more.
+            // Servers before 4.4 ignore `skipEmptyExchange` and expect an empty last step.
             let last = self.run(source, go_on("")).await?;
             if !last.get_bool("done").unwrap_or(false) {
-                return Err(OpenError::Answer("the login does not end".to_owned()));
+                return Err(OpenError::Answer("the server did not finish the login".to_owned()));
             }
         }
         Ok(())
     }
 }
 
-/// A command as a message.
+/// Encodes a command as a message.
 pub fn command(
     request: i32,
     database: &str,
@@ -358,6 +358,6 @@ fn payload(reply: &Document) -> Result<&[u8], OpenError> {
     match reply.get("payload") {
         Some(Bson::Binary(binary)) => Ok(&binary.bytes),
         Some(Bson::String(text)) => Ok(text.as_bytes()),
-        _ => Err(OpenError::Answer("a login without payload".to_owned())),
+        _ => Err(OpenError::Answer("the login step has no payload".to_owned())),
     }
 }

@@ -336,6 +336,7 @@ pub struct Deployment {
     topology: watch::Sender<Arc<Topology>>,
     members: Mutex<Members>,
     turn: AtomicUsize,
+    started: Instant,
 }
 
 impl std::fmt::Debug for Deployment {
@@ -358,6 +359,7 @@ impl Deployment {
             topology: watch::Sender::new(Arc::new(topology)),
             members: Mutex::default(),
             turn: AtomicUsize::new(0),
+            started: Instant::now(),
         });
         deployment.add(&seeds);
         let weak = Arc::downgrade(&deployment);
@@ -502,7 +504,8 @@ impl Deployment {
         for address in addresses {
             let opener = self.upstream.opener.clone();
             let member = Member::new(address.clone(), opener, Arc::clone(&self.limits));
-            let mut tasks = monitor::start(Arc::downgrade(self), &member, &self.upstream);
+            let mut tasks =
+                monitor::start(Arc::downgrade(self), &member, &self.upstream, self.started);
             tasks.push(tokio::spawn(Arc::clone(&member).share()));
             self.locked().insert(address.clone(), (member, tasks));
         }

@@ -1,4 +1,4 @@
-//! Whole messages out of a stream, and into it.
+//! Reads complete messages from a stream and writes them to it.
 
 use std::io;
 
@@ -8,72 +8,72 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::stream::Stream;
 
-/// A stream that is read message by message.
+/// A stream of messages.
 #[derive(Debug)]
 pub struct Frames {
     stream: Stream,
     input: BytesMut,
-    /// Messages follow each other closely: the buffer is worth keeping.
+    /// Whether messages follow each other closely, so that the buffer is kept between them.
     is_busy: bool,
 }
 
-/// Why no message came.
+/// Why no message could be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// The stream.
+    /// Reading from or writing to the stream failed.
     #[error("{0}")]
     Io(#[from] io::Error),
-    /// The bytes.
+    /// The bytes are not a valid message.
     #[error("{0}")]
     Fault(#[from] Fault),
-    /// The other side closed within a message.
-    #[error("the connection was closed within a message")]
+    /// The connection was closed before the expected message was complete.
+    #[error("the connection was closed before a complete message arrived")]
     Cut,
-    /// An answer to something that was not asked.
-    #[error("the server answered something that was not asked")]
+    /// The reply belongs to another request.
+    #[error("the server's reply belongs to another request")]
     OutOfStep,
 }
 
-/// Room for a usual message, and the step by which longer ones grow at first.
+/// The initial size of the buffer, and the first step by which it grows for longer messages, in bytes.
 const STEP: usize = 4 * 1024;
-/// The largest step.
+/// The largest step by which the buffer grows, in bytes.
 const MOST_STEP: usize = 256 * 1024;
 
 impl Frames {
-    /// Takes a stream.
+    /// Wraps a stream that is often idle, such as that of a client. It has no buffer while it waits.
     pub fn new(stream: Stream) -> Self {
         Self { stream, input: BytesMut::new(), is_busy: false }
     }
 
-    /// Takes a stream whose messages are waited for by somebody: it keeps its buffer.
+    /// Wraps a stream that is rarely idle, such as that of a server. It keeps its buffer.
     pub fn busy(stream: Stream) -> Self {
         Self { stream, input: BytesMut::new(), is_busy: true }
     }
 
-    /// The stream itself.
+    /// Returns the stream.
     pub fn stream(&self) -> &Stream {
         &self.stream
     }
 
-    /// Whether a part of the next message is there already.
+    /// Whether a part of the next message has arrived.
     pub fn has_more(&self) -> bool {
         !self.input.is_empty()
     }
 
-    /// Waits until a message begins. `false`: the other side closed.
+    /// Waits until a message begins. Returns `false` if the peer closed the connection.
     pub async fn wait(&mut self) -> Result<bool, ReadError> {
         if !self.input.is_empty() {
             return Ok(true);
         }
         if !self.is_busy {
-            // Whoever waits long needs no memory for it.
+            // Most clients are idle most of the time; they should not hold a buffer.
             self.input = BytesMut::new();
             self.stream.readable().await?;
         }
         self.more(STEP).await
     }
 
-    /// Reads so much of a message that its length is known.
+    /// Reads the header of the next message and returns the message's length.
     pub async fn begin(&mut self, most: usize) -> Result<usize, ReadError> {
         loop {
             if let Some(head) = self.input.first_chunk() {
@@ -85,12 +85,12 @@ impl Frames {
         }
     }
 
-    /// The next message, as a whole, header included. `None`: the other side closed between two messages.
+    /// Reads the next message, header included. Returns `None` if the peer closed the connection between messages.
     pub async fn read(&mut self, most: usize) -> Result<Option<BytesMut>, ReadError> {
         self.read_counted(most, |_| {}).await
     }
 
-    /// The same; `grew` hears of the bytes as they come.
+    /// Like [`Self::read`], and calls `grew` with the number of bytes whenever more of the message arrives.
     pub async fn read_counted(
         &mut self,
         most: usize,
@@ -105,7 +105,7 @@ impl Frames {
                 if self.input.len() >= length {
                     return Ok(Some(self.input.split_to(length)));
                 }
-                // As much again as has come: a length alone makes nobody allocate.
+                // The buffer at most doubles: a peer must not cause a large allocation by a declared length alone.
                 let before = self.input.len();
                 let step = before.clamp(STEP, MOST_STEP).min(length - before);
                 if !self.more(step).await? {
@@ -123,13 +123,13 @@ impl Frames {
         Ok(self.stream.read_buf(&mut self.input).await? > 0)
     }
 
-    /// Writes a whole message.
+    /// Writes a message.
     pub async fn write(&mut self, frame: &[u8]) -> io::Result<()> {
         self.stream.write_all(frame).await?;
         self.stream.flush().await
     }
 
-    /// Says goodbye.
+    /// Closes the stream.
     pub async fn close(&mut self) {
         let _ = self.stream.shutdown().await;
     }

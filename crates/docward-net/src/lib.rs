@@ -1,8 +1,7 @@
-//! Connections to MongoDB as a proxy needs them: streams with TLS, frames, logins, what is known of a deployment,
-//! and pools.
+//! Connections to MongoDB for a proxy: TLS streams, message frames, logins, server discovery and connection pools.
 //!
-//! Everything that decides is pure and has no IO: [`scram`], [`topology`], [`select`]. Time is tokio's, so that
-//! tests can stop it. The official driver stays for everything that is not the path of a proxy.
+//! [`scram`], [`topology`] and [`select`] do no IO. All time comes from tokio's clock, so that tests can pause it. Only
+//! the proxy uses this crate; the rest of Docward uses the official driver.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "tests: a panic is the message"))]
 
@@ -28,11 +27,11 @@ pub use pool::{Denied, Lease, Manage, Pool, PoolLimits, PoolState, Purpose};
 pub use stream::{Stream, connect, tune};
 pub use tls::{TlsClient, TlsError, TlsServer};
 
-/// Random text without commas, for nonces.
+/// Returns a random string without commas, for use as a SCRAM nonce.
 pub fn nonce() -> String {
     use base64::Engine;
     let mut bytes = [0; 24];
-    // Without randomness there is no safe login: nothing else is left to do.
+    // A login with a predictable nonce is not safe, so this must not go on.
     getrandom::fill(&mut bytes).expect("the system has randomness");
     base64::engine::general_purpose::STANDARD.encode(bytes)
 }

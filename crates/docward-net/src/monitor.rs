@@ -24,19 +24,16 @@ const LEAST_PAUSE: Duration = Duration::from_millis(500);
 /// The weight of a new measurement in the moving average of the round-trip time.
 const NEWEST: f64 = 0.2;
 
-/// Starts the tasks that monitor a server.
+/// Starts the tasks that monitor a server. `clock` is the zero of [`Server::updated_ms`], the same for all servers,
+/// because their replication lag is compared.
 pub(crate) fn start(
     deployment: Weak<Deployment>,
     member: &Arc<Member>,
     upstream: &Upstream,
+    clock: Instant,
 ) -> Vec<JoinHandle<()>> {
-    let watch = watch(
-        deployment,
-        Arc::clone(member),
-        upstream.opener.clone(),
-        upstream.heartbeat,
-        Instant::now(),
-    );
+    let watch =
+        watch(deployment, Arc::clone(member), upstream.opener.clone(), upstream.heartbeat, clock);
     let measure = measure(Arc::clone(member), upstream.opener.clone(), upstream.heartbeat);
     vec![tokio::spawn(watch), tokio::spawn(measure)]
 }
@@ -46,7 +43,7 @@ async fn watch(
     member: Arc<Member>,
     opener: Opener,
     heartbeat: Duration,
-    start: Instant,
+    clock: Instant,
 ) {
     let mut watched = Watched::default();
     loop {
@@ -67,8 +64,8 @@ async fn watch(
         };
         let again = match said {
             Ok(hello) => {
-                let clock = i64::try_from(start.elapsed().as_millis()).unwrap_or(i64::MAX);
-                let mut server = Server::of_hello(member.address.clone(), &hello, clock);
+                let now = i64::try_from(clock.elapsed().as_millis()).unwrap_or(i64::MAX);
+                let mut server = Server::of_hello(member.address.clone(), &hello, now);
                 server.round_trip =
                     *member.round_trip.lock().unwrap_or_else(PoisonError::into_inner);
                 if server.kind == ServerKind::Unknown {
@@ -126,15 +123,15 @@ impl Watched {
             self.connection = Some(connection);
             return Ok(hello);
         };
-        let patience = heartbeat + opener.timeout;
-        let said = match connection.topology_version() {
+        let (limit, said) = match connection.topology_version() {
             Some(version) if self.streams => {
+                let limit = heartbeat + opener.timeout;
                 let next = stream(connection, self.has_more, version, heartbeat);
-                timeout(patience, next).await
+                (limit, timeout(limit, next).await)
             }
-            _ => timeout(opener.timeout, plain(connection)).await,
+            _ => (opener.timeout, timeout(opener.timeout, plain(connection)).await),
         };
-        let (hello, has_more) = said.unwrap_or(Err(OpenError::Timeout(patience)))?;
+        let (hello, has_more) = said.unwrap_or(Err(OpenError::Timeout(limit)))?;
         self.has_more = has_more;
         connection.hello = hello.clone();
         Ok(hello)

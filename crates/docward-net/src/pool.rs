@@ -626,7 +626,9 @@ mod tests {
     async fn who_waits_too_long_is_told_who_holds_them() {
         let pool = pool(PoolLimits { max: 1, ..PoolLimits::default() });
         let _held = pool.take(1, Purpose::Transaction).await.unwrap();
-        let Err(denied) = pool.take(2, Purpose::Other).await else { panic!("the pool has one connection") };
+        let Err(denied) = pool.take(2, Purpose::Other).await else {
+            panic!("the pool has one connection")
+        };
         assert_eq!(
             denied.to_string(),
             "no connection became free within 5000 ms (1 in use: cursors 0, transactions 1, other 0)"
@@ -703,7 +705,9 @@ mod tests {
     async fn who_cannot_connect_is_told_and_who_is_too_many_too() {
         let refusing =
             Pool::new(Numbers { fails: true, ..Numbers::default() }, PoolLimits::default());
-        let Err(denied) = refusing.take(1, Purpose::Other).await else { panic!("the server refuses") };
+        let Err(denied) = refusing.take(1, Purpose::Other).await else {
+            panic!("the server refuses")
+        };
         assert_eq!(denied.to_string(), "refused");
         assert_eq!(refusing.state(), PoolState::default());
         let small = pool(PoolLimits { max: 1, max_waiting: 1, ..PoolLimits::default() });
@@ -720,7 +724,10 @@ mod tests {
         let Err(denied) = small.take(3, Purpose::Other).await else {
             panic!("the connection is in use")
         };
-        assert!(matches!(denied, Denied::Timeout { .. }), "commands that gave up do not count: {denied}");
+        assert!(
+            matches!(denied, Denied::Timeout { .. }),
+            "commands that gave up do not count: {denied}"
+        );
         small.close();
         let Err(denied) = small.take(4, Purpose::Other).await else { panic!("it is closed") };
         assert!(matches!(denied, Denied::Closed));

@@ -1,4 +1,4 @@
-//! Which servers a command may go to: read preferences as the drivers' specifications have them, as a pure function.
+//! Server selection by read preference, as the drivers' specifications describe it. This module does no IO.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -6,24 +6,24 @@ use docward_wire::{Document, Fault, Kind};
 
 use crate::topology::{Server, ServerKind, Topology, TopologyKind};
 
-/// Which members may answer.
+/// The mode of a read preference.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// The primary.
+    /// Only the primary.
     #[default]
     Primary,
-    /// The primary while there is one.
+    /// The primary, or a secondary if there is no primary.
     PrimaryPreferred,
-    /// A secondary.
+    /// Only secondaries.
     Secondary,
-    /// A secondary while there is one.
+    /// A secondary, or the primary if no secondary is suitable.
     SecondaryPreferred,
-    /// Any member that holds data.
+    /// The primary or a secondary.
     Nearest,
 }
 
 impl Mode {
-    /// The mode of a word.
+    /// Returns the mode with a name, or `None` if there is none.
     pub fn of(word: &str) -> Option<Self> {
         Some(match word {
             "primary" => Self::Primary,
@@ -42,42 +42,42 @@ pub type TagSet = BTreeMap<String, String>;
 /// A read preference.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReadPreference {
-    /// Which members.
+    /// The mode.
     pub mode: Mode,
-    /// The first set that any member has counts; none means all members.
+    /// Tag sets in order of preference: the first that any member matches decides. An empty list allows all members.
     pub tag_sets: Vec<TagSet>,
-    /// How far behind a secondary may be.
+    /// The maximum replication lag of a secondary.
     pub max_staleness: Option<Duration>,
 }
 
 /// Why a read preference cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadPreference {
-    /// A word that is none.
+    /// `mode` is unknown.
     #[error(
-        "`mode` of a read preference is none of primary, primaryPreferred, secondary, secondaryPreferred and nearest"
+        "`mode` of a read preference must be primary, primaryPreferred, secondary, secondaryPreferred or nearest"
     )]
     Mode,
-    /// `tags` that is not a list of documents with texts.
-    #[error("`tags` of a read preference is a list of documents with texts")]
+    /// `tags` has the wrong type.
+    #[error("`tags` of a read preference must be an array of documents with string values")]
     Tags,
-    /// A staleness that is not a number of seconds, or below what can be measured.
-    #[error("`maxStalenessSeconds` of a read preference is at least 90")]
+    /// `maxStalenessSeconds` is not a whole number, or is less than the heartbeats can measure.
+    #[error("`maxStalenessSeconds` of a read preference must be a whole number of at least 90")]
     Staleness,
-    /// A primary is neither tagged nor behind.
+    /// The mode `primary` has tags or `maxStalenessSeconds`.
     #[error("read preference `primary` takes neither tags nor maxStalenessSeconds")]
     OfPrimary,
-    /// The document itself.
+    /// The document is invalid.
     #[error("{0}")]
     Broken(#[from] Fault),
 }
 
-/// Members write at least this often, so that their last write says how far behind they are.
+/// An idle primary writes to the oplog at least this often, so that `lastWriteDate` shows the replication lag.
 const IDLE_WRITES: Duration = Duration::from_secs(10);
 const LEAST_STALENESS: Duration = Duration::from_secs(90);
 
 impl ReadPreference {
-    /// Reads `$readPreference`.
+    /// Parses `$readPreference`.
     pub fn parse(document: Document<'_>) -> Result<Self, BadPreference> {
         let mut preference = Self::default();
         for element in document.elements() {
@@ -97,7 +97,7 @@ impl ReadPreference {
                 b"tags" => return Err(BadPreference::Tags),
                 b"maxStalenessSeconds" => {
                     let seconds = element.integer().ok_or(BadPreference::Staleness)?;
-                    // Drivers write -1 for none.
+                    // Drivers send -1 if there is no limit.
                     preference.max_staleness = u64::try_from(seconds).ok().map(Duration::from_secs);
                 }
                 _ => {}
@@ -112,7 +112,7 @@ impl ReadPreference {
         Ok(preference)
     }
 
-    /// Whether the staleness is one that can be measured.
+    /// Checks that `maxStalenessSeconds` is at least 90, and at least 10 more than the heartbeat interval.
     pub fn check(&self, heartbeat: Duration) -> Result<(), BadPreference> {
         match self.max_staleness {
             Some(most) if most < LEAST_STALENESS.max(heartbeat + IDLE_WRITES) => {
@@ -134,7 +134,7 @@ fn tags(document: Document<'_>) -> Result<TagSet, BadPreference> {
     Ok(set)
 }
 
-/// The servers that a read preference lets through, whatever their distance.
+/// Returns the servers that a read preference allows, regardless of their round-trip time.
 pub fn suitable<'t>(
     topology: &'t Topology,
     preference: &ReadPreference,
@@ -175,7 +175,7 @@ pub fn suitable<'t>(
     }
 }
 
-/// Those that are not farther away than the nearest by more than the window.
+/// Returns the servers whose round-trip time exceeds that of the nearest one by at most `window`.
 pub fn near(servers: Vec<&Arc<Server>>, window: Duration) -> Vec<&Arc<Server>> {
     let nearest = servers.iter().filter_map(|server| server.round_trip).min();
     let Some(nearest) = nearest else { return servers };

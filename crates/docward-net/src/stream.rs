@@ -173,7 +173,7 @@ mod tests {
             (Stream::Plain(tcp.1.unwrap().0), Stream::Plain(tcp.0.unwrap())),
         ];
         for (ours, mut theirs) in pairs {
-            // As a TLS client that closes in good order.
+            // Like a TLS client that shuts down cleanly.
             theirs.write_all(b"close_notify").await.unwrap();
             assert!(timeout(Duration::from_millis(10), ours.left()).await.is_err());
             drop(theirs);

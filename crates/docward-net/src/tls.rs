@@ -1,4 +1,4 @@
-//! TLS on both sides, with certificates from files.
+//! TLS for connections to servers and from clients, with certificates from PEM files.
 
 use std::{
     io,
@@ -16,23 +16,23 @@ use rustls::{
 use tokio::net::TcpStream;
 use tokio_rustls::{TlsAcceptor, TlsConnector, TlsStream};
 
-/// Why TLS cannot be used.
+/// Why TLS cannot be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
-    /// A file that cannot be read, or holds something else.
+    /// A file cannot be read or has the wrong content.
     #[error("{}: {why}", file.display())]
     File {
-        /// Which.
+        /// The file.
         file: PathBuf,
-        /// Why.
+        /// The reason.
         why: String,
     },
-    /// Certificate and key do not belong together, and the like.
+    /// The settings are invalid, for example because the key does not belong to the certificate.
     #[error("TLS: {0}")]
     Settings(#[from] rustls::Error),
 }
 
-/// How connections are encrypted that are opened.
+/// TLS settings for connections to servers.
 #[derive(Clone)]
 pub struct TlsClient {
     config: Arc<ClientConfig>,
@@ -49,8 +49,8 @@ fn provider() -> Arc<CryptoProvider> {
 }
 
 impl TlsClient {
-    /// Servers are checked against the authorities of a file, else against the public ones; `certificate` holds an own
-    /// certificate with its key. `allow_invalid` takes any server.
+    /// Creates TLS settings. `authorities` is a file with the CAs of the servers; by default the public CAs are used.
+    /// `certificate` is a file with a client certificate and its key. `allow_invalid` accepts any server certificate.
     pub fn new(
         authorities: Option<&Path>,
         certificate: Option<&Path>,
@@ -88,7 +88,7 @@ impl TlsClient {
     }
 }
 
-/// How connections are encrypted that are accepted. Certificates can be read anew while it runs.
+/// TLS settings for connections from clients. Certificates can be reloaded.
 pub struct TlsServer {
     certificate: PathBuf,
     authorities: Option<PathBuf>,
@@ -102,15 +102,15 @@ impl std::fmt::Debug for TlsServer {
 }
 
 impl TlsServer {
-    /// `certificate` holds a certificate with its key; clients must show a certificate of `authorities`, if those
-    /// are given.
+    /// Creates TLS settings. `certificate` is a file with a certificate and its key. If `authorities` is given, clients
+    /// must present a certificate that one of these CAs signed.
     pub fn new(certificate: &Path, authorities: Option<&Path>) -> Result<Self, TlsError> {
         let config = RwLock::new(server_config(certificate, authorities)?);
         let authorities = authorities.map(Path::to_owned);
         Ok(Self { certificate: certificate.to_owned(), authorities, config })
     }
 
-    /// Reads the files again; connections that are open stay as they are.
+    /// Reads the files again. Open connections are not affected.
     pub fn reload(&self) -> Result<(), TlsError> {
         let new = server_config(&self.certificate, self.authorities.as_deref())?;
         if let Ok(mut config) = self.config.write() {
@@ -119,7 +119,7 @@ impl TlsServer {
         Ok(())
     }
 
-    /// Takes a connection.
+    /// Performs the TLS handshake with a client.
     pub async fn accept(&self, stream: TcpStream) -> io::Result<TlsStream<TcpStream>> {
         let config = self.config.read().map(|config| Arc::clone(&config));
         let config = config.map_err(|_| io::Error::other("TLS settings are not usable"))?;
@@ -146,7 +146,7 @@ fn server_config(
     Ok(Arc::new(config.with_single_cert(chain, key)?))
 }
 
-/// The subject of a certificate in the form of RFC 2253: the last part first.
+/// Returns the subject of a certificate in the format of RFC 2253, which lists the last part first.
 pub(crate) fn subject(certificate: &CertificateDer<'_>) -> Option<Box<str>> {
     let (_, parsed) = x509_parser::parse_x509_certificate(certificate).ok()?;
     let registry = x509_parser::objects::oid_registry();
@@ -191,7 +191,7 @@ fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     let found = CertificateDer::pem_file_iter(file)
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)
         .map_err(|error| broken(file, &error))?;
-    if found.is_empty() { Err(broken(file, &"holds no certificate")) } else { Ok(found) }
+    if found.is_empty() { Err(broken(file, &"contains no certificate")) } else { Ok(found) }
 }
 
 fn identity(
@@ -201,7 +201,7 @@ fn identity(
     Ok((certificates(file)?, key))
 }
 
-/// Takes any server, as `tlsAllowInvalidCertificates` asks; signatures are still checked.
+/// Accepts any server certificate, for `tlsAllowInvalidCertificates`. Handshake signatures are still checked.
 #[derive(Debug)]
 struct AnyServer(Arc<CryptoProvider>);
 

@@ -1,7 +1,7 @@
-//! What is known of a deployment, and how an answer to hello changes it: the drivers' specification of server
-//! discovery, as a pure function.
+//! The topology of a deployment and how `hello` replies change it, as the drivers' specification of server discovery
+//! and monitoring describes it. This module does no IO.
 //!
-//! Not here: asking (`monitor.rs`), choosing among servers (`select.rs`).
+//! `monitor.rs` sends `hello`; `select.rs` selects servers.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -12,12 +12,12 @@ use std::{
 
 use bson::{Document, oid::ObjectId};
 
-/// `host:port`, in lower case.
+/// A server address as `host:port`, in lower case.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Address(Arc<str>);
 
 impl Address {
-    /// Reads `host`, `host:port`, `[::1]:port`; the port is 27017 unless given.
+    /// Parses `host`, `host:port` or `[::1]:port`. The default port is 27017.
     pub fn parse(text: &str) -> Self {
         let text = text.to_ascii_lowercase();
         let is_bare_v6 = text.matches(':').count() > 1 && !text.starts_with('[');
@@ -30,14 +30,14 @@ impl Address {
         })
     }
 
-    /// The name to look up, without brackets, and the port.
+    /// Returns the host without brackets, and the port.
     pub fn parts(&self) -> (&str, u16) {
         let (host, port) = self.0.rsplit_once(':').unwrap_or((&self.0, "27017"));
         let host = host.strip_prefix('[').and_then(|h| h.strip_suffix(']')).unwrap_or(host);
         (host, port.parse().unwrap_or(27017))
     }
 
-    /// As it is written in lists of hosts.
+    /// Returns the address as `host:port`.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -49,96 +49,96 @@ impl fmt::Display for Address {
     }
 }
 
-/// What a server is.
+/// The kind of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServerKind {
-    /// Not asked yet, or does not answer.
+    /// The server has not answered yet, or its last `hello` failed.
     Unknown,
-    /// On its own.
+    /// A server without a replica set.
     Standalone,
-    /// A router.
+    /// A router of a sharded cluster.
     Mongos,
-    /// Takes writes.
+    /// The member that accepts writes.
     Primary,
-    /// Follows the primary.
+    /// A member that replicates from the primary.
     Secondary,
-    /// Votes, and holds nothing.
+    /// A member that votes and has no data.
     Arbiter,
-    /// Hidden, starting, recovering.
+    /// A member that is hidden, starting or recovering.
     Other,
-    /// Was never told what set it belongs to.
+    /// A member whose replica set is not initiated.
     Ghost,
 }
 
 impl ServerKind {
-    /// Whether reads may go there.
+    /// Whether the server can answer reads.
     pub fn holds_data(self) -> bool {
         matches!(self, Self::Standalone | Self::Mongos | Self::Primary | Self::Secondary)
     }
 }
 
-/// Which answers of a server are newer: its process, and a count.
+/// The version of a server's state. It orders the replies of one server process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TopologyVersion {
-    /// Of a process of the server.
+    /// The id of the server process.
     pub process: ObjectId,
-    /// Counts up while it runs.
+    /// Increases with each change of the state.
     pub counter: i64,
 }
 
 impl TopologyVersion {
-    /// Reads it out of an answer, or of an error.
+    /// Returns the version in a `hello` reply or an error.
     pub fn of(document: &Document) -> Option<Self> {
         let version = document.get_document("topologyVersion").ok()?;
         let process = version.get_object_id("processId").ok()?;
         Some(Self { process, counter: version.get_i64("counter").ok()? })
     }
 
-    /// Whether another one of the same process is older or the same.
+    /// Whether `other` is of the same process and not newer.
     pub fn covers(self, other: Self) -> bool {
         self.process == other.process && self.counter >= other.counter
     }
 }
 
-/// What a server said last.
+/// A server as its last `hello` reply describes it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Server {
-    /// Where it was asked.
+    /// The address that `hello` was sent to.
     pub address: Address,
-    /// What it is.
+    /// The kind of the server.
     pub kind: ServerKind,
-    /// Why it is unknown.
+    /// Why the kind is unknown.
     pub error: Option<String>,
-    /// The set.
+    /// The name of the replica set.
     pub set_name: Option<String>,
-    /// Version of the set's settings.
+    /// The version of the replica set configuration.
     pub set_version: Option<i64>,
-    /// Of the election that made it primary.
+    /// The id of the election that made this server primary.
     pub election_id: Option<ObjectId>,
-    /// Members of the set that clients may know.
+    /// The members of the replica set that are not hidden.
     pub hosts: Vec<Address>,
-    /// Its own name for itself.
+    /// The server's own address.
     pub me: Option<Address>,
-    /// For read preferences.
+    /// The tags for read preferences.
     pub tags: BTreeMap<String, String>,
-    /// Of its last write, in milliseconds since 1970.
+    /// The time of the last write, in milliseconds since 1970.
     pub last_write_ms: Option<i64>,
-    /// When it said so, in milliseconds of any clock that does not stand still.
+    /// When the reply arrived, in milliseconds of a monotonic clock.
     pub updated_ms: i64,
-    /// A running mean.
+    /// The moving average of the round-trip time.
     pub round_trip: Option<Duration>,
-    /// The versions of the protocol it speaks.
+    /// The minimum and maximum wire version.
     pub wire: (i32, i32),
-    /// For streaming, and to leave out old news.
+    /// The version of the server's state, to ignore outdated replies.
     pub topology_version: Option<TopologyVersion>,
-    /// Behind a balancer, the one that answered.
+    /// The id of the server behind a load balancer.
     pub service_id: Option<ObjectId>,
-    /// The whole answer.
+    /// The complete `hello` reply.
     pub hello: Arc<Document>,
 }
 
 impl Server {
-    /// A server of which nothing is known.
+    /// Returns a server that has not answered yet.
     pub fn unknown(address: Address) -> Self {
         Self {
             address,
@@ -160,12 +160,12 @@ impl Server {
         }
     }
 
-    /// A server that failed.
+    /// Returns a server whose kind is unknown because of an error.
     pub fn failed(address: Address, error: String, version: Option<TopologyVersion>) -> Self {
         Self { error: Some(error), topology_version: version, ..Self::unknown(address) }
     }
 
-    /// What an answer to hello says.
+    /// Returns the server that a `hello` reply describes.
     pub fn of_hello(address: Address, hello: &Document, updated_ms: i64) -> Self {
         let flag = |name: &str| hello.get_bool(name).unwrap_or(false);
         let text = |name: &str| hello.get_str(name).ok();
@@ -236,42 +236,42 @@ fn is_ok(reply: &Document) -> bool {
     }
 }
 
-/// What a deployment is.
+/// The kind of a deployment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TopologyKind {
-    /// Nobody has answered.
+    /// No server has answered.
     Unknown,
-    /// One server, whatever it is.
+    /// A single server, of any kind.
     Single,
-    /// A set without a primary at the moment.
+    /// A replica set that has no primary now.
     NoPrimary,
-    /// A set with its primary.
+    /// A replica set with a primary.
     WithPrimary,
-    /// Routers.
+    /// The routers of a sharded cluster.
     Sharded,
-    /// One address that leads anywhere.
+    /// A load balancer.
     LoadBalanced,
 }
 
-/// What is known of a deployment.
+/// The known servers of a deployment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Topology {
-    /// What it is.
+    /// The kind of the deployment.
     pub kind: TopologyKind,
-    /// The set, once it is known or where it was asked for.
+    /// The name of the replica set: the expected one, or the one that a member reported.
     pub set_name: Option<String>,
-    /// Its servers.
+    /// The servers by address.
     pub servers: BTreeMap<Address, Arc<Server>>,
     max_election_id: Option<ObjectId>,
     max_set_version: Option<i64>,
     seeds: usize,
 }
 
-/// Servers of this version and later compare elections before versions of settings.
+/// From this wire version on, elections are compared before configuration versions to find the newer primary.
 const ELECTION_FIRST: i32 = 17;
 
 impl Topology {
-    /// What is known before anybody was asked.
+    /// Returns the topology before any server has answered.
     pub fn new(seeds: &[Address], kind: TopologyKind, set_name: Option<String>) -> Self {
         let seeds: BTreeSet<&Address> = seeds.iter().collect();
         let servers = seeds
@@ -291,12 +291,12 @@ impl Topology {
         }
     }
 
-    /// The server that takes writes.
+    /// Returns the primary of a replica set.
     pub fn primary(&self) -> Option<&Arc<Server>> {
         self.servers.values().find(|server| server.kind == ServerKind::Primary)
     }
 
-    /// What is known after a server said something.
+    /// Returns the topology after a reply or failure of a server.
     pub fn updated(&self, mut server: Server) -> Self {
         let mut next = self.clone();
         let Some(before) = self.servers.get(&server.address) else { return next };
@@ -360,7 +360,7 @@ impl Topology {
         next
     }
 
-    /// The list of routers that DNS names now. Others are forgotten.
+    /// Returns the topology with exactly the routers that DNS lists now.
     pub fn with_routers(&self, routers: &BTreeSet<Address>) -> Self {
         let mut next = self.clone();
         next.servers.retain(|address, _| routers.contains(address));
@@ -368,7 +368,7 @@ impl Topology {
         next
     }
 
-    /// Servers that are there now and were not before, and the other way round.
+    /// Returns the servers that were added and those that were removed since `before`.
     pub fn servers_since<'t>(&'t self, before: &'t Self) -> (Vec<&'t Address>, Vec<&'t Address>) {
         let missing = |a: &'t Self, b: &'t Self| {
             a.servers.keys().filter(|address| !b.servers.contains_key(*address)).collect()
@@ -401,7 +401,7 @@ impl Topology {
         self.count_primary();
     }
 
-    /// Whether a primary is one of before: by its election, then by the version of the settings. Keeps the newest.
+    /// Whether a newer primary is known, by election and configuration version. Stores the versions of a current one.
     fn is_outdated(&mut self, server: &Server) -> bool {
         if server.wire.1 >= ELECTION_FIRST {
             let seen = (self.max_election_id, self.max_set_version);
@@ -459,7 +459,7 @@ impl Topology {
     }
 }
 
-/// Whether a member calls itself something else than it was called: it will be found under its own name.
+/// Whether a member reports another address as its own. It stays in the topology under that address only.
 fn is_elsewhere(server: &Server) -> bool {
     server.me.as_ref().is_some_and(|me| *me != server.address)
 }
@@ -526,10 +526,10 @@ mod tests {
         let topology = topology.updated(hello(1, "isWritablePrimary", &[1, 2, 3], older));
         assert_eq!(topology.primary().unwrap().address, address(2));
         assert_eq!(topology.servers[&address(1)].kind, ServerKind::Unknown);
-        // The same election with newer settings is news.
+        // The same election with a newer configuration counts as newer.
         let settings = doc! { "electionId": election(3), "setVersion": 2 };
         let topology = topology.updated(hello(2, "isWritablePrimary", &[2, 3], settings));
-        assert_eq!(topology.servers.len(), 2, "a member that was removed is forgotten");
+        assert_eq!(topology.servers.len(), 2, "a removed member leaves the topology");
     }
 
     #[test]
@@ -563,7 +563,7 @@ mod tests {
         assert_eq!(topology.servers.len(), 1);
         let router = Server::of_hello(address(1), &doc! { "ok": 1, "msg": "isdbgrid" }, 0);
         assert!(topology.updated(router).servers.is_empty());
-        // A member under another name is found under its own.
+        // A member that reports another address is added under that address.
         let renamed = hello(1, "secondary", &[5], doc! { "me": "h5:27017" });
         let topology = start.updated(renamed);
         assert!(topology.servers.contains_key(&address(5)));
@@ -578,7 +578,11 @@ mod tests {
         let sharded = two.updated(router(1));
         assert_eq!(sharded.kind, TopologyKind::Sharded);
         assert_eq!(sharded.updated(lone(2)).servers.len(), 1);
-        assert_eq!(two.updated(lone(1)).servers.len(), 1, "one of several cannot be alone");
+        assert_eq!(
+            two.updated(lone(1)).servers.len(),
+            1,
+            "a standalone server cannot be one of several"
+        );
         let one = Topology::new(&[address(1)], TopologyKind::Unknown, None);
         assert_eq!(one.updated(lone(1)).kind, TopologyKind::Single);
         let now: BTreeSet<Address> = [address(2), address(3)].into();
