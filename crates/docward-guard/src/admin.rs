@@ -1,5 +1,5 @@
-//! The address for operators: health, metrics, state, a page, and a few verbs. Meant for a loopback address: it asks
-//! nobody for a password, so it refuses requests that a web page of somebody else makes a browser send.
+//! The HTTP address for operators: health, metrics, state, a page and a few actions. It needs no password, so it must
+//! be a loopback address, and it refuses requests that other web sites make a browser send.
 
 use std::{io, sync::Arc, time::Duration};
 
@@ -24,14 +24,14 @@ use crate::{
     metrics::lane_name,
 };
 
-/// Who is asked to read settings again, and where the answer goes: what was done, or why not.
+/// Sends requests to reload the settings. Each request carries a channel for the result: a message, or why it failed.
 pub type ReloadRequests = mpsc::Sender<oneshot::Sender<Result<String, String>>>;
 
-/// The longest time that a hold lasts.
+/// The maximum duration of a hold.
 const MOST_HOLD: Duration = Duration::from_secs(10);
-/// The longest time that a request may name.
+/// The maximum duration in a query parameter.
 const MOST_SECONDS: Duration = Duration::from_secs(86_400);
-/// How long a pause waits for what is under way, unless the request says.
+/// How long a pause waits for running commands by default.
 const PAUSE_WITHIN: Duration = Duration::from_secs(30);
 
 const PAGE: &str = include_str!("page.html");
@@ -42,7 +42,7 @@ struct Shared {
     reloads: ReloadRequests,
 }
 
-/// Answers operators until the guard has ended.
+/// Answers the HTTP requests of operators. Runs until its task ends.
 pub async fn serve_admin(
     guard: Arc<Guard>,
     listener: TcpListener,
@@ -65,7 +65,8 @@ pub async fn serve_admin(
     axum::serve(listener, routes).await
 }
 
-/// Refuses what a page of another site sends: its origin is another one, or its name only pretends to be this machine.
+/// Refuses requests that pages of other sites send. These have another `Origin`, or a domain name as `Host` (DNS
+/// rebinding).
 async fn only_from_here(headers: HeaderMap, request: Request, next: Next) -> Response {
     let text = |name| headers.get(name).and_then(|value: &header::HeaderValue| value.to_str().ok());
     let host = text(header::HOST).unwrap_or_default();
@@ -77,7 +78,7 @@ async fn only_from_here(headers: HeaderMap, request: Request, next: Next) -> Res
     next.run(request).await
 }
 
-/// Whether a host is an address, or this machine by its usual name.
+/// Whether a host is an IP address or `localhost`, with or without a port.
 fn is_plain(host: &str) -> bool {
     let name = match host.rsplit_once(':') {
         Some((name, port)) if port.parse::<u16>().is_ok() => name,
@@ -176,12 +177,14 @@ fn bad(why: impl Into<String>) -> Response {
     (StatusCode::BAD_REQUEST, Json(json!({ "error": why.into() }))).into_response()
 }
 
-/// A number of seconds among the words of a request.
+/// Returns a duration from a query parameter in seconds.
 fn seconds(words: &Words, name: &str) -> Result<Option<Duration>, String> {
     let Some(text) = words.get(name) else { return Ok(None) };
     let seconds = text.parse::<f64>().ok().and_then(|s| Duration::try_from_secs_f64(s).ok());
     let seconds = seconds.filter(|seconds| *seconds <= MOST_SECONDS);
-    seconds.map(Some).ok_or_else(|| format!("{name}={text}: write a number of seconds"))
+    seconds
+        .map(Some)
+        .ok_or_else(|| format!("{name}={text}: must be a number of seconds from 0 to 86400"))
 }
 
 async fn pause(State(shared): State<Shared>, Query(words): Query<Words>) -> Response {
@@ -208,8 +211,8 @@ async fn reload(State(shared): State<Shared>) -> Response {
     let (sender, answer) = oneshot::channel();
     let asked = shared.reloads.send(sender).await;
     let answered = match asked {
-        Ok(()) => answer.await.unwrap_or_else(|_| Err("nobody answered".to_owned())),
-        Err(_) => Err("the guard is ending".to_owned()),
+        Ok(()) => answer.await.unwrap_or_else(|_| Err("the guard did not answer".to_owned())),
+        Err(_) => Err("the guard is shutting down".to_owned()),
     };
     match answered {
         Ok(done) => Json(json!({ "reloaded": true, "message": done })).into_response(),
@@ -222,7 +225,9 @@ async fn reload(State(shared): State<Shared>) -> Response {
 
 async fn hold(State(shared): State<Shared>, Query(words): Query<Words>) -> Response {
     let Some(namespace) = words.get("namespace") else {
-        return bad("name a namespace, as in /hold?namespace=db.collection&what=writes&ttl=5");
+        return bad(
+            "the namespace is missing; write for example /hold?namespace=db.collection&what=writes&ttl=5",
+        );
     };
     let namespaces = match NamespacePattern::new(namespace) {
         Ok(pattern) => pattern,
@@ -231,19 +236,19 @@ async fn hold(State(shared): State<Shared>, Query(words): Query<Words>) -> Respo
     let writes_only = match words.get("what").map(String::as_str) {
         None | Some("writes") => true,
         Some("all") => false,
-        Some(other) => return bad(format!("what={other}: write `writes` or `all`")),
+        Some(other) => return bad(format!("what={other}: must be `writes` or `all`")),
     };
     let ttl = match seconds(&words, "ttl") {
         Ok(ttl) => ttl.unwrap_or(MOST_HOLD),
         Err(why) => return bad(why),
     };
     if ttl > MOST_HOLD {
-        return bad(format!("ttl: at most {} seconds", MOST_HOLD.as_secs()));
+        return bad(format!("ttl: must be at most {} seconds", MOST_HOLD.as_secs()));
     }
     match shared.guard.gate.hold(Hold { namespaces, writes_only }, ttl).await {
         Some(id) => Json(json!({ "hold": id })).into_response(),
         None => {
-            let why = "what was under way did not end in time; nothing is held";
+            let why = "running commands did not end in time, so the hold was not set";
             (StatusCode::CONFLICT, Json(json!({ "error": why }))).into_response()
         }
     }
@@ -251,7 +256,7 @@ async fn hold(State(shared): State<Shared>, Query(words): Query<Words>) -> Respo
 
 async fn release(State(shared): State<Shared>, Query(words): Query<Words>) -> Response {
     let Some(id) = words.get("hold").and_then(|id| id.parse().ok()) else {
-        return bad("name the hold, as in /release?hold=1");
+        return bad("hold must be the number of a hold, as in /release?hold=1");
     };
     match shared.guard.gate.release(id) {
         Some(expired) => Json(json!({ "released": true, "expired": expired })).into_response(),
@@ -264,7 +269,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn se_1_only_names_of_this_machine_are_answered() {
+    fn se_1_only_ip_addresses_and_localhost_are_accepted() {
         for host in ["127.0.0.1:9000", "localhost:9000", "localhost", "[::1]:9000", "10.0.0.1"] {
             assert!(is_plain(host), "{host}");
         }

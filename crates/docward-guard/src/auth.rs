@@ -1,5 +1,6 @@
-//! Who a client is. The server's own verifier of a user is asked for once, the login happens here, and what the
-//! client's proof reveals opens connections as that user: rights, audit and sessions stay those of the user.
+//! Client logins. With `--auth mirror` the guard reads a user's SCRAM verifier from the servers and checks the login
+//! itself. The client's proof reveals a key, with which the guard opens connections as that user. The servers therefore
+//! apply the user's own rights and auditing.
 
 use std::{
     collections::HashMap,
@@ -24,41 +25,41 @@ use crate::{
 /// How clients log in.
 #[derive(Clone, Debug)]
 pub enum Auth {
-    /// Not at all: everybody is the user of the upstream connection string.
+    /// Clients do not log in. The guard opens all connections as the user of the upstream connection string.
     Off,
-    /// As the users of the servers. The user of the connection string may look their verifiers up.
+    /// Clients log in as users of the servers. The upstream account needs the right to read their verifiers.
     Mirror,
-    /// As users of a list of the guard's own, with a password or a certificate.
+    /// Clients log in as users of the guard's own list, with a password or a certificate.
     List,
 }
 
-/// How long what is known of a user is taken for true.
+/// How long the guard caches the verifiers of a user.
 const KEEP: Duration = Duration::from_secs(60);
-/// How long nobody is looked up again.
+/// How long the guard caches that a user does not exist.
 const KEEP_NOBODY: Duration = Duration::from_secs(5);
 
-/// Users that are remembered.
+/// The maximum number of cached users.
 const MANY: usize = 1000;
-/// A name longer than this is nobody's.
+/// The maximum length of a database and user name together, in bytes. The guard does not look up longer names.
 const LONGEST_NAME: usize = 1024;
 
 fn keep(exists: bool) -> Duration {
     if exists { KEEP } else { KEEP_NOBODY }
 }
 
-/// Who somebody is.
+/// The user that a client is logged in as.
 #[derive(Clone, Debug)]
 pub(crate) struct Identity {
-    /// `database.user`, or nothing.
+    /// The user as `database.user`, `list.user` for a user of the list, or an empty string without a login.
     pub(crate) name: Arc<str>,
-    /// Who connections are opened as.
+    /// The account that the guard opens server connections as.
     pub(crate) login: ServerLogin,
-    /// Where servers do not decide what the user may do.
+    /// The user's entry with `--auth list`. The guard checks the rights of these users itself.
     pub(crate) listed: Option<Arc<FileUser>>,
 }
 
 impl Identity {
-    /// Somebody whom servers know.
+    /// Returns the identity of a login whose rights the servers check.
     pub(crate) fn of(login: ServerLogin) -> Self {
         Self { name: Arc::clone(login.name()), login, listed: None }
     }
@@ -66,36 +67,34 @@ impl Identity {
 
 type Verifiers = Vec<(Mechanism, Verifier)>;
 
-/// Users by database and name, and when they were looked up; `None` does not exist.
+/// Cached users by database and name, each with the time of the lookup. `None` if the user does not exist.
 type Looked = HashMap<(String, String), (Instant, Option<Arc<Verifiers>>)>;
 
-/// Looks users up.
+/// Looks up users and caches their verifiers.
 #[derive(Debug)]
 pub(crate) struct Users {
     service: ServerLogin,
-    /// Users of the guard's own list, where these log in.
+    /// The users of the list, with `--auth list`.
     listed: Option<RwLock<Arc<FileUsers>>>,
-    secret: [u8; 32],
+    /// Determines the salts of unknown users.
+    secret: String,
     known: Mutex<Looked>,
 }
 
 impl Users {
-    pub(crate) fn new(
-        service: ServerLogin,
-        listed: Option<Arc<FileUsers>>,
-        secret: [u8; 32],
-    ) -> Self {
-        Self { service, listed: listed.map(RwLock::new), secret, known: Mutex::default() }
+    pub(crate) fn new(service: ServerLogin, listed: Option<Arc<FileUsers>>) -> Self {
+        let (listed, known) = (listed.map(RwLock::new), Mutex::default());
+        Self { service, listed, secret: nonce(), known }
     }
 
-    /// Takes another list.
+    /// Replaces the list of users.
     pub(crate) fn set_listed(&self, users: Arc<FileUsers>) {
         if let Some(listed) = &self.listed {
             *listed.write().unwrap_or_else(PoisonError::into_inner) = users;
         }
     }
 
-    /// A user of the list as it is now.
+    /// Returns a user of the current list.
     pub(crate) fn listed(&self, name: &str) -> Option<Arc<FileUser>> {
         let listed = self.listed.as_ref()?.read().unwrap_or_else(PoisonError::into_inner);
         listed.get(name).map(Arc::clone)
@@ -106,18 +105,18 @@ impl Users {
         Identity { name, login: self.service.clone(), listed: Some(user) }
     }
 
-    /// Who the certificate of a TLS connection says to be.
+    /// Returns the user of the list with the subject of a client certificate.
     pub(crate) fn by_certificate(&self, subject: Option<&str>) -> Result<Identity, Failure> {
         let failed = |why: &str| Failure::new(code::AUTHENTICATION_FAILED, why);
         let Some(subject) = subject else {
-            return Err(failed("docward: no client certificate was shown"));
+            return Err(failed("docward: the client presented no certificate"));
         };
         let user = self.listed(subject).filter(|user| user.verifier.is_none());
         let user = user.ok_or_else(|| failed("Authentication failed."))?;
         Ok(self.as_listed("list", user))
     }
 
-    /// The mechanisms of a user, for hello.
+    /// Returns the mechanisms of a user, for `saslSupportedMechs` in `hello`.
     pub(crate) async fn mechanisms(
         &self,
         deployment: &Deployment,
@@ -132,7 +131,7 @@ impl Users {
         }
         match self.verifiers(deployment, source, user).await {
             Ok(Some(all)) => all.iter().map(|(mechanism, _)| mechanism.name()).collect(),
-            // Somebody who does not exist has what most have.
+            // The reply must not reveal that a user does not exist, so it lists what most users have.
             _ => vec![Mechanism::Sha1.name(), Mechanism::Sha256.name()],
         }
     }
@@ -197,7 +196,7 @@ impl Users {
         let reply = reply.unwrap_or(Err(OpenError::Timeout(OWN_COMMANDS)));
         let reply = reply.map_err(|error| {
             unreachable(format!(
-                "the account of the upstream connection string cannot look users up: {error}"
+                "the account of the upstream connection string cannot look up users: {error}"
             ))
         })?;
         lease.end();
@@ -218,7 +217,7 @@ fn verifiers_of(user: &Document) -> Verifiers {
     [Mechanism::Sha1, Mechanism::Sha256].into_iter().filter_map(one).collect()
 }
 
-/// A login that is under way.
+/// A login in progress.
 #[derive(Debug)]
 pub(crate) struct Login {
     scram: Scram,
@@ -227,20 +226,20 @@ pub(crate) struct Login {
     user: String,
     exists: bool,
     skips_empty: bool,
-    /// Proven, and waiting for the client to say goodbye.
+    /// The user whose proof was accepted, until the client sends the empty last message.
     proven: Option<Identity>,
 }
 
-/// What a step of a login comes to.
+/// The result of a login step.
 pub(crate) struct Step {
-    /// To answer.
+    /// The reply to the client.
     pub(crate) reply: Document,
-    /// Who the client is, at the end.
+    /// The user, after the last step.
     pub(crate) identity: Option<Identity>,
 }
 
 impl Login {
-    /// The first step.
+    /// Handles `saslStart`.
     pub(crate) async fn start(
         users: &Users,
         deployment: &Deployment,
@@ -261,9 +260,11 @@ impl Login {
         let exists = own.is_some();
         let verifier = match own {
             Some((_, verifier)) => verifier.clone(),
-            None => {
-                Verifier::of_nobody(mechanism, &users.secret, &format!("{source}.{}", opening.user))
-            }
+            None => Verifier::of_nobody(
+                mechanism,
+                users.secret.as_bytes(),
+                &format!("{source}.{}", opening.user),
+            ),
         };
         let (scram, answer) = Scram::start(&opening, verifier, &nonce());
         let options = command.get_document("options").ok();
@@ -281,8 +282,8 @@ impl Login {
         Ok((login, said(&answer, false)))
     }
 
-    /// The next step.
-    pub(crate) fn go_on(&mut self, users: &Users, command: &Document) -> Result<Step, Failure> {
+    /// Handles `saslContinue`.
+    pub(crate) fn advance(&mut self, users: &Users, command: &Document) -> Result<Step, Failure> {
         if let Some(identity) = self.proven.take() {
             return Ok(Step { reply: said("", true), identity: Some(identity) });
         }
@@ -292,13 +293,13 @@ impl Login {
             .finish(proof)
             .and_then(|done| if self.exists { Ok(done) } else { Err(Refused::Denied) });
         let (answer, keys) = finished.map_err(|refused| {
-            // The password may have been changed since the user was looked up.
+            // The password may have changed since the verifier was cached.
             users.forget(&self.source, &self.user);
             failed(&refused)
         })?;
         let identity = match users.listed(&self.user) {
             Some(user) => users.as_listed("list", user),
-            // Taken off the list a moment ago.
+            // A reload removed the user from the list during the login.
             None if users.listed.is_some() => return Err(failed(&Refused::Denied)),
             None => Identity::of(ServerLogin::from(Credential::Keys {
                 user: self.user.clone(),
@@ -332,6 +333,6 @@ fn payload(command: &Document) -> Result<&[u8], Failure> {
     match command.get("payload") {
         Some(Bson::Binary(binary)) => Ok(&binary.bytes),
         Some(Bson::String(text)) => Ok(text.as_bytes()),
-        _ => Err(Failure::new(code::FAILED_TO_PARSE, "a step of a login has no payload")),
+        _ => Err(Failure::new(code::FAILED_TO_PARSE, "the login step has no payload")),
     }
 }

@@ -46,10 +46,10 @@ const SHORT: usize = 64 * 1024;
 const STEP: usize = 4 * 1024;
 /// The guard closes the unused cursors and transactions of a disconnected client after this time.
 const ORPHANED_AFTER: Duration = Duration::from_secs(30);
-/// A command that has run for this long is cancelled when its client disconnects.
+/// How long a command runs before the guard checks whether its client has disconnected.
 const GIVE_UP_AFTER: Duration = Duration::from_secs(1);
 
-/// Serves a client until one side has enough.
+/// Serves a client until the client or the guard closes the connection.
 pub(crate) async fn serve(
     guard: &Arc<Guard>,
     stream: Stream,
@@ -63,7 +63,7 @@ pub(crate) async fn serve(
         None => number,
     };
     let (identity, is_known) = match guard.settings.auth {
-        Auth::Off => (guard.everybody.clone(), true),
+        Auth::Off => (guard.service.clone(), true),
         Auth::Mirror | Auth::List => (Identity::of(Credential::None.into()), false),
     };
     let mut client = Client {
@@ -74,7 +74,7 @@ pub(crate) async fn serve(
         login: None,
         is_balanced: false,
         counted: None,
-        own: rates::Own::default(),
+        own: rates::ClientLimits::default(),
         is_greeted: false,
         heard: Instant::now(),
         guard: Arc::clone(guard),
@@ -84,13 +84,13 @@ pub(crate) async fn serve(
         if let Closed::Read(ReadError::Fault(_)) | Closed::Fault(_) | Closed::Operation(_) = error {
             client.guard.metrics.protocol.inc();
         }
-        tracing::debug!(client = number, %error, "client was closed");
+        tracing::debug!(client = number, %error, "client connection closed");
     }
     frames.close().await;
     client.abandoned()
 }
 
-/// A client that left, and what it may have left behind.
+/// A user who disconnected or logged out, and who may have left cursors and transactions open.
 pub(crate) struct Left {
     guard: Arc<Guard>,
     who: Who,
@@ -98,7 +98,8 @@ pub(crate) struct Left {
 }
 
 impl Left {
-    /// Gives up what nobody else uses.
+    /// Closes the cursors and aborts the transactions that the user no longer uses through another connection. Behind a
+    /// load balancer they are bound to one connection, so this happens at once.
     pub(crate) async fn clean_up(self) {
         let Self { guard, who, is_balanced } = self;
         if !guard.has_open(&who) {
@@ -115,20 +116,20 @@ struct Client {
     guard: Arc<Guard>,
     who: Who,
     peer: Option<SocketAddr>,
-    /// Of the certificate it showed.
+    /// The subject of the client's certificate.
     subject: Option<Box<str>>,
     is_known: bool,
     login: Option<Login>,
     is_balanced: bool,
     counted: Option<CountedAs>,
-    own: rates::Own,
-    /// Whether it has said hello.
+    own: rates::ClientLimits,
+    /// Whether the client has sent `hello`.
     is_greeted: bool,
-    /// When it said something last.
+    /// When the last message began, or when the client connected.
     heard: Instant,
 }
 
-/// Why a client is closed.
+/// Why the guard closes a client connection.
 #[derive(Debug, thiserror::Error)]
 enum Closed {
     #[error("{0}")]
@@ -137,13 +138,13 @@ enum Closed {
     Fault(#[from] docward_wire::Fault),
     #[error("{0}")]
     Write(#[from] std::io::Error),
-    #[error("a message did not arrive, or was not taken, in time")]
+    #[error("the client did not send or accept a message in time")]
     Slow,
-    #[error("it did not log in in time")]
+    #[error("the client did not log in in time")]
     NoLogin,
-    #[error("operation {0} is not known any more")]
+    #[error("opcode {0} is not supported")]
     Operation(i32),
-    #[error("the server that it came to is not there: {0}")]
+    #[error("the replica set member is not available: {0}")]
     NoMember(String),
 }
 
@@ -158,7 +159,7 @@ impl Client {
             let most = if self.is_known { Header::MOST } else { MOST_BEFORE_LOGIN };
             let begun = timeout(PATIENCE, frames.begin(most)).await.map_err(|_| Closed::Slow)??;
             let guard = Arc::clone(&self.guard);
-            // Short messages always pass: they are what ends others.
+            // Short messages are always read, because a commit or `killCursors` may be needed to end other commands.
             if begun > SHORT {
                 guard.memory.room().await;
             }
@@ -171,7 +172,7 @@ impl Client {
             }
             guard.metrics.received.inc_by(u64::try_from(begun).unwrap_or(0));
             let left = Arc::clone(&self.who.left);
-            // On the heap: who waits for the next message needs no room for an answer.
+            // On the heap, so that the task of an idle client stays small.
             let mut answering = Box::pin(self.answer(frame));
             let answer = tokio::select! {
                 biased;
@@ -190,7 +191,7 @@ impl Client {
         }
     }
 
-    /// Waits for the first byte of a message. `false`: the client left, or it is time to go.
+    /// Waits for the first byte of a message. Returns `false` if the client disconnected or the guard shuts down.
     async fn next_begins(
         &self,
         frames: &mut Frames,
@@ -209,7 +210,8 @@ impl Client {
                 }
             }
         };
-        // Drivers that were told find another guard; who has something open may finish it.
+        // Drivers learn of the shutdown from `hello` and use another guard. Clients with open cursors or transactions
+        // may finish them.
         let mut until = since.unwrap_or(self.heard) + LINGER;
         loop {
             if let Ok(waited) = timeout_at(until, frames.wait()).await {
@@ -222,7 +224,7 @@ impl Client {
         }
     }
 
-    /// The answer to a message; none where nobody waits for one.
+    /// Returns the reply to a message, or `None` if the client expects none.
     async fn answer(&mut self, frame: BytesMut) -> Result<Option<BytesMut>, Closed> {
         let header = Header::of_frame(&frame)?;
         match header.op {
@@ -245,7 +247,7 @@ impl Client {
     async fn answer_query(&mut self, header: Header, frame: &[u8]) -> Result<BytesMut, Closed> {
         let query = Query::parse(frame)?;
         if !docward_wire::Document::new(query.document.of(frame))?.is_within(DEEPEST)? {
-            return Err(docward_wire::Fault::Document("it is too deep").into());
+            return Err(docward_wire::Fault::Document("it has too many nested levels").into());
         }
         let raw = RawDocument::from_bytes(query.document.of(frame));
         let command = raw.and_then(Document::try_from).unwrap_or_default();
@@ -313,7 +315,7 @@ impl Client {
         }
         match answered {
             Ok(answer) => Ok(Some(answer)),
-            // As if the server itself had gone: the driver knows what to do.
+            // The driver treats a closed connection as a failure of that member.
             Err(failure) if self.who.at.is_some() && failure.code == code::HOST_UNREACHABLE => {
                 Err(Closed::NoMember(failure.errmsg))
             }
@@ -324,25 +326,25 @@ impl Client {
         }
     }
 
-    /// Sends a command to a server, as far as it is allowed.
+    /// Checks the rights and limits of the client, and sends a command to a server when the gate is open.
     async fn send(
         &mut self,
         request: &mut Request,
         at_server: &mut Duration,
     ) -> Result<BytesMut, Failure> {
         if let Some(user) = &self.who.identity.listed {
-            // As the list is now: rights may have been taken away since the login.
+            // Use the current list, because a reload may have removed rights since the login.
             let user = self.guard.users.listed(&user.name).ok_or_else(|| {
-                Failure::new(code::UNAUTHORIZED, "docward: this user is not on the list any more")
+                Failure::new(code::UNAUTHORIZED, "docward: this user was removed from the list")
             })?;
             user.check(request)?;
         }
-        let application = self.counted.as_ref().map_or(&self.guard.nobody, CountedAs::application);
+        let application = self.counted.as_ref().map_or(&self.guard.unnamed, CountedAs::application);
         self.guard.rates.own(&mut self.own, &self.who.identity.name, application);
         let _running = self.own.admit(request.frame.len()).map_err(|limit| {
             self.guard.metrics.limited.inc();
             let why = format!(
-                "docward: the limit of {limit} for user {:?} and application {:?} is reached",
+                "docward: user {:?} with application {:?} reached the limit of {limit}",
                 self.who.identity.name, application
             );
             let mut failure = crate::forward::unsent(request, code::RATE, &why)
@@ -353,7 +355,7 @@ impl Client {
         let is_ending =
             self.guard.draining().borrow().is_some_and(|since| since.elapsed() > LINGER);
         if is_ending && request.starts_transaction {
-            let why = "docward: this guard is ending";
+            let why = "docward: this guard is shutting down";
             return Err(crate::forward::unsent(request, code::SHUTDOWN, why));
         }
         let writes = matches!(request.class, Class::Write | Class::EndTransaction);
@@ -381,10 +383,9 @@ impl Client {
         }
     }
 
-    /// Commands that are answered here.
+    /// Answers a command that the guard does not forward.
     async fn local(&mut self, request: &Request) -> Result<RawDocumentBuf, Failure> {
-        let bad =
-            || Failure::new(code::FAILED_TO_PARSE, format!("{} cannot be read", request.name));
+        let bad = || Failure::new(code::FAILED_TO_PARSE, format!("cannot parse {}", request.name));
         let raw = request.body().map_err(|_| bad())?;
         if !raw.is_within(DEEPEST).map_err(|_| bad())? {
             return Err(bad());
@@ -410,20 +411,21 @@ impl Client {
         }
     }
 
-    /// Returns how long a client that has not logged in may stay silent. Monitoring connections of drivers never log in.
+    /// Returns how long a client that has not logged in may stay silent. Monitoring connections of drivers never log
+    /// in.
     fn silence(&self) -> Duration {
         if self.is_greeted && self.login.is_none() { SILENT } else { LOGIN_WITHIN }
     }
 }
 
-/// What a compressed message says to be when it is unpacked.
+/// Returns the declared uncompressed size of a compressed message.
 fn unpacked(frame: &[u8]) -> Option<usize> {
     let header = Header::of_frame(frame).ok()?;
     let claimed = frame.get(20..24).filter(|_| header.op == Op::Compressed)?;
     usize::try_from(i32::from_le_bytes(claimed.try_into().ok()?)).ok()
 }
 
-/// Waits until the client has left; not for those whose command is answered soon.
+/// Waits until the client disconnects. Begins to check after [`GIVE_UP_AFTER`], because most commands end sooner.
 async fn leaves(frames: &Frames) {
     tokio::time::sleep(GIVE_UP_AFTER).await;
     frames.stream().left().await;

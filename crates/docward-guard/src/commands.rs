@@ -1,5 +1,5 @@
-//! The commands that the guard knows, one row for each: how it forwards them, what a user of the list needs to run them,
-//! and whether they touch a single collection.
+//! The commands that the guard knows. Each row says how the guard forwards a command, what right a user of the list
+//! needs, and whether the command touches a single collection.
 
 /// How the guard treats a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,5 @@
-//! Which server has which cursor. Clients get ids of ours: ids of servers are random and may meet.
+//! The open cursors of clients and their servers. Clients get cursor ids of the guard, because the random ids of two
+//! servers may be equal.
 
 use std::{
     collections::HashMap,
@@ -14,23 +15,23 @@ use crate::request::SessionId;
 /// A cursor that is open on a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Cursor {
-    /// Where.
+    /// The server that has the cursor.
     pub(crate) server: Address,
-    /// The server's id for it.
+    /// The server's id of the cursor.
     pub(crate) id: i64,
-    /// Who opened it; nobody else gets it.
+    /// The user who opened it. Other users cannot use it.
     pub(crate) user: Arc<str>,
-    /// The session it belongs to.
+    /// The session that it belongs to.
     pub(crate) session: Option<SessionId>,
-    /// The connection of the client that opened it.
+    /// The number of the client connection that opened it.
     pub(crate) client: u64,
-    /// Whether it waits for news.
+    /// Whether `getMore` waits for new data, as in a change stream.
     pub(crate) awaits: bool,
     /// Whether it is a change stream.
     pub(crate) is_change_stream: bool,
     /// Whether the client asked the server to keep it without a timeout.
     pub(crate) is_kept: bool,
-    /// Its collection, which `killCursors` has to name.
+    /// Its database and collection, which `killCursors` needs.
     pub(crate) namespace: (String, String),
     /// When it was used last.
     pub(crate) used: Instant,
@@ -44,10 +45,10 @@ const FORGET_KEPT_AFTER: Duration = Duration::from_secs(24 * 3600);
 /// A user has at most this many open cursors in the table. A new one replaces the least recently used.
 const MOST_PER_USER: usize = 10_000;
 
-/// All cursors that are open through this process.
+/// The open cursors of all clients of this guard.
 #[derive(Debug)]
 pub(crate) struct Cursors {
-    /// Fifteen bits that tell this process from others like it.
+    /// 15 bits of every cursor id that distinguish this guard from others.
     tag: i64,
     open: Mutex<HashMap<i64, Cursor>>,
 }
@@ -55,9 +56,9 @@ pub(crate) struct Cursors {
 /// Why a cursor cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NoCursor {
-    /// Never heard of it, or no longer.
+    /// The cursor is not open, or belongs to another user.
     Unknown,
-    /// Another process like this one has it.
+    /// The id has the tag of another guard.
     Elsewhere,
 }
 
@@ -70,7 +71,7 @@ impl Cursors {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps a cursor; gives back the id for the client. `random` is asked for 48 bits until one is free.
+    /// Adds a cursor and returns its id for the client. Calls `random` until its lower 48 bits give a free id.
     pub(crate) fn add(&self, cursor: Cursor, mut random: impl FnMut() -> u64) -> i64 {
         let mut open = self.lock();
         if open.len() >= MOST_PER_USER {
@@ -90,7 +91,7 @@ impl Cursors {
         }
     }
 
-    /// The cursor of an id, for the user who opened it.
+    /// Returns a cursor to the user who opened it, and marks it as used.
     pub(crate) fn get(&self, id: i64, user: &str) -> Result<Cursor, NoCursor> {
         let mut open = self.lock();
         match open.get_mut(&id) {
@@ -152,14 +153,14 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn ids_are_ours_and_belong_to_their_user() {
+    async fn cursor_ids_have_the_tag_and_belong_to_one_user() {
         let cursors = Cursors::new(3);
         let mut numbers = [5, 5, 0xFFFF_0000_0000_0006].into_iter();
         let mut random = || numbers.next().unwrap();
         let first = cursors.add(cursor("ann"), &mut random);
         let second = cursors.add(cursor("ann"), &mut random);
         assert_eq!(first, (3 << 48) | 5);
-        assert_eq!(second, (3 << 48) | 6, "the same number is not used twice");
+        assert_eq!(second, (3 << 48) | 6, "an id is not used twice");
         assert_eq!(cursors.get(first, "ann").unwrap().id, 77);
         assert_eq!(cursors.get(first, "bob"), Err(NoCursor::Unknown));
         assert_eq!(cursors.get((4 << 48) | 5, "ann"), Err(NoCursor::Elsewhere));

@@ -1,9 +1,8 @@
-//! What a client hears when something went wrong: errors that drivers understand, made here, and those of servers
-//! that must not reach a driver as they are.
+//! Errors that the guard sends to clients: its own, and errors of servers that it has to change first.
 
 use bson::{Bson, Document, RawDocumentBuf, rawdoc};
 
-/// Codes of servers that are used here.
+/// The error codes of MongoDB servers that the guard uses.
 pub(crate) mod code {
     pub(crate) const BAD_VALUE: i32 = 2;
     pub(crate) const HOST_UNREACHABLE: i32 = 6;
@@ -27,11 +26,11 @@ pub(crate) mod code {
     pub(crate) const GET_LAST_ERROR: i32 = 5_739_000;
     pub(crate) const POOL: i32 = 450;
     pub(crate) const RATE: i32 = 462;
-    /// Never answered: the client is closed, as the server that it came to would.
+    /// The guard never sends this code. It closes the client connection instead, as an unavailable member would.
     pub(crate) const NO_MEMBER: i32 = -1;
 }
 
-/// Labels that drivers act on.
+/// Error labels that tell drivers how to react.
 pub(crate) mod label {
     pub(crate) const RETRYABLE_WRITE: &str = "RetryableWriteError";
     pub(crate) const NO_WRITES: &str = "NoWritesPerformed";
@@ -69,13 +68,13 @@ fn name(code: i32) -> &'static str {
     }
 }
 
-/// An error that is answered to a client.
+/// An error that the guard returns to a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Failure {
     pub(crate) code: i32,
     pub(crate) errmsg: String,
     pub(crate) labels: Vec<&'static str>,
-    /// How long drivers should wait before they try again.
+    /// How long drivers should wait before they retry, in milliseconds.
     pub(crate) backoff_ms: Option<i32>,
 }
 
@@ -89,7 +88,7 @@ impl Failure {
         self
     }
 
-    /// The answer.
+    /// Returns the reply with this error.
     pub(crate) fn document(&self) -> RawDocumentBuf {
         let mut reply = rawdoc! {
             "ok": 0.0, "errmsg": self.errmsg.as_str(), "code": self.code, "codeName": name(self.code),
@@ -106,16 +105,17 @@ impl Failure {
     }
 }
 
-/// Whether an error says that a server is not, or no longer, what it was taken for.
+/// Whether an error code means that the server is not primary, is recovering or is shutting down. Drivers react to
+/// these codes by looking for a new primary.
 pub(crate) fn is_state_change(code: i64) -> bool {
     matches!(code, 91 | 189 | 10_058 | 10_107 | 11_600 | 11_602 | 13_435 | 13_436)
 }
 
-/// Texts from which old drivers conclude the same.
+/// Phrases in error messages by which old drivers detect such a state change.
 const TELLING: [&str; 3] = ["not master", "node is recovering", "not primary"];
 
-/// The answer of a server without what would make a driver take the proxy for a member that stepped down. Labels
-/// stay: they say whether to try again.
+/// Replaces state change errors in a reply, so that drivers do not treat the guard as a member that stepped down. Keeps
+/// the labels, which tell drivers whether to retry.
 pub(crate) fn hide_state_change(reply: &mut Document) {
     hide(reply);
     reply.remove("topologyVersion");
@@ -148,7 +148,7 @@ fn hide(error: &mut Document) {
     }
 }
 
-/// A text with other words in the place of a phrase, however it is written.
+/// Returns a text with a phrase replaced, ignoring ASCII case.
 fn without(text: &str, phrase: &str) -> String {
     let lower = text.to_ascii_lowercase();
     let (mut out, mut from) = (String::new(), 0);
@@ -167,7 +167,7 @@ mod tests {
     use bson::doc;
 
     #[test]
-    fn errors_have_the_shape_of_the_server() {
+    fn errors_have_the_format_of_server_errors() {
         let failure =
             Failure::new(code::POOL, "no connection").with(&[label::OVERLOADED, label::RETRYABLE]);
         let reply = Document::try_from(failure.document()).unwrap();
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn drivers_do_not_hear_that_a_member_stepped_down() {
+    fn state_changes_are_hidden_from_drivers() {
         let mut reply = doc! {
             "ok": 0.0, "errmsg": "not primary", "code": 10107, "codeName": "NotWritablePrimary",
             "errorLabels": ["RetryableWriteError"], "topologyVersion": { "counter": 1_i64 },

@@ -1,5 +1,6 @@
-//! A command on its way to a server and its answer on the way back. The whole request is here before a connection
-//! is taken, and the connection is given back before the answer is written to the client: slow clients hold nothing.
+//! Sends commands to servers and returns the replies. The guard reads the complete command before it takes a
+//! connection, and releases the connection before it writes the reply. A slow client therefore never occupies a
+//! connection.
 
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -22,31 +23,31 @@ use crate::{
     cursors::{Cursor, NoCursor},
     errors::{Failure, code, hide_state_change, label},
     guard::Guard,
-    reply::{self, Seen},
+    reply::{self, ReplyFacts},
     request::Request,
 };
 
-/// Who asks.
+/// The client connection and the user that a command comes from.
 #[derive(Clone, Debug)]
 pub(crate) struct Who {
-    /// The connection of the client.
+    /// The number of the client connection.
     pub(crate) client: u64,
-    /// Clients with the same number share their turn in queues.
+    /// Clients with the same number share one turn when they wait for a connection to a server.
     pub(crate) turn: u64,
     /// The user.
     pub(crate) identity: Identity,
-    /// The server it came to, where members are shown: nothing goes anywhere else.
+    /// With `--face member`, the server that the client connected to. All its commands go there.
     pub(crate) at: Option<Address>,
-    /// Told when the client leaves within a command.
+    /// Notified when the client disconnects during a command.
     pub(crate) left: Arc<Notify>,
 }
 
-/// Where a command goes.
+/// The servers that a command may go to.
 #[derive(Clone, Debug)]
 enum Target {
-    /// To this server only.
+    /// Only this server.
     Server(Address),
-    /// To any that suits.
+    /// Any server that the read preference allows.
     Any(ReadPreference),
 }
 
@@ -61,7 +62,7 @@ struct Attempt {
 }
 
 impl Attempt {
-    /// Sends the command a second time, to any suitable server.
+    /// Prepares to send the command a second time, to any suitable server.
     fn repeat(&mut self) {
         self.was_sent = true;
         if let Target::Server(_) = self.target {
@@ -70,13 +71,14 @@ impl Attempt {
     }
 }
 
-/// Documents in documents of commands that a tree is made of: as deep as servers take them.
+/// The maximum nesting depth of commands that the guard converts to a [`Document`], as on servers. Deeper ones could
+/// overflow the stack.
 pub(crate) const DEEPEST: usize = 180;
-/// How often a server is looked for when connections cannot be opened.
+/// How often the guard tries to get a connection for a command.
 const MOST_TRIES: usize = 3;
 
 impl Guard {
-    /// Sends a command and gives back the answer.
+    /// Sends a command and returns the reply, in which cursor ids of the server are replaced by those of the guard.
     pub(crate) async fn forward(
         &self,
         who: &Who,
@@ -92,7 +94,7 @@ impl Guard {
             self.deliver(who, request, target, cursor.as_ref().map(|c| &c.1), at_server).await?;
         self.note_transaction(who, request, &seen, &member);
         if let Some((id, mut known)) = cursor {
-            // The answer names the server's cursor again, or none.
+            // The reply has the server's cursor id, or 0 after the last batch.
             match seen.cursor {
                 Some((at, real)) if real == known.id => {
                     let _ = put_i64(&mut frame, at, id);
@@ -115,7 +117,8 @@ impl Guard {
         Ok(frame)
     }
 
-    /// The cursor that a `getMore` is about, whose number is replaced by the server's.
+    /// Returns the cursor of a `getMore` with the client's id, and writes the server's id into the command. Returns
+    /// `None` for other commands.
     fn own_cursor(
         &self,
         who: &Who,
@@ -137,11 +140,11 @@ impl Guard {
             NoCursor::Unknown => not_found(number.value, ""),
             NoCursor::Elsewhere => not_found(
                 number.value,
-                ": another docward guard opened it; name all of them in the connection string, or use loadBalanced=true",
+                ": another docward guard opened it; list all guards in the connection string, or use loadBalanced=true",
             ),
         })?;
         if !number.put(&mut request.frame, cursor.id) {
-            return Err(not_found(number.value, ": its id has to be written as a 64-bit number"));
+            return Err(not_found(number.value, ": the id must be a 64-bit integer"));
         }
         Ok(Some((number.value, cursor)))
     }
@@ -196,7 +199,7 @@ impl Guard {
         }
     }
 
-    /// Sends, receives, and sends again where that is safe.
+    /// Sends a command and reads the reply. Sends the command again after a failure if that is safe.
     async fn deliver(
         &self,
         who: &Who,
@@ -204,11 +207,11 @@ impl Guard {
         target: Target,
         cursor: Option<&Cursor>,
         at_server: &mut Duration,
-    ) -> Result<(BytesMut, Seen, Arc<Member>), Failure> {
+    ) -> Result<(BytesMut, ReplyFacts, Arc<Member>), Failure> {
         let start = Instant::now();
         let mut attempt = Attempt { target, avoid: None, tries: 0, was_sent: false };
         loop {
-            let member = self.member(&attempt.target, attempt.avoid.as_ref(), request).await?;
+            let member = self.member(&attempt, request, cursor).await?;
             let lease = tokio::select! {
                 lease = self.lease(who, request, &member, cursor) => lease,
                 () = who.left.notified() => return Err(gone()),
@@ -228,14 +231,14 @@ impl Guard {
                         &format!("docward: {}: {error}", member.address),
                     ));
                 }
-                // The server has left the set.
+                // The server was removed from the deployment, so select another one.
                 Err(Denied::Closed) if attempt.tries < MOST_TRIES => {
                     attempt.tries += 1;
                     continue;
                 }
                 Err(denied) => return Err(self.denied(request, &member, &who.identity, &denied)),
             };
-            // For cursors it says how long to wait for news.
+            // In `getMore`, `maxTimeMS` limits the wait for new data and not the command.
             if let Some(most) = request.max_time_ms.and_then(|ms| u128::try_from(ms).ok())
                 && most > 0
                 && request.class != Class::GetMore
@@ -253,9 +256,9 @@ impl Guard {
                 Some(connection) => tokio::select! {
                     biased;
                     answered = connection.exchange(&request.frame) => answered,
-                    // It may never answer: what came of the command is not known.
+                    // The server no longer answers its monitor, so the reply may never arrive.
                     () = member.lost.notified() => Err(docward_net::ReadError::Cut),
-                    // The server gives a command up whose connection is closed.
+                    // Dropping the lease closes the connection, and the server cancels the command.
                     () = who.left.notified(), if request.is_given_up() => {
                         member.in_flight.fetch_sub(1, Ordering::Relaxed);
                         return Err(gone());
@@ -282,7 +285,7 @@ impl Guard {
                     (frame, seen)
                 }
                 Err(error) => {
-                    // A connection of before the last failure says nothing about the server of now.
+                    // A connection from before the last failure says nothing about the current state of the server.
                     let is_news = !lease.is_outdated();
                     drop(lease);
                     if is_news {
@@ -311,7 +314,7 @@ impl Guard {
             if who.at.is_some() {
                 return Ok((frame, seen, member));
             }
-            // Servers since 4.4 say of a write whether it may be sent again.
+            // Servers since 4.4 add the label `RetryableWriteError` if a write may be sent again.
             let may_be = seen.is_retryable || request.class == Class::Read;
             if again && may_be && !seen.is_ok {
                 self.metrics.resent.inc();
@@ -328,20 +331,20 @@ impl Guard {
 
     async fn member(
         &self,
-        target: &Target,
-        avoid: Option<&Address>,
+        attempt: &Attempt,
         request: &Request,
+        cursor: Option<&Cursor>,
     ) -> Result<Arc<Member>, Failure> {
-        match target {
+        match &attempt.target {
             Target::Server(address) => self.deployment.member(address).ok_or_else(|| {
-                broken(
-                    request,
-                    None,
-                    &format!("docward: {address} is no longer part of the deployment"),
-                )
+                let why = format!("docward: {address} is no longer part of the deployment");
+                match cursor {
+                    Some(_) => broken(request, cursor, &why),
+                    None => unsent(request, code::HOST_UNREACHABLE, &why),
+                }
             }),
             Target::Any(preference) => {
-                let found = self.deployment.select(preference, avoid).await;
+                let found = self.deployment.select(preference, attempt.avoid.as_ref()).await;
                 found
                     .map_err(|error| unsent(request, code::NO_SERVER, &format!("docward: {error}")))
             }
@@ -390,7 +393,7 @@ impl Guard {
         }
     }
 
-    fn note_transaction(&self, who: &Who, request: &Request, seen: &Seen, member: &Member) {
+    fn note_transaction(&self, who: &Who, request: &Request, seen: &ReplyFacts, member: &Member) {
         let (Some(session), Some(number)) = (request.session, request.transaction) else { return };
         let name = &who.identity.name;
         if request.class == Class::EndTransaction || seen.is_transient {
@@ -426,9 +429,9 @@ impl Guard {
         self.cursors.add(cursor, crate::guard::random)
     }
 
-    /// `killCursors`: its cursors may be on several servers.
+    /// Handles `killCursors`, whose cursors may be open on several servers.
     async fn kill_cursors(&self, who: &Who, request: &Request) -> Result<BytesMut, Failure> {
-        let bad = || Failure::new(code::FAILED_TO_PARSE, "killCursors cannot be read");
+        let bad = || Failure::new(code::FAILED_TO_PARSE, "cannot parse killCursors");
         let body = request.body().map_err(|_| bad())?;
         let Some(ids) = body.get("cursors").map_err(|_| bad())? else {
             let why = "BSON field 'killCursors.cursors' is missing but a required field";
@@ -475,7 +478,7 @@ impl Guard {
                     all.extend(ours);
                 }
             }
-            // A server that is gone has no cursors.
+            // The cursors of an unreachable server cannot be used again.
             if said.is_err() {
                 let gone = pairs.iter().map(|(id, _)| Bson::Int64(*id));
                 if let Ok(all) = answer.get_array_mut("cursorsNotFound") {
@@ -494,7 +497,7 @@ impl Guard {
         Ok(BytesMut::from(&frame[..]))
     }
 
-    /// Runs a command of our own as a user.
+    /// Runs a command of the guard with the login of a user.
     async fn ask(
         &self,
         who: &Who,
@@ -503,7 +506,8 @@ impl Guard {
         question: Document,
     ) -> Result<Document, OpenError> {
         let gone = |why: String| OpenError::Answer(why);
-        let member = self.deployment.member(server).ok_or_else(|| gone("it is gone".to_owned()))?;
+        let member =
+            self.deployment.member(server).ok_or_else(|| gone("no such server".to_owned()))?;
         let lease = member.take(&who.identity.login, Lane::Ordinary, who.turn, Purpose::Other);
         let mut lease = lease.await.map_err(|denied| gone(denied.to_string()))?;
         let connection = lease.begin().ok_or_else(|| gone("no connection".to_owned()))?;
@@ -514,7 +518,7 @@ impl Guard {
         Ok(reply)
     }
 
-    /// Aborts the transactions that a client left open and nobody else uses.
+    /// Aborts the open transactions of a client that were not used for `unused_for`.
     pub(crate) async fn abort_transactions(&self, who: &Who, unused_for: Duration) {
         for (session, number, server) in self.transactions.of_client(who.client, &who.identity.name)
         {
@@ -535,7 +539,7 @@ impl Guard {
         }
     }
 
-    /// Gives up the cursors that a client left open and nobody else uses.
+    /// Closes the open cursors of a client that were not used for `unused_for`.
     pub(crate) async fn sweep_cursors(&self, who: &Who, unused_for: Duration) {
         for (id, cursor) in self.cursors.of_client(who.client, &who.identity.name) {
             if cursor.used.elapsed() < unused_for {
@@ -549,9 +553,9 @@ impl Guard {
     }
 }
 
-/// The client left: nobody hears this.
+/// Returns the error for a command whose client disconnected. Only the log and the metrics show it.
 pub(crate) fn gone() -> Failure {
-    Failure::new(code::INTERRUPTED, "docward: the client left")
+    Failure::new(code::INTERRUPTED, "docward: the client disconnected")
 }
 
 fn wrong_type(field: &str, expected: &str) -> Failure {
@@ -559,7 +563,7 @@ fn wrong_type(field: &str, expected: &str) -> Failure {
     Failure::new(code::TYPE_MISMATCH, why)
 }
 
-/// Database and collection of the cursor in an answer.
+/// Returns the database and collection of the cursor in a reply.
 fn namespace_of(frame: &[u8]) -> Option<(String, String)> {
     let parsed = docward_wire::Message::parse(frame).ok()?;
     let body = parsed.body(frame).ok()?;
@@ -568,7 +572,8 @@ fn namespace_of(frame: &[u8]) -> Option<(String, String)> {
     Some((database.to_owned(), collection.to_owned()))
 }
 
-/// An error about a command that no server has seen: drivers may try again.
+/// Returns the error for a command that was not sent. In transactions and for retryable writes, it has labels that let
+/// drivers retry.
 pub(crate) fn unsent(request: &Request, code: i32, why: &str) -> Failure {
     let failure = Failure::new(code, why);
     if request.starts_transaction
@@ -584,7 +589,7 @@ pub(crate) fn unsent(request: &Request, code: i32, why: &str) -> Failure {
     }
 }
 
-/// An error about a command that was sent and not answered.
+/// Returns the error for a command that was sent and not answered, or for a cursor whose server left the deployment.
 fn broken(request: &Request, cursor: Option<&Cursor>, why: &str) -> Failure {
     match request.class {
         Class::EndTransaction => {
@@ -600,8 +605,9 @@ fn broken(request: &Request, cursor: Option<&Cursor>, why: &str) -> Failure {
         _ if request.is_retryable_write() => {
             Failure::new(code::HOST_UNREACHABLE, why).with(&[label::RETRYABLE_WRITE])
         }
-        _ => {
-            Failure::new(code::HOST_UNREACHABLE, format!("{why}; whether it was done is not known"))
-        }
+        _ => Failure::new(
+            code::HOST_UNREACHABLE,
+            format!("{why}; it is unknown whether the server executed the command"),
+        ),
     }
 }

@@ -1,5 +1,5 @@
-//! The gate that every command passes before the guard sends it. `pause` closes it for all commands, `hold` for those on a
-//! namespace. Commands that were sent before go on, and the caller waits until the last of them is answered.
+//! The gate that every command passes before the guard sends it. `pause` closes it for all commands, `hold` for those
+//! on a namespace. Commands that were sent before go on, and the caller waits until the last of them is answered.
 
 use std::{
     sync::{
@@ -259,11 +259,11 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_pause_waits_for_what_is_under_way_and_keeps_back_what_comes() {
+    async fn a_pause_waits_for_running_commands_and_delays_new_ones() {
         let gate = Arc::new(Gate::default());
         let running = gate.pass(|| Some("d.t".to_owned()), true).await;
         for _ in 0..3 {
-            assert!(!gate.pause(Duration::from_secs(1)).await, "it is still under way");
+            assert!(!gate.pause(Duration::from_secs(1)).await, "a command is still running");
         }
         assert!(gate.is_paused());
         assert!(!passes(&gate, "d.t", false).await);
@@ -281,11 +281,11 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_hold_keeps_back_its_namespace_until_it_is_released_or_over() {
+    async fn a_hold_delays_its_namespace_until_it_is_released_or_expires() {
         let gate = Gate::default();
         let _reader = gate.pass(|| Some("other.t".to_owned()), false).await;
         assert!(gate.hold(hold("d.t", true), Duration::from_secs(2)).await.is_none());
-        assert!(passes(&gate, "d.t", true).await, "what could not be reached is not held");
+        assert!(passes(&gate, "d.t", true).await, "a hold that timed out is removed");
         drop(_reader);
         let id = gate.hold(hold("d.t", true), Duration::from_secs(5)).await.unwrap();
         assert!(!passes(&gate, "d.t", true).await);
@@ -295,7 +295,7 @@ mod tests {
         let id = gate.hold(hold("d.t", false), Duration::from_secs(5)).await.unwrap();
         let before = Instant::now();
         drop(gate.pass(|| Some("d.t".to_owned()), false).await);
-        assert_eq!(before.elapsed().as_secs(), 5, "its time was over");
+        assert_eq!(before.elapsed().as_secs(), 5, "the hold expired");
         gate.sweep();
         assert_eq!((gate.release(id), gate.release(99)), (Some(true), None));
     }

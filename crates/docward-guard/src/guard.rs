@@ -1,4 +1,4 @@
-//! The proxy: takes clients in, knows what they have open, ends in good order.
+//! The guard itself: it accepts clients, tracks what they have open, and shuts down gracefully.
 
 use std::{
     collections::BTreeMap,
@@ -32,7 +32,7 @@ use crate::{
     memory::Memory,
     metrics::{Metrics, Quantiles},
     rates::Rates,
-    reply::Seen,
+    reply::ReplyFacts,
     settings::{Live, Settings},
     transactions::Transactions,
 };
@@ -40,7 +40,7 @@ use crate::{
 /// An application and a user.
 type AppUser = (Arc<str>, Arc<str>);
 
-/// A guard that runs.
+/// A running guard.
 #[derive(Debug)]
 pub struct Guard {
     pub(crate) settings: Settings,
@@ -53,18 +53,18 @@ pub struct Guard {
     pub(crate) memory: Memory,
     pub(crate) rates: Rates,
     pub(crate) gate: Gate,
-    /// This process, for clients.
+    /// The id of this process in `hello` replies.
     pub(crate) process: ObjectId,
-    pub(crate) everybody: Identity,
-    /// An application without a name.
-    pub(crate) nobody: Arc<str>,
-    /// How clients call the servers, where members are shown.
+    pub(crate) service: Identity,
+    /// The name of applications without `appName`: an empty string.
+    pub(crate) unnamed: Arc<str>,
+    /// With `--face member`, the addresses that clients use for the servers.
     pub(crate) names: RwLock<Arc<Names>>,
-    /// The newest time of the cluster that a server told, and its document.
+    /// The newest cluster time that a server reported. `cluster_time` holds its document.
     newest: AtomicU64,
     cluster_time: Mutex<Option<Document>>,
     clients: AtomicUsize,
-    /// Clients by application and user.
+    /// The number of clients by application and user.
     who: Mutex<BTreeMap<AppUser, usize>>,
     next_client: AtomicU64,
     next_message: AtomicI32,
@@ -72,110 +72,109 @@ pub struct Guard {
     started: Instant,
 }
 
-/// What is known of a server.
+/// The state of a server.
 #[derive(Clone, Debug)]
 pub(crate) struct ServerReport {
-    /// Where it is.
+    /// The address.
     pub(crate) address: Address,
-    /// What it is, in a word.
+    /// The kind of the server, as operators see it.
     pub(crate) kind: &'static str,
-    /// Why it cannot be used.
+    /// Why the server cannot be used.
     pub(crate) error: Option<String>,
-    /// How far away it is.
+    /// The moving average of the round-trip time.
     pub(crate) round_trip: Option<Duration>,
-    /// Commands that are under way.
+    /// The number of commands that were sent and not answered.
     pub(crate) in_flight: usize,
-    /// Connections to it.
+    /// The number of connections, open or being opened.
     pub(crate) connections: usize,
-    /// Connections to it at most.
+    /// The maximum number of connections.
     pub(crate) budget: usize,
 }
 
-/// Figures of a guard.
+/// Statistics of the guard.
 #[derive(Clone, Debug)]
 pub(crate) struct Snapshot {
-    /// Since it started.
+    /// The time since the start.
     pub(crate) uptime: Duration,
-    /// Clients that are connected.
+    /// The number of connected clients.
     pub(crate) clients: usize,
-    /// Clients by application and user.
+    /// The number of clients by application and user.
     pub(crate) applications: Vec<(Arc<str>, Arc<str>, usize)>,
-    /// Servers.
+    /// The servers.
     pub(crate) servers: Vec<ServerReport>,
-    /// Server and figures of each pool.
+    /// The server and the statistics of each pool.
     pub(crate) pools: Vec<(Address, PoolReport)>,
-    /// Cursors that are open.
+    /// The number of open cursors.
     pub(crate) cursors: usize,
-    /// Transactions that are open.
+    /// The number of open transactions.
     pub(crate) transactions: usize,
-    /// Bytes of messages in memory, and how many may be.
+    /// The bytes of messages in memory, and their limit.
     pub(crate) memory: (usize, usize),
-    /// Commands since the start.
+    /// The number of commands since the start.
     pub(crate) requests: u64,
-    /// Of these, sent twice.
+    /// Commands that were sent a second time.
     pub(crate) resent: u64,
-    /// Of these, refused because all connections were in use.
+    /// Commands that were rejected because no connection became free.
     pub(crate) rejected: u64,
-    /// Of these, refused because of a limit of their user or application.
+    /// Commands that were rejected because of a limit of their user or application.
     pub(crate) limited: u64,
-    /// Errors that the guard answered, by code.
+    /// The number of errors that the guard itself returned, by code.
     pub(crate) errors: Vec<(i32, u64)>,
-    /// Time that commands spent in the guard and not at a server, lately.
+    /// The time that recent commands spent in the guard and not at a server.
     pub(crate) added: Quantiles,
-    /// Whether a server takes writes.
+    /// Whether a server that accepts writes is known.
     pub(crate) has_primary: bool,
-    /// Whether it is ending.
+    /// Whether the guard is shutting down.
     pub(crate) is_draining: bool,
     /// Whether the guard is paused.
     pub(crate) is_paused: bool,
-    /// Commands that wait for the end of a pause or hold.
+    /// The number of commands that wait for the end of a pause or hold.
     pub(crate) held: usize,
 }
 
-/// Tables are looked through this often.
+/// The interval at which the guard removes expired cursors, transactions and holds.
 const SWEEP: Duration = Duration::from_secs(5);
-/// Servers are asked this often how many connections they have room for.
+/// The interval at which the guard asks the servers how many connections they have left.
 const ASK_FOR_ROOM: Duration = Duration::from_secs(30);
-/// Of the connections that a server allows, this many in a hundred are used.
+/// The percentage of a server's connections that the guard and all other clients may use together.
 const SHARE: u64 = 80;
-/// Commands of the guard's own are answered within this.
+/// The time limit for the guard's own commands.
 pub(crate) const OWN_COMMANDS: Duration = Duration::from_secs(10);
-/// More applications than this are counted together.
+/// The maximum number of application and user pairs that are counted separately.
 const MOST_APPLICATIONS: usize = 1000;
-/// While the guard ends, clients that have nothing open may send this much longer: drivers notice meanwhile.
+/// How long clients without open cursors or transactions may send commands during a shutdown. Drivers need this time to
+/// notice the shutdown.
 pub(crate) const LINGER: Duration = Duration::from_secs(1);
 
-/// Random bits.
+/// Returns random bits.
 pub(crate) fn random() -> u64 {
     getrandom::u64().unwrap_or_else(|_| {
-        // Numbers that are not secret, only rarely the same.
+        // Without a random source the numbers are predictable, but they still differ from each other.
         static NEXT: AtomicU64 = AtomicU64::new(1);
         NEXT.fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed)
     })
 }
 
 impl Guard {
-    /// Begins to watch the deployment.
+    /// Creates a guard and starts to monitor the deployment.
     pub fn new(settings: Settings, live: Live) -> Arc<Self> {
         let deployment = Deployment::start(settings.upstream.clone());
-        let mut secret = [0; 32];
-        secret.chunks_exact_mut(8).for_each(|part| part.copy_from_slice(&random().to_le_bytes()));
         let service = Login::from(settings.service.clone());
-        let [tag, ..] = random().to_le_bytes().map(u16::from);
+        let [low, high, ..] = random().to_le_bytes();
         let listed = matches!(settings.auth, Auth::List).then(|| Arc::clone(&live.users));
         let rates = Rates::default();
         rates.set(live.rates.clone());
         let guard = Arc::new(Self {
-            cursors: Cursors::new((tag << 7) ^ u16::from_le_bytes([secret[0], secret[1]])),
+            cursors: Cursors::new(u16::from_le_bytes([low, high])),
             transactions: Transactions::default(),
-            users: Users::new(service.clone(), listed, secret),
+            users: Users::new(service.clone(), listed),
             metrics: Metrics::new(),
             memory: Memory::new(live.memory),
             rates,
             gate: Gate::default(),
             process: ObjectId::new(),
-            everybody: Identity::of(service),
-            nobody: "".into(),
+            service: Identity::of(service),
+            unnamed: "".into(),
             names: RwLock::default(),
             newest: AtomicU64::new(0),
             cluster_time: Mutex::default(),
@@ -211,12 +210,12 @@ impl Guard {
         guard
     }
 
-    /// What it does now.
+    /// Returns the current settings that a reload can change.
     pub fn live(&self) -> Arc<Live> {
         Arc::clone(&self.live.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Takes other settings, and reads certificates again.
+    /// Applies new settings, and reads the certificate files again.
     pub fn reload(&self, live: Live) -> Result<(), docward_net::TlsError> {
         if let Some(tls) = &self.settings.tls {
             tls.reload()?;
@@ -226,16 +225,16 @@ impl Guard {
         self.rates.set(live.rates.clone());
         self.users.set_listed(Arc::clone(&live.users));
         *self.live.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(live);
-        tracing::info!("settings were read again");
+        tracing::info!("settings reloaded");
         Ok(())
     }
 
-    /// Takes the addresses that DNS names now.
+    /// Updates the topology with the routers that DNS lists now.
     pub fn renamed(&self, addresses: &std::collections::BTreeSet<Address>) {
         self.deployment.renamed(addresses);
     }
 
-    /// Waits until a server is known, for a while.
+    /// Waits until a server with data has answered, at most for `patience`. Returns whether one has.
     pub async fn ready(&self, patience: Duration) -> bool {
         let mut changes = self.deployment.changes();
         let known = changes
@@ -243,14 +242,14 @@ impl Guard {
         timeout(patience, known).await.is_ok_and(|known| known.is_ok())
     }
 
-    /// Waits until the members of the replica set are known, for a while.
+    /// Waits until the primary of the replica set is known, at most for `patience`. Returns whether it is.
     pub async fn knows_members(&self, patience: Duration) -> bool {
         let mut changes = self.deployment.changes();
         let known = changes.wait_for(|topology| topology.primary().is_some());
         timeout(patience, known).await.is_ok_and(|known| known.is_ok())
     }
 
-    /// Whether commands can be answered now.
+    /// Whether the guard can answer commands now.
     pub fn is_ready(&self) -> bool {
         let topology = self.deployment.topology();
         self.drains.borrow().is_none()
@@ -258,8 +257,9 @@ impl Guard {
             && topology.servers.values().any(|server| server.kind.holds_data())
     }
 
-    /// Takes a client in. `at`: the server that it comes to, where members are shown.
-    pub(crate) fn take_in(
+    /// Accepts a client, or closes its connection if there are too many. With `--face member`, `at` is the server that
+    /// it connected to.
+    pub(crate) fn serve_client(
         self: &Arc<Self>,
         stream: Incoming,
         peer: Option<SocketAddr>,
@@ -284,7 +284,7 @@ impl Guard {
                 (Incoming::Unix(stream), _) => Stream::Unix(stream),
                 (Incoming::Tcp(stream), None) => Stream::Plain(stream),
                 (Incoming::Tcp(stream), Some(tls)) => {
-                    // On the heap, so that clients do not keep room for it.
+                    // On the heap, so that the task needs no memory for the handshake later.
                     let accepted = Box::pin(tls.accept(stream));
                     match timeout(Duration::from_secs(5), accepted).await {
                         Ok(Ok(stream)) => Stream::from(stream),
@@ -296,13 +296,14 @@ impl Guard {
                 }
             };
             let left = client::serve(&guard, stream, peer, number, at).await;
-            // Whoever left is no client any more; what was left behind is looked after for a while.
+            // The client no longer counts, although its cursors and transactions may stay open for some time.
             drop(counted);
             Box::pin(left.clean_up()).await;
         });
     }
 
-    /// Ends in good order: no new clients; those that are there finish what they do, transactions and cursors too.
+    /// Shuts down gracefully: accepts no new clients, and lets connected ones finish their commands, transactions and
+    /// cursors within the grace period.
     pub async fn drain(&self) {
         self.begin_to_drain();
         let end = Instant::now() + self.live().grace;
@@ -311,7 +312,7 @@ impl Guard {
         }
     }
 
-    /// No new clients from now on; whoever asks hears that this guard ends.
+    /// Starts the shutdown: the guard accepts no new clients and announces the shutdown in `hello` replies.
     pub fn begin_to_drain(&self) {
         self.drains.send_if_modified(|since| {
             let is_new = since.is_none();
@@ -327,18 +328,18 @@ impl Guard {
             || !self.transactions.of_client(who.client, name).is_empty()
     }
 
-    /// Since when it is ending.
+    /// Subscribes to the time at which the shutdown began.
     pub(crate) fn draining(&self) -> watch::Receiver<Option<Instant>> {
         self.drains.subscribe()
     }
 
-    /// Waits until somebody asked it to end.
+    /// Waits until the shutdown begins.
     pub async fn drained(&self) {
         let _ = self.draining().wait_for(Option::is_some).await;
     }
 
-    /// Keeps the time of the cluster that an answer tells, if it is newer.
-    pub(crate) fn note_time(&self, frame: &[u8], seen: &Seen) {
+    /// Stores the cluster time of a reply if it is newer than the stored one.
+    pub(crate) fn note_time(&self, frame: &[u8], seen: &ReplyFacts) {
         let Some((time, span)) = seen.cluster_time else { return };
         if self.newest.fetch_max(time, Ordering::Relaxed) >= time {
             return;
@@ -349,7 +350,7 @@ impl Guard {
         }
     }
 
-    /// The time of the cluster, for clients that are answered here.
+    /// Returns the newest cluster time, for replies of the guard itself.
     pub(crate) fn cluster_time(&self) -> Option<Document> {
         self.cluster_time.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -360,7 +361,7 @@ impl Guard {
 
     pub(crate) fn failed(&self, failure: &Failure) {
         self.metrics.failed(failure.code);
-        tracing::debug!(code = failure.code, errmsg = ?failure.errmsg, "error answered");
+        tracing::debug!(code = failure.code, errmsg = ?failure.errmsg, "error sent to client");
     }
 
     /// Counts a client under its application and user.
@@ -373,15 +374,15 @@ impl Guard {
         let key = (Arc::clone(application), Arc::clone(user));
         let is_others = who.len() >= MOST_APPLICATIONS && !who.contains_key(&key);
         let key = if is_others { ("others".into(), "others".into()) } else { key };
-        // One text for all clients that say the same.
+        // Clients with the same names share the strings.
         let key = who.get_key_value(&key).map_or(key, |(known, _)| known.clone());
         *who.entry(key.clone()).or_default() += 1;
         drop(who);
         CountedAs { guard: Arc::clone(self), key }
     }
 
-    /// Asks servers how many connections they have room for: all clients together should not use more than 80 % of
-    /// what a server allows.
+    /// Asks each server how many connections it has left, and sets the limit of the guard. All clients of a server
+    /// together should use at most 80 % of its connections.
     async fn find_room(&self) {
         let topology = self.deployment.topology();
         for member in self.deployment.members() {
@@ -395,19 +396,19 @@ impl Guard {
                     let room = room(current, available, own);
                     let limit = usize::try_from(room).unwrap_or(usize::MAX).min(most);
                     if limit != member.budget.limit() {
-                        tracing::info!(server = %member.address, limit, "connections to the server at most");
+                        tracing::info!(server = %member.address, limit, "connection limit changed");
                     }
                     member.budget.set_limit(limit);
                 }
                 Room::Hidden => member.budget.set_limit(most),
-                // Perhaps because it is full: what was known stays true.
+                // The server may have no free connection, so keep the current limit.
                 Room::Unknown => {}
             }
         }
     }
 
     async fn room_of(&self, member: &Member) -> Room {
-        let login = &self.everybody.login;
+        let login = &self.service.login;
         let Ok(mut lease) = member.take(login, Lane::Ordinary, 0, Purpose::Other).await else {
             return Room::Unknown;
         };
@@ -438,13 +439,13 @@ impl Guard {
         }
     }
 
-    /// A server that takes writes is known.
+    /// Whether a server that accepts writes is known.
     fn has_primary(&self) -> bool {
         let topology = self.deployment.topology();
         self.deployment.choose(&topology, &ReadPreference::default(), None).is_some()
     }
 
-    /// Collects the figures for the state, the page and the metrics.
+    /// Collects the statistics for the state, the page and the metrics.
     pub(crate) fn snapshot(&self) -> Snapshot {
         let members = self.deployment.members();
         let topology = self.deployment.topology();
@@ -497,23 +498,23 @@ impl Guard {
         self.clients.load(Ordering::Relaxed)
     }
 
-    /// Returns all metrics in Prometheus' text format.
+    /// Returns all metrics in the OpenMetrics text format.
     pub(crate) fn metrics_text(&self) -> Result<String, std::fmt::Error> {
         self.metrics.text(&self.snapshot())
     }
 }
 
-/// What a server says about its connections.
+/// What the guard learned about the connections of a server.
 enum Room {
-    /// Those there are, and those that are possible beside them.
+    /// The number of open connections, and how many more the server accepts.
     Known(u64, u64),
-    /// Nothing: the account may not ask.
+    /// The server does not report them, for example because the account lacks the right.
     Hidden,
-    /// It was not asked successfully.
+    /// The command failed.
     Unknown,
 }
 
-/// How many connections we may have to a server.
+/// Returns how many connections the guard may have to a server.
 fn room(current: u64, available: u64, own: u64) -> u64 {
     let others = current.saturating_sub(own);
     ((current + available) * SHARE / 100).saturating_sub(others).max(1)
@@ -532,16 +533,16 @@ fn word(kind: ServerKind) -> &'static str {
     }
 }
 
-/// A client that came.
+/// A new client connection.
 #[derive(Debug)]
 pub(crate) enum Incoming {
-    /// By TCP.
+    /// TCP.
     Tcp(tokio::net::TcpStream),
-    /// By a socket of this machine.
+    /// A Unix socket.
     Unix(tokio::net::UnixStream),
 }
 
-/// A client that is counted as long as this lives.
+/// Counts a client until this is dropped.
 struct Counted(Arc<Guard>);
 
 impl Drop for Counted {
@@ -550,7 +551,7 @@ impl Drop for Counted {
     }
 }
 
-/// A client that is counted under its application and user as long as this lives.
+/// Counts a client under its application and user until this is dropped.
 #[derive(Debug)]
 pub(crate) struct CountedAs {
     guard: Arc<Guard>,
@@ -581,8 +582,8 @@ mod tests {
 
     #[test]
     fn cm_1_cp_1_eighty_in_a_hundred_connections_are_used() {
-        assert_eq!(room(10, 990, 4), 794, "others have six");
-        assert_eq!(room(900, 100, 0), 1, "never none");
+        assert_eq!(room(10, 990, 4), 794, "others use 6");
+        assert_eq!(room(900, 100, 0), 1, "at least 1");
         assert_eq!(room(200, 800, 200), 800);
     }
 }

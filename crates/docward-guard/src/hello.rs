@@ -1,4 +1,4 @@
-//! The answer to hello: what a client takes this process for.
+//! The reply to `hello`, which tells clients what kind of server the guard is.
 
 use std::collections::BTreeMap;
 
@@ -8,43 +8,43 @@ use docward_wire::Compressor;
 
 use crate::errors::code;
 
-/// What a listener looks like.
+/// The kind of server that the guard presents to clients.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Face {
-    /// A router of a sharded cluster, whatever stands behind.
+    /// A router of a sharded cluster, for every kind of deployment.
     #[default]
     Router,
-    /// The same, behind a balancer: clients say `loadBalanced=true`.
+    /// A router behind a load balancer. Clients connect with `loadBalanced=true`.
     LoadBalanced,
-    /// The members of the replica set, each on a port of its own: clients keep `replicaSet`.
+    /// The members of the replica set, each on its own port. Clients connect with `replicaSet`.
     Member,
 }
 
-/// The version of the protocol that is spoken where no server has said its own: that of 6.0.
+/// The wire version of MongoDB 6.0, which the guard reports until a server has answered.
 const USUAL_WIRE: i32 = 17;
 
-/// What is asked for in a hello.
+/// The fields of a `hello` command that the guard uses.
 #[derive(Debug, Default)]
-pub(crate) struct Asked {
-    /// In the words of before 5.0.
+pub(crate) struct HelloRequest {
+    /// Whether the client sent `isMaster` instead of `hello`.
     pub(crate) is_legacy: bool,
-    /// Whether the client wants to know if it may say `hello`.
+    /// Whether the client asks if the server supports `hello`.
     pub(crate) hello_ok: bool,
-    /// The user whose mechanisms are asked for, as `database.user`.
+    /// The user whose login mechanisms the client asks for, as `database.user`.
     pub(crate) mechanisms_of: Option<String>,
-    /// Compressors that the client knows.
+    /// The compressors that the client and the guard support.
     pub(crate) compression: Vec<Compressor>,
-    /// Whether the client believes in a balancer.
+    /// Whether the client connects with `loadBalanced=true`.
     pub(crate) load_balanced: bool,
-    /// The first step of a login.
+    /// The first step of a login, in `speculativeAuthenticate`.
     pub(crate) speculative: Option<Document>,
-    /// What the client calls itself.
+    /// The `appName` of the client.
     pub(crate) application: Option<String>,
-    /// What the client knows already, and how long it waits for something else, in milliseconds.
+    /// `topologyVersion` and `maxAwaitTimeMS` of an awaitable `hello`.
     pub(crate) awaits: Option<(TopologyVersion, u64)>,
 }
 
-impl Asked {
+impl HelloRequest {
     pub(crate) fn of(command: &Document) -> Self {
         let names = command.get_array("compression").into_iter().flatten();
         let named = |name: &Bson| {
@@ -72,25 +72,25 @@ impl Asked {
     }
 }
 
-/// What is known here when a hello is answered.
+/// The state from which the guard builds a `hello` reply.
 #[derive(Debug)]
-pub(crate) struct Known<'a> {
+pub(crate) struct HelloContext<'a> {
     pub(crate) face: Face,
     pub(crate) topology: &'a Topology,
-    /// The server that is shown, and how clients call the servers: where members are shown.
+    /// With `--face member`, the `hello` reply of the server, and the addresses that clients use for all members.
     pub(crate) shown: Option<(&'a Document, &'a Names)>,
     pub(crate) connection: i32,
-    /// This process, for `topologyVersion` and `serviceId`.
+    /// The id of this process, for `topologyVersion` and `serviceId`.
     pub(crate) process: ObjectId,
     pub(crate) mechanisms: Option<Vec<&'static str>>,
     pub(crate) now: bson::DateTime,
 }
 
-/// By which name clients reach each server.
+/// The address that clients use for each server.
 pub(crate) type Names = BTreeMap<Address, String>;
 
-/// The answer.
-pub(crate) fn answer(asked: &Asked, known: &Known<'_>) -> Document {
+/// Returns the reply to `hello`.
+pub(crate) fn answer(asked: &HelloRequest, known: &HelloContext<'_>) -> Document {
     let (is_primary, mut rest) = match known.shown {
         None => (true, router(known)),
         Some((hello, names)) => {
@@ -121,10 +121,10 @@ pub(crate) fn answer(asked: &Asked, known: &Known<'_>) -> Document {
     reply
 }
 
-fn router(known: &Known<'_>) -> Document {
+fn router(known: &HelloContext<'_>) -> Document {
     let mut reply = doc! {};
     let mut servers = known.topology.servers.values();
-    // A server on its own knows neither retryable writes nor transactions: drivers must not expect them.
+    // Standalone servers support neither retryable writes nor transactions. Without `msg`, drivers do not use them.
     let is_alone = known.face == Face::Router
         && !known.topology.servers.is_empty()
         && servers.all(|server| server.kind == ServerKind::Standalone);
@@ -146,23 +146,23 @@ fn router(known: &Known<'_>) -> Document {
     reply
 }
 
-/// Which answers of this process are newer.
+/// Returns a `topologyVersion` of this process.
 pub(crate) fn version(process: ObjectId, counter: i64) -> Document {
     doc! { "processId": process, "counter": counter }
 }
 
-/// Returns the reply to `hello` while the guard is ending: drivers then use another guard.
+/// Returns the reply to `hello` while the guard shuts down. Drivers then use another guard.
 pub(crate) fn goodbye(process: ObjectId) -> Document {
     doc! {
         "ok": 0.0,
-        "errmsg": "docward: this guard is ending",
+        "errmsg": "docward: this guard is shutting down",
         "code": code::SHUTDOWN,
         "codeName": "ShutdownInProgress",
         "topologyVersion": version(process, 1),
     }
 }
 
-/// Fields of a server's answer that belong to the connection it was given on.
+/// Fields of a server's `hello` reply that the guard sets itself or leaves out.
 const OF_CONNECTION: [&str; 11] = [
     "ismaster",
     "isWritablePrimary",
@@ -177,7 +177,7 @@ const OF_CONNECTION: [&str; 11] = [
     "ok",
 ];
 
-/// What a server says of itself, with the names that clients know.
+/// Returns the `hello` reply of a server with the addresses that clients use.
 fn member(hello: &Document, names: &Names) -> Document {
     let named = |host: &str| names.get(&Address::parse(host)).cloned();
     let mut reply = Document::new();
@@ -201,7 +201,7 @@ fn member(hello: &Document, names: &Names) -> Document {
     reply
 }
 
-/// The oldest protocol that any of the servers speaks.
+/// Returns the lowest `maxWireVersion` of the servers, so that clients use no feature that one of them lacks.
 fn wire(topology: &Topology) -> i32 {
     let known = topology.servers.values().filter(|server| server.kind != ServerKind::Unknown);
     known.map(|server| server.wire.1).filter(|wire| *wire > 0).min().unwrap_or(USUAL_WIRE)
@@ -212,8 +212,8 @@ mod tests {
     use super::*;
     use docward_net::topology::{Address, Server, TopologyKind};
 
-    fn known(topology: &Topology, face: Face) -> Known<'_> {
-        Known {
+    fn known(topology: &Topology, face: Face) -> HelloContext<'_> {
+        HelloContext {
             face,
             topology,
             shown: None,
@@ -225,18 +225,19 @@ mod tests {
     }
 
     #[test]
-    fn a_client_sees_a_router_of_the_oldest_version_behind_it() {
+    fn a_router_reports_the_lowest_wire_version() {
         let (a, b) = (Address::parse("a"), Address::parse("b"));
         let start = Topology::new(&[a.clone(), b.clone()], TopologyKind::Unknown, None);
-        let reply = answer(&Asked::default(), &known(&start, Face::Router));
+        let reply = answer(&HelloRequest::default(), &known(&start, Face::Router));
         assert_eq!(reply.get_i32("maxWireVersion").ok(), Some(USUAL_WIRE));
         let member = |address, wire| {
             let hello = doc! { "ok": 1, "setName": "rs", "secondary": true, "maxWireVersion": wire, "hosts": ["a", "b"] };
             Server::of_hello(address, &hello, 0)
         };
         let topology = start.updated(member(a, 21)).updated(member(b, 13));
-        let asked =
-            Asked::of(&doc! { "isMaster": 1, "helloOk": true, "compression": ["lzma", "zlib"] });
+        let asked = HelloRequest::of(
+            &doc! { "isMaster": 1, "helloOk": true, "compression": ["lzma", "zlib"] },
+        );
         let reply = answer(&asked, &known(&topology, Face::Router));
         assert_eq!(reply.get_i32("maxWireVersion").ok(), Some(13));
         assert!(reply.get_bool("ismaster").unwrap() && reply.get_bool("helloOk").unwrap());
@@ -246,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn px_1_a_member_says_what_the_server_says_with_names_of_ours() {
+    fn px_1_a_member_reply_has_the_addresses_of_the_guard() {
         let names = [("a:1", "guard:5"), ("b:2", "guard:6")];
         let names = names.map(|(real, ours)| (Address::parse(real), ours.to_owned())).into();
         let hello = doc! {
@@ -255,27 +256,28 @@ mod tests {
             "$clusterTime": {},
         };
         let topology = Topology::new(&[], TopologyKind::Unknown, None);
-        let known = Known { shown: Some((&hello, &names)), ..known(&topology, Face::Member) };
-        let reply = answer(&Asked::of(&doc! { "hello": 1 }), &known);
+        let known =
+            HelloContext { shown: Some((&hello, &names)), ..known(&topology, Face::Member) };
+        let reply = answer(&HelloRequest::of(&doc! { "hello": 1 }), &known);
         let hosts: Vec<_> = reply.get_array("hosts").unwrap().iter().map(|h| h.as_str()).collect();
         assert_eq!(
             hosts,
             [Some("guard:5"), Some("guard:6")],
-            "a server without a port is not told"
+            "a server without a listener is left out"
         );
         assert_eq!(reply.get_str("me").unwrap(), "guard:5");
         assert_eq!(reply.get_str("primary").unwrap(), "guard:5");
         assert!(reply.get_bool("isWritablePrimary").unwrap());
-        assert_eq!(reply.get_i32("connectionId").unwrap(), 4, "that of the client");
+        assert_eq!(reply.get_i32("connectionId").unwrap(), 4, "the id of the client connection");
         for absent in ["$clusterTime", "helloOk", "ismaster", "msg"] {
             assert!(!reply.contains_key(absent), "{absent}");
         }
     }
 
     #[test]
-    fn behind_a_balancer_there_is_a_service() {
+    fn a_load_balanced_reply_has_a_service_id() {
         let topology = Topology::new(&[], TopologyKind::Unknown, None);
-        let asked = Asked::of(&doc! { "hello": 1, "loadBalanced": true });
+        let asked = HelloRequest::of(&doc! { "hello": 1, "loadBalanced": true });
         let reply = answer(&asked, &known(&topology, Face::LoadBalanced));
         assert!(reply.contains_key("serviceId"));
         assert_eq!(reply.get_bool("isWritablePrimary").ok(), Some(true));

@@ -1,10 +1,10 @@
-//! `docward guard`: a proxy for MongoDB that pools connections. Clients speak to it as to a router; few
-//! connections to the servers carry the commands of many clients.
+//! `docward guard`: a MongoDB proxy that pools connections. Clients connect to it as to a router. A few connections to
+//! the servers carry the commands of many clients.
 //!
-//! A command is read as a whole (`request.rs`), goes to a server that suits it (`forward.rs`), and its answer is
-//! looked through for cursors and changes of roles (`reply.rs`). What belongs to a server rather than to a
-//! connection is kept in tables (`cursors.rs`, `transactions.rs`). The protocol itself is in `docward-wire`,
-//! connections and discovery are in `docward-net`.
+//! The guard parses each command (`request.rs`), sends it to a suitable server (`forward.rs`), and checks the reply for
+//! cursors and state changes (`reply.rs`). Cursors and transactions belong to a server and not to a connection, so
+//! tables record their servers (`cursors.rs`, `transactions.rs`). `docward-wire` implements the wire protocol, and
+//! `docward-net` implements connections and server discovery.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "tests: a panic is the message"))]
 
@@ -13,12 +13,13 @@ mod auth;
 mod client;
 mod commands;
 mod cursors;
-mod doors;
+
 mod errors;
 mod forward;
 mod gate;
 mod guard;
 mod hello;
+mod listeners;
 mod memory;
 mod metrics;
 mod rates;
@@ -30,9 +31,10 @@ mod transactions;
 
 pub use admin::{ReloadRequests, serve_admin};
 pub use auth::Auth;
-pub use doors::Door;
+
 pub use guard::Guard;
 pub use hello::Face;
+pub use listeners::Listener;
 pub use rates::RateLimit;
 pub use rights::{FileUser, FileUsers, Right};
 pub use settings::{Listen, Live, Settings};

@@ -1,4 +1,4 @@
-//! Where clients come in: one address, or one for each member of a replica set.
+//! The listeners for clients: one address, or one for each member of a replica set.
 
 use std::{
     collections::BTreeMap,
@@ -22,23 +22,23 @@ use crate::{
     settings::Listen,
 };
 
-/// A place where clients come in.
+/// A listener for clients.
 #[derive(Debug)]
-pub struct Door {
-    listener: Listener,
-    /// How it is reached.
+pub struct Listener {
+    socket: Socket,
+    /// The address that clients use.
     pub name: String,
-    /// The server that is shown there, where members are shown.
+    /// With `--face member`, the server that its clients connect to.
     pub shows: Option<Address>,
 }
 
 #[derive(Debug)]
-enum Listener {
+enum Socket {
     Tcp(TcpListener),
     Unix(UnixListener),
 }
 
-impl Listener {
+impl Socket {
     async fn accept(&self) -> io::Result<(Incoming, Option<SocketAddr>)> {
         match self {
             Self::Tcp(listener) => {
@@ -51,41 +51,43 @@ impl Listener {
 }
 
 impl Guard {
-    /// Opens the doors. Where members are shown, those that are known by now.
-    pub async fn open(&self) -> io::Result<Vec<Door>> {
+    /// Opens the listeners. With `--face member`, opens one for each member that is known now.
+    pub async fn open(&self) -> io::Result<Vec<Listener>> {
         match (&self.settings.listen, self.settings.face) {
             (Listen::Tcp(address), Face::Member) => {
                 let members = members(&self.deployment.topology());
-                let mut doors = Vec::new();
+                let mut listeners = Vec::new();
                 for (at, member) in members.into_iter().enumerate() {
-                    doors.push(self.open_member(*address, at, member).await?);
+                    listeners.push(self.open_member(*address, at, member).await?);
                 }
-                Ok(doors)
+                Ok(listeners)
             }
             (Listen::Tcp(address), _) => {
                 let listener = TcpListener::bind(address).await?;
                 let name = listener.local_addr()?.to_string();
-                Ok(vec![Door { listener: Listener::Tcp(listener), name, shows: None }])
+                Ok(vec![Listener { socket: Socket::Tcp(listener), name, shows: None }])
             }
             (Listen::Unix(path), _) => {
                 let name = path.display().to_string();
-                let listener = Listener::Unix(bind_unix(path)?);
-                Ok(vec![Door { listener, name, shows: None }])
+                let socket = Socket::Unix(bind_unix(path)?);
+                Ok(vec![Listener { socket, name, shows: None }])
             }
         }
     }
 
-    /// The first member has the port that was asked for, the others have those behind it.
+    /// Opens the listener of a member. The first member gets the configured port, the others get the ports after it.
     async fn open_member(
         &self,
         mut address: SocketAddr,
         at: usize,
         member: Address,
-    ) -> io::Result<Door> {
+    ) -> io::Result<Listener> {
         if address.port() != 0 {
             let offset = u16::try_from(at).ok();
             let port = offset.and_then(|offset| address.port().checked_add(offset));
-            address.set_port(port.ok_or_else(|| io::Error::other("there are no more ports"))?);
+            address.set_port(port.ok_or_else(|| {
+                io::Error::other("the port of a member would exceed 65535; choose a lower port")
+            })?);
         }
         let listener = TcpListener::bind(address).await?;
         let local = listener.local_addr()?;
@@ -94,10 +96,10 @@ impl Guard {
             None => local.to_string(),
         };
         self.rename(&member, Some(name.clone()));
-        Ok(Door { listener: Listener::Tcp(listener), name, shows: Some(member) })
+        Ok(Listener { socket: Socket::Tcp(listener), name, shows: Some(member) })
     }
 
-    /// Changes how clients call a server.
+    /// Sets or removes the address that clients use for a server.
     fn rename(&self, member: &Address, name: Option<String>) {
         let mut names = self.names.write().unwrap_or_else(PoisonError::into_inner);
         let mut next = BTreeMap::clone(&names);
@@ -108,15 +110,16 @@ impl Guard {
         *names = Arc::new(next);
     }
 
-    /// Takes clients in until it drains.
-    pub async fn accept(self: &Arc<Self>, doors: Vec<Door>) {
-        let mut opened = doors.len();
+    /// Accepts clients until the guard shuts down. With `--face member`, opens and closes listeners when members join
+    /// or leave.
+    pub async fn accept(self: &Arc<Self>, listeners: Vec<Listener>) {
+        let mut opened = listeners.len();
         let mut tasks: BTreeMap<Option<Address>, JoinHandle<()>> = BTreeMap::new();
-        let serve = |door: Door| {
+        let serve = |listener: Listener| {
             let guard = Arc::clone(self);
-            (door.shows.clone(), tokio::spawn(async move { guard.accept_at(door).await }))
+            (listener.shows.clone(), tokio::spawn(async move { guard.accept_at(listener).await }))
         };
-        tasks.extend(doors.into_iter().map(serve));
+        tasks.extend(listeners.into_iter().map(serve));
         let mut changes = self.deployment.changes();
         loop {
             tokio::select! {
@@ -141,13 +144,13 @@ impl Guard {
                     continue;
                 }
                 match self.open_member(*address, opened, member.clone()).await {
-                    Ok(door) => {
+                    Ok(listener) => {
                         opened += 1;
-                        tracing::info!(server = %member, address = door.name, "new member");
-                        tasks.extend([serve(door)]);
+                        tracing::info!(server = %member, address = listener.name, "new member: listener opened");
+                        tasks.extend([serve(listener)]);
                     }
                     Err(error) => {
-                        tracing::warn!(server = %member, %error, "no address for a new member");
+                        tracing::warn!(server = %member, %error, "new member: cannot open a listener");
                     }
                 }
             }
@@ -155,15 +158,15 @@ impl Guard {
         tasks.into_values().for_each(|task| task.abort());
     }
 
-    async fn accept_at(self: Arc<Self>, door: Door) {
+    async fn accept_at(self: Arc<Self>, listener: Listener) {
         loop {
-            match door.listener.accept().await {
+            match listener.socket.accept().await {
                 Ok((stream, peer)) => {
-                    self.take_in(stream, peer, door.shows.clone());
+                    self.serve_client(stream, peer, listener.shows.clone());
                 }
                 Err(error) => {
-                    // Out of files, usually: somebody has to leave first.
-                    tracing::warn!(%error, "cannot take a client in");
+                    // Usually the process has no free file descriptor until a client disconnects.
+                    tracing::warn!(%error, "cannot accept a client");
                     sleep(Duration::from_millis(100)).await;
                 }
             }
@@ -171,12 +174,12 @@ impl Guard {
     }
 }
 
-/// Members that clients may know, in the order of their names.
+/// Returns the known servers, sorted by address.
 fn members(topology: &Topology) -> Vec<Address> {
     topology.servers.keys().cloned().collect()
 }
 
-/// A socket that an earlier process left behind is replaced; one that somebody listens on is not.
+/// Binds a Unix socket. Replaces a socket file that an earlier process left behind, unless a process listens on it.
 fn bind_unix(path: &Path) -> io::Result<UnixListener> {
     match UnixListener::bind(path) {
         Err(error) if error.kind() == io::ErrorKind::AddrInUse => {

@@ -1,11 +1,11 @@
-//! How much of the messages is in memory. Where it is too much, clients are not read from until others are done: they
-//! see a slow network and no error.
+//! The memory limit for messages. When it is reached, the guard stops reading from clients until other commands end.
+//! Clients see a slow network and no error.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::sync::Notify;
 
-/// Bytes of messages that are on their way.
+/// Counts the bytes of messages in memory against a limit.
 #[derive(Debug)]
 pub(crate) struct Memory {
     limit: AtomicUsize,
@@ -31,11 +31,11 @@ impl Memory {
         self.freed.notify_waiters();
     }
 
-    /// Waits until there is room.
+    /// Waits until the count is below the limit.
     pub(crate) async fn room(&self) {
         while self.used() >= self.limit() {
             let freed = self.freed.notified();
-            // Freed between the two lines, nobody would tell.
+            // `freed` misses what was freed before it existed, so check again.
             if self.used() < self.limit() {
                 return;
             }
@@ -43,14 +43,14 @@ impl Memory {
         }
     }
 
-    /// Counts a message for as long as the answer lives.
+    /// Counts the bytes of a message until the returned value is dropped.
     pub(crate) fn hold(&self, bytes: usize) -> Held<'_> {
         self.used.fetch_add(bytes, Ordering::Relaxed);
         Held { memory: self, bytes }
     }
 }
 
-/// A message that is counted.
+/// Bytes that are counted until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Held<'m> {
     memory: &'m Memory,
@@ -58,7 +58,7 @@ pub(crate) struct Held<'m> {
 }
 
 impl Held<'_> {
-    /// Counts the answer as well.
+    /// Counts more bytes, such as those of the reply.
     pub(crate) fn and(&mut self, bytes: usize) {
         self.memory.used.fetch_add(bytes, Ordering::Relaxed);
         self.bytes += bytes;
@@ -81,7 +81,7 @@ mod tests {
     use tokio::time::timeout;
 
     #[tokio::test(start_paused = true)]
-    async fn who_comes_late_waits_until_there_is_room() {
+    async fn clients_wait_until_memory_is_freed() {
         let memory = Arc::new(Memory::new(100));
         memory.room().await;
         let mut first = memory.hold(60);

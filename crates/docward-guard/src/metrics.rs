@@ -1,5 +1,5 @@
-//! Counts and times of what happened, for Prometheus and for the page. Labels are bounded: classes, codes and outcomes,
-//! never names that clients choose.
+//! Metrics for Prometheus and for the page. The number of label values is limited: application names, which clients
+//! choose, are never labels.
 
 use std::{
     collections::BTreeMap,
@@ -28,7 +28,7 @@ struct OfClass {
     class: Kind,
 }
 
-/// Classes of commands, as metrics name them.
+/// The class of a command in the labels of metrics.
 #[derive(Clone, Copy, Debug, Hash, PartialEq, Eq, EncodeLabelValue)]
 enum Kind {
     Local,
@@ -79,16 +79,16 @@ struct OfServer {
     server: String,
 }
 
-/// Pools that get labels of their own; the others are summed up.
+/// The maximum number of pools with a user label of their own. The others are added up under the user `others`.
 const MOST_POOLS: usize = 200;
-/// The times of the page are those of the last one or two of these.
+/// The page shows the times of the last one or two windows of this length.
 const WINDOW: Duration = Duration::from_secs(10);
 
-/// All counts.
+/// All metrics that the guard updates as events happen.
 #[derive(Debug)]
 pub(crate) struct Metrics {
     registry: Registry,
-    /// In the order of [`Kind::ALL`].
+    /// The metrics of each class, in the order of [`Kind::ALL`].
     by_class: Vec<(Counter, Histogram)>,
     added: Histogram,
     accepts: Family<OfResult, Counter>,
@@ -112,14 +112,14 @@ struct Windows {
     before: Times<u32>,
 }
 
-/// Times in microseconds.
+/// Quantiles of times in microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Quantiles {
-    /// How many were measured.
+    /// The number of measurements.
     pub(crate) count: u64,
-    /// Half of them took less.
+    /// The median.
     pub(crate) p50: u64,
-    /// One in a hundred took longer.
+    /// The 99th percentile.
     pub(crate) p99: u64,
 }
 
@@ -128,7 +128,7 @@ fn buckets() -> Histogram {
 }
 
 fn times() -> Times<u32> {
-    // Two digits, from a microsecond to a minute: about 10 KB.
+    // Two significant digits from one microsecond to one minute take about 10 KB.
     let mut times = Times::new_with_bounds(1, 60_000_000, 2).expect("these bounds are valid");
     times.auto(false);
     times
@@ -138,34 +138,40 @@ impl Metrics {
     pub(crate) fn new() -> Self {
         let mut registry = Registry::with_prefix("docward_guard");
         let requests: Family<OfClass, Counter> = Family::default();
-        registry.register("requests", "Commands of clients", requests.clone());
+        registry.register("requests", "Commands from clients, by class", requests.clone());
         let seconds: Family<OfClass, Histogram, fn() -> Histogram> =
             Family::new_with_constructor(buckets);
-        let text = "Time from a command's last byte to the answer";
+        let text = "Time from the last byte of a command to its reply";
         registry.register_with_unit("request", text, Unit::Seconds, seconds.clone());
         let added = buckets();
         let text = "Time that a command spent in the guard and not at a server";
         registry.register_with_unit("added", text, Unit::Seconds, added.clone());
         let accepts = Family::default();
-        registry.register("accepts", "Clients that connected", accepts.clone());
+        registry.register("accepts", "Client connections, by result", accepts.clone());
         let logins = Family::default();
-        registry.register("logins", "Logins of clients", logins.clone());
+        registry.register("logins", "Client logins, by result", logins.clone());
         let mut counter = |name: &str, help: &str| {
             let counter: Counter<u64, AtomicU64> = Counter::default();
             registry.register(name, help, counter.clone());
             counter
         };
         Self {
-            received: counter("received_bytes", "Bytes of commands"),
-            sent: counter("sent_bytes", "Bytes of answers"),
+            received: counter("received_bytes", "Bytes received from clients"),
+            sent: counter("sent_bytes", "Bytes sent to clients"),
             resent: counter("retries", "Commands that were sent a second time"),
-            rejected: counter("rejected", "Commands for which no connection was free in time"),
-            limited: counter("limited", "Commands beyond a limit of their user or application"),
+            rejected: counter("rejected", "Commands rejected because no connection became free"),
+            limited: counter(
+                "limited",
+                "Commands rejected because of a limit of their user or application",
+            ),
             unknown: counter(
                 "unknown_commands",
-                "Commands that are not known, sent to the primary",
+                "Commands that the guard does not know and sends to the primary",
             ),
-            protocol: counter("protocol_errors", "Clients that did not speak the protocol"),
+            protocol: counter(
+                "protocol_errors",
+                "Client connections closed because of a protocol or TLS error",
+            ),
             by_class: Kind::ALL
                 .map(|class| OfClass { class })
                 .iter()
@@ -180,7 +186,7 @@ impl Metrics {
         }
     }
 
-    /// A command was answered.
+    /// Counts a command and records its times.
     pub(crate) fn answered(&self, class: Class, took: Duration, at_server: Duration) {
         if let Some((requests, seconds)) = self.by_class.get(Kind::from(class) as usize) {
             requests.inc();
@@ -213,13 +219,13 @@ impl Metrics {
         self.by_class.iter().map(|(requests, _)| requests.get()).sum()
     }
 
-    /// Errors by code.
+    /// Returns the number of errors by code.
     pub(crate) fn errors(&self) -> Vec<(i32, u64)> {
         let errors = self.errors.lock().unwrap_or_else(PoisonError::into_inner);
         errors.iter().map(|(code, count)| (*code, *count)).collect()
     }
 
-    /// Time added lately.
+    /// Returns quantiles of the time that the guard added to recent commands.
     pub(crate) fn lately(&self) -> Quantiles {
         let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
         windows.turn();
@@ -234,7 +240,7 @@ impl Metrics {
         }
     }
 
-    /// All of it in Prometheus' text form.
+    /// Returns all metrics in the OpenMetrics text format.
     pub(crate) fn text(&self, now: &Snapshot) -> Result<String, std::fmt::Error> {
         let mut text = String::new();
         prometheus_client::encoding::text::encode_registry(&mut text, &self.registry)?;
@@ -260,7 +266,7 @@ impl Windows {
     }
 }
 
-/// What connections of a pool are for, in a word.
+/// Returns the name of a lane in the state and the metrics.
 pub(crate) fn lane_name(lane: Lane) -> &'static str {
     match lane {
         Lane::Ordinary => "ordinary",
@@ -274,17 +280,21 @@ fn gauge(value: impl TryInto<i64>) -> Gauge {
     gauge
 }
 
-/// What is true now.
+/// Returns a registry with the current values of a snapshot.
 fn gauges(now: &Snapshot) -> Registry {
     let mut registry = Registry::with_prefix("docward_guard");
     for (name, help, value) in [
-        ("clients", "Clients that are connected", now.clients),
-        ("cursors_open", "Cursors that clients have open", now.cursors),
-        ("transactions_open", "Transactions that clients have open", now.transactions),
+        ("clients", "Connected clients", now.clients),
+        ("cursors_open", "Open cursors of clients", now.cursors),
+        ("transactions_open", "Open transactions of clients", now.transactions),
         ("memory_bytes", "Bytes of messages in memory", now.memory.0),
-        ("memory_limit_bytes", "Bytes of messages that may be in memory", now.memory.1),
-        ("primary_known", "Whether a server takes writes", usize::from(now.has_primary)),
-        ("draining", "Whether the guard is ending", usize::from(now.is_draining)),
+        ("memory_limit_bytes", "Maximum bytes of messages in memory", now.memory.1),
+        (
+            "primary_known",
+            "Whether a server that accepts writes is known",
+            usize::from(now.has_primary),
+        ),
+        ("draining", "Whether the guard is shutting down", usize::from(now.is_draining)),
         ("paused", "Whether the guard is paused", usize::from(now.is_paused)),
         ("held", "Commands that wait for the end of a pause or hold", now.held),
     ] {
@@ -298,11 +308,11 @@ fn gauges(now: &Snapshot) -> Registry {
     let of_pools: [Family<OfPool, Gauge>; 5] = Default::default();
     let opened: Family<OfPool, Counter> = Family::default();
     let names = [
-        ("pool_open", "Connections to servers"),
-        ("pool_in_use", "Connections to servers that carry a command"),
+        ("pool_open", "Open connections to servers"),
+        ("pool_in_use", "Connections to servers that are in use"),
         ("pool_waiting", "Commands that wait for a connection"),
         ("pool_connecting", "Connections that are being opened"),
-        ("pool_max", "Connections at most"),
+        ("pool_max", "Maximum number of connections"),
     ];
     for ((name, help), family) in names.into_iter().zip(&of_pools) {
         registry.register(name, help, family.clone());
@@ -322,8 +332,12 @@ fn gauges(now: &Snapshot) -> Registry {
         opened.get_or_create(&label).inc_by(state.opened);
     }
     let budgets: [Family<OfServer, Gauge>; 2] = Default::default();
-    registry.register("server_connections", "Connections to a server", budgets[0].clone());
-    let text = "Connections to a server at most, whoever they are for";
+    registry.register(
+        "server_connections",
+        "Connections to a server, open or being opened",
+        budgets[0].clone(),
+    );
+    let text = "Maximum number of connections to a server, for all users together";
     registry.register("server_connections_max", text, budgets[1].clone());
     for server in &now.servers {
         let label = OfServer { server: server.address.to_string() };
@@ -338,7 +352,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn times_of_the_last_seconds_are_told() {
+    async fn quantiles_cover_recent_commands() {
         let metrics = Metrics::new();
         assert_eq!(metrics.lately(), Quantiles::default());
         let ms = Duration::from_millis;
@@ -347,10 +361,10 @@ mod tests {
         }
         metrics.answered(Class::Write, ms(80), ms(30));
         metrics.answered(Class::Local, ms(80), ms(0));
-        let told = metrics.lately();
-        assert_eq!(told.count, 100);
-        assert!((990..=1010).contains(&told.p50), "{told:?}");
-        assert!((990..=50_500).contains(&told.p99), "{told:?}");
+        let recent = metrics.lately();
+        assert_eq!(recent.count, 100);
+        assert!((990..=1010).contains(&recent.p50), "{recent:?}");
+        assert!((990..=50_500).contains(&recent.p99), "{recent:?}");
         tokio::time::advance(WINDOW).await;
         assert_eq!(metrics.lately().count, 100);
         tokio::time::advance(2 * WINDOW).await;

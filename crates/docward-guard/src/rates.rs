@@ -1,5 +1,5 @@
-//! How much each user and application may ask for. Each user, application or pair of them that a limit names has a
-//! bucket of its own.
+//! Limits for the commands of users and applications. Each user, application or pair of them that a limit covers has
+//! its own token bucket.
 
 use std::{
     collections::HashMap,
@@ -13,18 +13,18 @@ use std::{
 use docward_model::NamespacePattern;
 use tokio::time::Instant;
 
-/// A limit, and whom it covers.
+/// A limit, and the users and applications that it covers.
 #[derive(Clone, Debug)]
 pub struct RateLimit {
-    /// Users, as `database.user`; all unless given.
+    /// The users, as `database.user`; all by default.
     pub user: Option<NamespacePattern>,
-    /// Applications, as `appName` of a connection string; all unless given.
+    /// The applications, as `appName` in the connection string; all by default.
     pub application: Option<NamespacePattern>,
-    /// Commands in a second.
+    /// The maximum number of commands per second.
     pub operations: Option<u32>,
-    /// Bytes of commands in a second.
+    /// The maximum size of the commands per second, in bytes.
     pub bytes: Option<u64>,
-    /// Commands at the same time.
+    /// The maximum number of concurrent commands.
     pub concurrent: Option<u32>,
 }
 
@@ -37,7 +37,7 @@ impl RateLimit {
     }
 }
 
-/// A bucket that fills by itself, up to what one second brings.
+/// A token bucket that holds at most the tokens of one second.
 #[derive(Debug)]
 struct Bucket {
     per_second: f64,
@@ -62,8 +62,8 @@ impl Bucket {
         self.level >= self.per_second
     }
 
-    /// Takes an amount if the bucket is not empty. The level may become negative: later commands wait until a large
-    /// message is paid for.
+    /// Takes an amount if the bucket is not empty. The level may become negative, so that a large message is allowed
+    /// and delays later commands.
     fn take(&mut self, amount: f64) -> bool {
         self.fill();
         if self.level <= 0.0 {
@@ -82,13 +82,13 @@ struct Share {
     running: u32,
 }
 
-/// What a pair of user and application shares.
+/// The state of a limit, which all clients with the same user or application share.
 type Shared = Arc<Mutex<Share>>;
 
-/// The limits, and what is left of them.
+/// All limits, and their current use.
 #[derive(Debug, Default)]
 pub(crate) struct Rates {
-    /// Which set of limits it is.
+    /// Increases when the limits change, so that clients look up theirs again.
     version: AtomicU64,
     state: Mutex<State>,
     refused: Mutex<HashMap<IpAddr, Bucket>>,
@@ -100,25 +100,25 @@ struct State {
     shares: HashMap<(usize, Arc<str>, Arc<str>), Shared>,
 }
 
-/// Refused logins of one address in a second.
+/// The maximum number of refused logins per second for one address.
 const MOST_REFUSED: f64 = 3.0;
 
-/// More pairs than this are looked through for those that nobody uses any more.
+/// Unused entries of a table are removed when it has more entries than this.
 const MANY: usize = 10_000;
 
-/// The limits of one client.
+/// The limits that apply to one client.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Own {
+pub(crate) struct ClientLimits {
     version: Option<u64>,
     shares: Vec<Shared>,
 }
 
-/// A command that runs within its limits.
+/// A running command, which counts towards its limits until this is dropped.
 #[derive(Debug, Default)]
 pub(crate) struct Running(Vec<Shared>);
 
 impl Rates {
-    /// Takes other limits.
+    /// Replaces all limits.
     pub(crate) fn set(&self, limits: Vec<RateLimit>) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.limits = limits;
@@ -126,8 +126,8 @@ impl Rates {
         self.version.fetch_add(1, Ordering::Release);
     }
 
-    /// The limits of a client, found once.
-    pub(crate) fn own(&self, own: &mut Own, user: &Arc<str>, application: &Arc<str>) {
+    /// Looks up the limits of a client, unless `own` is up to date.
+    pub(crate) fn own(&self, own: &mut ClientLimits, user: &Arc<str>, application: &Arc<str>) {
         let version = self.version.load(Ordering::Acquire);
         if own.version == Some(version) {
             return;
@@ -143,7 +143,7 @@ impl Rates {
             if !limit.covers(user, application) {
                 continue;
             }
-            // By what the limit names: a user is not many users by calling itself many applications.
+            // All applications of a user share a limit on users. A client must not get more by changing its `appName`.
             let of = |is_named: bool, name: &Arc<str>| {
                 if is_named { Arc::clone(name) } else { "".into() }
             };
@@ -164,7 +164,8 @@ impl Rates {
         }
     }
 
-    /// Whether somebody at this address may try to log in: [`MOST_REFUSED`] refusals in a second, not more.
+    /// Whether a client at this address may try to log in. It has to wait after [`MOST_REFUSED`] refused logins in one
+    /// second.
     pub(crate) fn may_log_in(&self, address: IpAddr) -> bool {
         let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
         match refused.get_mut(&address) {
@@ -173,7 +174,7 @@ impl Rates {
         }
     }
 
-    /// Somebody at this address was refused.
+    /// Counts a refused login of an address.
     pub(crate) fn was_refused(&self, address: IpAddr) {
         let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
         if refused.len() > MANY {
@@ -183,13 +184,13 @@ impl Rates {
     }
 }
 
-impl Own {
-    /// Somebody else logged in, or said another name.
+impl ClientLimits {
+    /// Makes the next command look up the limits again, because the user or application changed.
     pub(crate) fn forget(&mut self) {
         *self = Self::default();
     }
 
-    /// Lets a command of that many bytes run, or says which limit forbids it.
+    /// Counts a command of `bytes` bytes, or returns a description of the limit that it would exceed.
     pub(crate) fn admit(&self, bytes: usize) -> Result<Running, String> {
         let mut running = Running::default();
         for shared in &self.shares {
@@ -197,17 +198,17 @@ impl Own {
             if let Some(most) = share.limit.concurrent
                 && share.running >= most
             {
-                return Err(format!("{most} commands at the same time"));
+                return Err(format!("{most} concurrent commands"));
             }
             if let Some(bucket) = &mut share.operations
                 && !bucket.take(1.0)
             {
-                return Err(format!("{} commands in a second", bucket.per_second));
+                return Err(format!("{} commands per second", bucket.per_second));
             }
             if let Some(bucket) = &mut share.bytes
                 && !bucket.take(bytes as f64)
             {
-                return Err(format!("{} bytes in a second", bucket.per_second));
+                return Err(format!("{} bytes per second", bucket.per_second));
             }
             share.running += 1;
             running.0.push(Arc::clone(shared));
@@ -235,37 +236,45 @@ mod tests {
         RateLimit { user, application: None, operations, bytes, concurrent }
     }
 
-    fn own(rates: &Rates, user: &str, application: &str) -> Own {
-        let mut own = Own::default();
+    fn own(rates: &Rates, user: &str, application: &str) -> ClientLimits {
+        let mut own = ClientLimits::default();
         rates.own(&mut own, &user.into(), &application.into());
         own
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_second_brings_as_much_as_the_limit_says() {
+    async fn a_limit_allows_its_rate_per_second() {
         let rates = Rates::default();
         rates.set(vec![limit(Some(3), None, None)]);
         let batch = own(&rates, "admin.batch1", "etl");
-        let allowed = |own: &Own| (0..10).filter(|_| own.admit(1).is_ok()).count();
+        let allowed = |own: &ClientLimits| (0..10).filter(|_| own.admit(1).is_ok()).count();
         assert_eq!(allowed(&batch), 3);
-        assert_eq!(allowed(&own(&rates, "admin.batch1", "etl")), 0, "shared by its clients");
-        assert_eq!(allowed(&own(&rates, "admin.batch1", "web")), 0, "and by its applications");
+        assert_eq!(
+            allowed(&own(&rates, "admin.batch1", "etl")),
+            0,
+            "clients of a user share the limit"
+        );
+        assert_eq!(
+            allowed(&own(&rates, "admin.batch1", "web")),
+            0,
+            "applications of a user share the limit"
+        );
         assert_eq!(allowed(&own(&rates, "admin.batch2", "web")), 3, "another user");
         assert_eq!(allowed(&own(&rates, "admin.web", "etl")), 10, "not covered");
         advance(Duration::from_millis(700)).await;
-        assert_eq!(allowed(&batch), 3, "2.1 are there, and the third is paid for later");
+        assert_eq!(allowed(&batch), 3, "the last of 2.1 tokens allows a third command");
         advance(Duration::from_secs(1)).await;
         assert_eq!(allowed(&batch), 3);
         advance(Duration::from_millis(250)).await;
-        assert_eq!(allowed(&batch), 0, "until the debt is paid");
+        assert_eq!(allowed(&batch), 0, "the level is negative");
         advance(Duration::from_secs(60)).await;
-        assert_eq!(allowed(&batch), 3, "no more than a second's worth is saved up");
+        assert_eq!(allowed(&batch), 3, "the bucket holds the tokens of one second");
         let error = batch.admit(1).unwrap_err();
-        assert_eq!(error, "3 commands in a second");
+        assert_eq!(error, "3 commands per second");
     }
 
     #[tokio::test(start_paused = true)]
-    async fn large_messages_are_paid_for_by_those_that_follow() {
+    async fn a_large_message_delays_later_ones() {
         let rates = Rates::default();
         rates.set(vec![limit(None, Some(1000), None)]);
         let batch = own(&rates, "admin.batch", "");
@@ -278,7 +287,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_is_refused_too_often_waits() {
+    async fn an_address_waits_after_refused_logins() {
         let rates = Rates::default();
         let (bad, good) = ([10, 0, 0, 1].into(), [10, 0, 0, 2].into());
         for _ in 0..3 {
@@ -291,13 +300,13 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_ended_makes_room_and_new_limits_hold_at_once() {
+    async fn a_finished_command_does_not_count_and_new_limits_apply_at_once() {
         let rates = Rates::default();
         rates.set(vec![limit(None, None, Some(2))]);
         let mut batch = own(&rates, "admin.batch", "");
         let first = batch.admit(1).unwrap();
         let _second = batch.admit(1).unwrap();
-        assert_eq!(batch.admit(1).unwrap_err(), "2 commands at the same time");
+        assert_eq!(batch.admit(1).unwrap_err(), "2 concurrent commands");
         drop(first);
         let _third = batch.admit(1).unwrap();
         rates.set(Vec::new());

@@ -1,38 +1,39 @@
-//! What a server answered: one pass over the top of a reply finds what has to be changed or acted on.
+//! Parses replies of servers. One pass over the top-level fields finds what the guard has to change or react to.
 
 use bson::{Document, RawDocument};
 use docward_wire::{Fault, Flags, Header, Kind, Message, Span, message};
 
 use crate::errors::{is_state_change, label};
 
-/// An answer, as far as it was looked into.
+/// The parts of a reply that the guard uses.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Seen {
-    /// The command succeeded.
+pub(crate) struct ReplyFacts {
+    /// Whether the command succeeded.
     pub(crate) is_ok: bool,
-    /// The server's code, where it did not.
+    /// The error code, if the command failed.
     pub(crate) code: Option<i64>,
-    /// A cursor that stays open: where its id stands, and the id.
+    /// The id of a cursor that stays open, preceded by the offset of the id in the frame.
     pub(crate) cursor: Option<(usize, i64)>,
-    /// Whether there is a cursor at all.
+    /// Whether the reply has a cursor, open or exhausted.
     pub(crate) has_cursor: bool,
-    /// Whether a part says that the server changed its role.
+    /// Whether an error in the reply means that the server changed its role.
     pub(crate) changes_state: bool,
-    /// Whether another answer follows.
+    /// Whether another reply follows.
     pub(crate) has_more: bool,
-    /// Whether it carries a label of transactions that failed for now.
+    /// Whether the reply has the label `TransientTransactionError`.
     pub(crate) is_transient: bool,
-    /// Whether the server says that a write may be sent again.
+    /// Whether the reply has the label `RetryableWriteError`.
     pub(crate) is_retryable: bool,
-    /// The newest time of the cluster: the number, and where its document stands.
+    /// The cluster time, and the position of `$clusterTime` in the frame.
     pub(crate) cluster_time: Option<(u64, Span)>,
 }
 
-/// Looks into an answer.
-pub(crate) fn look(frame: &[u8]) -> Result<Seen, Fault> {
+/// Parses a reply.
+pub(crate) fn look(frame: &[u8]) -> Result<ReplyFacts, Fault> {
     let parsed = Message::parse(frame)?;
     let offset = parsed.body.start;
-    let mut seen = Seen { has_more: parsed.flags.has(Flags::MORE_TO_COME), ..Seen::default() };
+    let mut seen =
+        ReplyFacts { has_more: parsed.flags.has(Flags::MORE_TO_COME), ..ReplyFacts::default() };
     for element in parsed.body(frame)?.elements() {
         let element = element?;
         match element.name {
@@ -44,7 +45,7 @@ pub(crate) fn look(frame: &[u8]) -> Result<Seen, Fault> {
             b"cursor" => {
                 let id = element.document().map(|cursor| cursor.get("id")).transpose()?.flatten();
                 seen.has_cursor = id.is_some();
-                // Servers write ids as 64 bits; a zero says that there is nothing more.
+                // Servers send ids as 64-bit integers. The id 0 means that the cursor is exhausted.
                 let open = id.filter(|id| id.kind == Kind::Int64);
                 let open = open.and_then(|id| Some((offset + element.at + id.at, id.integer()?)));
                 seen.cursor = open.filter(|(_, id)| *id != 0);
@@ -83,14 +84,14 @@ pub(crate) fn look(frame: &[u8]) -> Result<Seen, Fault> {
     Ok(seen)
 }
 
-/// The body of an answer as a tree, for what is rare.
+/// Returns the body of a reply as a [`Document`]. Only rare replies need this slow conversion.
 pub(crate) fn tree(frame: &[u8]) -> Option<Document> {
     let parsed = Message::parse(frame).ok()?;
     let raw = RawDocument::from_bytes(parsed.body.of(frame)).ok()?;
     Document::try_from(raw).ok()
 }
 
-/// An answer with another body.
+/// Returns a reply with another body.
 pub(crate) fn rebuilt(frame: &[u8], body: &Document) -> Option<Vec<u8>> {
     let header = Header::of_frame(frame).ok()?;
     let body = body.to_vec().ok()?;
@@ -102,12 +103,12 @@ mod tests {
     use super::*;
     use bson::{RawDocumentBuf, rawdoc};
 
-    fn seen(body: &RawDocumentBuf) -> Seen {
+    fn seen(body: &RawDocumentBuf) -> ReplyFacts {
         look(&message(1, 2, Flags::default(), body.as_bytes())).unwrap()
     }
 
     #[test]
-    fn cursors_are_found_where_they_stand() {
+    fn the_offset_of_a_cursor_id_is_found() {
         let body = rawdoc! { "cursor": { "firstBatch": [{ "a": 1 }], "id": 99_i64, "ns": "d.t" }, "ok": 1.0 };
         let mut frame = message(1, 2, Flags::default(), body.as_bytes());
         let (at, id) = look(&frame).unwrap().cursor.unwrap();
@@ -119,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_are_seen_wherever_they_are() {
+    fn state_changes_are_found_in_nested_errors() {
         for body in [
             rawdoc! { "ok": 0.0, "code": 10107 },
             rawdoc! { "ok": 1.0, "writeConcernError": { "code": 91 } },

@@ -1,4 +1,4 @@
-//! What a guard does, and which part of it can be changed while it runs.
+//! The settings of a guard, and those of them that can change while it runs.
 
 use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
@@ -6,17 +6,17 @@ use docward_net::{Credential, Limits, TlsServer, Upstream};
 
 use crate::{auth::Auth, hello::Face, rates::RateLimit, rights::FileUsers};
 
-/// Where clients come to.
+/// The address that clients connect to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Listen {
-    /// An address and a port.
+    /// An IP address and a port.
     Tcp(SocketAddr),
-    /// A socket in the file system.
+    /// The path of a Unix socket.
     Unix(PathBuf),
 }
 
 impl Listen {
-    /// Whether only programs of this machine get there.
+    /// Whether only programs on this machine can connect.
     pub fn is_local(&self) -> bool {
         match self {
             Self::Tcp(address) => address.ip().is_loopback(),
@@ -34,38 +34,39 @@ impl std::fmt::Display for Listen {
     }
 }
 
-/// What a guard does.
+/// Settings that need a restart to change.
 #[derive(Debug)]
 pub struct Settings {
-    /// Where clients come to.
+    /// The address that clients connect to.
     pub listen: Listen,
-    /// The name by which clients reach it, where members are shown; else the address it listens on.
+    /// With `--face member`, the host name that clients use for the guard. The default is the address it listens on.
     pub advertise: Option<String>,
-    /// What it looks like to them.
+    /// The kind of server that the guard presents to clients.
     pub face: Face,
-    /// How they log in.
+    /// How clients log in.
     pub auth: Auth,
-    /// Who opens connections where nobody logs in, and who looks users up.
+    /// The account of the upstream connection string. The guard uses it for its own commands, and except with
+    /// `--auth mirror` for the commands of all clients.
     pub service: Credential,
-    /// Where servers are.
+    /// The deployment, and how to connect to it.
     pub upstream: Upstream,
     /// The guard's certificate, if clients connect with TLS.
     pub tls: Option<TlsServer>,
 }
 
-/// What can be changed while a guard runs.
+/// Settings that can change while the guard runs.
 #[derive(Clone, Debug)]
 pub struct Live {
-    /// Connections to servers.
+    /// The limits for connections to servers.
     pub limits: Limits,
-    /// Clients at most.
+    /// The maximum number of clients.
     pub max_clients: usize,
-    /// How long clients may take to finish when the guard ends.
+    /// How long clients may take to finish during a shutdown.
     pub grace: Duration,
-    /// Bytes of messages that are in memory at the same time.
+    /// The maximum size of all messages in memory together, in bytes.
     pub memory: usize,
-    /// What users and applications may ask for.
+    /// The limits of users and applications.
     pub rates: Vec<RateLimit>,
-    /// Who may log in, where that is a list of the guard's own.
+    /// The users of the list, for `--auth list`.
     pub users: Arc<FileUsers>,
 }

@@ -1,4 +1,4 @@
-//! Which server has which transaction.
+//! The transactions of clients and the servers on which they run.
 
 use std::{
     collections::HashMap,
@@ -15,13 +15,14 @@ use crate::request::SessionId;
 struct Transaction {
     number: i64,
     server: Address,
-    /// The connection of the client that began it.
+    /// The number of the client connection that began it.
     client: u64,
     is_open: bool,
     used: Instant,
 }
 
-/// Servers abort transactions after a minute; drivers may ask what became of one for a while longer.
+/// Transactions that were not used for this long are removed. Servers abort them after one minute, but drivers may
+/// retry a commit later than that.
 const FORGET_AFTER: Duration = Duration::from_secs(180);
 
 /// The table holds at most this many sessions of a user. A new one replaces the least recently used.
@@ -38,7 +39,7 @@ impl Transactions {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A transaction begins on a server.
+    /// Records that a transaction began on a server.
     pub(crate) fn begin(
         &self,
         user: &Arc<str>,
@@ -60,7 +61,7 @@ impl Transactions {
         all.insert((Arc::clone(user), session), transaction);
     }
 
-    /// Returns session, number and server of the open transactions that a client connection began as a user.
+    /// Returns the session, number and server of each open transaction that a client connection began as a user.
     pub(crate) fn of_client(&self, client: u64, user: &str) -> Vec<(SessionId, i64, Address)> {
         let all = self.lock();
         let own =
@@ -72,7 +73,7 @@ impl Transactions {
         own
     }
 
-    /// When a transaction was used last.
+    /// Returns how long an open transaction was not used, or `None` if it is not open.
     pub(crate) fn unused_for(
         &self,
         user: &Arc<str>,
@@ -84,7 +85,7 @@ impl Transactions {
         found.is_open.then(|| found.used.elapsed())
     }
 
-    /// Where a transaction is.
+    /// Returns the server of a transaction, and marks the transaction as used.
     pub(crate) fn server(
         &self,
         user: &Arc<str>,
@@ -97,7 +98,7 @@ impl Transactions {
         Some(found.server.clone())
     }
 
-    /// A transaction was committed or aborted. Where it was stays known: drivers may ask again.
+    /// Records that a transaction was committed or aborted. Keeps its server, because drivers may retry the commit.
     pub(crate) fn end(&self, user: &Arc<str>, session: SessionId, number: i64) {
         let mut all = self.lock();
         if let Some(found) =
@@ -107,12 +108,12 @@ impl Transactions {
         }
     }
 
-    /// How many are open.
+    /// Returns the number of open transactions.
     pub(crate) fn open(&self) -> usize {
         self.lock().values().filter(|transaction| transaction.is_open).count()
     }
 
-    /// Forgets what servers have given up by themselves.
+    /// Removes transactions that the servers have aborted by now.
     pub(crate) fn sweep(&self) {
         self.lock().retain(|_, transaction| transaction.used.elapsed() < FORGET_AFTER);
     }
@@ -123,7 +124,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn transactions_stay_where_they_began() {
+    async fn transactions_stay_on_their_server() {
         let (all, user): (_, Arc<str>) = (Transactions::default(), "ann".into());
         let (a, b) = (Address::parse("a"), Address::parse("b"));
         all.begin(&user, [1; 16], 5, a.clone(), 7);
@@ -137,7 +138,7 @@ mod tests {
         assert_eq!(
             (all.open(), all.server(&user, [1; 16], 5)),
             (0, Some(a.clone())),
-            "a commit may be repeated"
+            "a driver may retry the commit"
         );
         for number in 0..=u16::try_from(MOST_PER_USER).unwrap() {
             let [high, low] = number.to_be_bytes();

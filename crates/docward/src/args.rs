@@ -126,7 +126,7 @@ pub(crate) enum Command {
     /// Decide how entities become documents: embed, reference or hybrid, with the arithmetic shown
     #[command(after_help = crate::design::EXAMPLES)]
     Design(crate::design::DesignArgs),
-    /// Pool connections: a proxy that clients take for a router of the deployment
+    /// Run a proxy that pools connections; drivers see it as a router
     #[command(after_help = crate::guard::EXAMPLES)]
     Guard(crate::guard::GuardArgs),
     /// Write a commented docward.toml from the data or code at hand

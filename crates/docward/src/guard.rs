@@ -1,4 +1,4 @@
-//! `docward guard`: starts a proxy, reads its settings again when asked to, and ends it in good order.
+//! `docward guard`: starts the proxy, reloads its settings on request, and shuts it down.
 
 mod settings;
 mod user;
@@ -22,25 +22,25 @@ use crate::{CLEAN, secrets, tell};
 pub(crate) const EXAMPLES: &str = "\
 Examples:
   docward guard --upstream mongodb://db1,db2,db3/?replicaSet=rs0
-                                       clients connect to mongodb://127.0.0.1:27018
+                                       clients connect to mongodb://127.0.0.1:27018/
   docward guard --upstream \"$MONGODB_URI\" --listen 0.0.0.0:27018 --tls-certificate guard.pem
-                                       clients log in as the users of the servers
+                                       clients log in as users of the servers, with TLS
   docward guard --upstream \"$MONGODB_URI\" --max-pool 16 --wait 10 --admin 127.0.0.1:9018
-                                       metrics, state and a page at http://127.0.0.1:9018/
+                                       metrics, state and a status page at http://127.0.0.1:9018/
   docward guard --upstream \"$MONGODB_URI\" --face lb
-                                       behind a balancer: mongodb://guard:27018/?loadBalanced=true
+                                       behind a load balancer: mongodb://guard:27018/?loadBalanced=true
   docward guard --upstream \"$MONGODB_URI\" --face member --listen 127.0.0.1:27018
-                                       one port for each member: mongodb://127.0.0.1:27018/?replicaSet=rs0
-  docward guard --config docward.toml  settings from [guard]; SIGHUP reads them again
-  docward guard user app               prints an entry for the file of users
+                                       one port per member: mongodb://127.0.0.1:27018/?replicaSet=rs0
+  docward guard --config docward.toml  settings from [guard]; SIGHUP reloads them
+  docward guard user app               print an entry for the users file
 
-With --face router clients see a router (mongos): leave replicaSet out of their connection strings. When it accepts
-clients it prints `listening on HOST:PORT` on standard error. SIGTERM and Ctrl-C let clients finish what they do; a
-second one ends it at once.
+With --face router, clients see a mongos router: remove replicaSet from their connection strings. The guard prints
+`listening on HOST:PORT` on standard error when it accepts clients. After SIGTERM or Ctrl-C it waits for open commands,
+cursors and transactions, at most --grace seconds. A second signal ends it at once.
 
-Exit codes: 0 ended as asked, 2 could not run.";
+Exit codes: 0 shut down on request, 2 could not run.";
 
-/// What is guarded, and how. Options win over `[guard]` of docward.toml.
+/// The arguments of `docward guard`. They override `[guard]` in docward.toml.
 #[derive(Args, Debug)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct GuardArgs {
@@ -53,52 +53,54 @@ pub(crate) struct GuardArgs {
 
 #[derive(Subcommand, Debug)]
 enum GuardCommand {
-    /// Print an entry for the file of users; the password is read from standard input
+    /// Print an entry for the users file; the password is read from standard input
     #[command(after_help = user::EXAMPLES)]
     User(user::UserArgs),
 }
 
 #[derive(Args, Debug)]
 struct RunArgs {
-    /// The deployment: a connection string (default: MONGODB_URI)
+    /// Connection string of the deployment (default: MONGODB_URI)
     #[arg(long, value_name = "URI")]
     upstream: Option<String>,
 
-    /// Where clients connect to: an address, or the path of a socket (default: 127.0.0.1:27018)
+    /// Address that clients connect to: HOST:PORT, or the path of a Unix socket (default: 127.0.0.1:27018)
     #[arg(long, value_name = "HOST:PORT|PATH")]
     listen: Option<String>,
 
-    /// An address for operators: health, metrics, state, a page. It asks nobody for a password
-    #[arg(long, value_name = "HOST:PORT")]
+    /// Admin address for health checks, metrics, state and a status page. It must be a loopback address, because it does
+    /// not ask for a password
+    #[arg(long, value_name = "IP:PORT")]
     admin: Option<String>,
 
-    /// What clients see: a router, a router behind a load balancer, or each member on a port of its own (default: router)
+    /// How the guard appears to clients: as a router, as a router behind a load balancer, or with one port per replica
+    /// set member (default: router)
     #[arg(long, value_name = "router|lb|member", value_parser = docward_config::FACES)]
     face: Option<String>,
 
-    /// With --face member: the name by which clients reach the guard (default: the address it listens on)
+    /// With --face member: host name under which clients reach the guard (default: the address it listens on)
     #[arg(long, value_name = "HOST")]
     advertise: Option<String>,
 
-    /// How clients log in: as users of the servers, as users of a list, or not at all (default: mirror where --upstream
-    /// has a user, else off)
+    /// How clients log in: as users of the servers (mirror), as users of the --users file (list), or not at all (off).
+    /// Default: mirror if --upstream has a user, otherwise off
     #[arg(long, value_name = "mirror|list|off", value_parser = docward_config::AUTHS)]
     auth: Option<String>,
 
-    /// With --auth list: the file of users
+    /// With --auth list: users file
     #[arg(long, value_name = "FILE")]
     users: Option<PathBuf>,
 
-    /// Connections to each server for each user at most (default: 32)
+    /// Maximum number of connections per server and user (default: 32)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100_000))]
     max_pool: Option<u64>,
 
-    /// Connections to each server that are kept open (default: 0)
+    /// Minimum number of open connections per server and user (default: 0)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(0..=100_000))]
     min_pool: Option<u64>,
 
-    /// Connections to each server at most, whoever they are for (default: 256, and never more than 80 % of what the
-    /// server allows)
+    /// Maximum number of connections per server, for all users together (default: 256, or 3 times --max-pool if that is
+    /// more). The guard also keeps the server below 80 % of its own limit
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     max_server_connections: Option<u64>,
 
@@ -106,75 +108,75 @@ struct RunArgs {
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     wait: Option<u64>,
 
-    /// Clients at most (default: 100000)
+    /// Maximum number of clients (default: 100000)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     max_clients: Option<u64>,
 
-    /// Seconds that clients may take to finish when the guard ends (default: 30)
+    /// Seconds that clients have to finish when the guard shuts down (default: 30)
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(0..=86_400))]
     grace: Option<u64>,
 
-    /// Megabytes of messages in memory at the same time (default: a quarter of the machine's)
+    /// Maximum size of all messages in memory, in megabytes (default: a quarter of the machine's memory)
     #[arg(long, value_name = "MB", value_parser = clap::value_parser!(u64).range(64..))]
     memory: Option<u64>,
 
-    /// A file with the guard's certificate and its key: clients connect with TLS
+    /// PEM file with the guard's certificate and key; clients must connect with TLS
     #[arg(long, value_name = "FILE")]
     tls_certificate: Option<PathBuf>,
 
-    /// A file with the authorities whose certificates clients must show
+    /// PEM file with CAs; clients must present a certificate that one of them signed
     #[arg(long, value_name = "FILE")]
     tls_client_ca: Option<PathBuf>,
 
-    /// Settings (default: the nearest docward.toml)
+    /// Settings file (default: the nearest docward.toml)
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 
-    /// How the log on standard error is written
+    /// Format of the log on standard error
     #[arg(long, value_enum, default_value_t = LogFormat::Text)]
     log_format: LogFormat,
 
-    /// What is logged
+    /// Lowest severity that is logged
     #[arg(long, value_enum, default_value_t = LogLevel::Info)]
     log_level: LogLevel,
 }
 
-/// How the log is written.
+/// The format of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum LogFormat {
-    /// Lines for people
+    /// Plain text
     Text,
-    /// One JSON object in a line
+    /// One JSON object per line
     Json,
 }
 
-/// What is logged.
+/// The lowest severity that is logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum LogLevel {
-    /// What cannot go on
+    /// Settings that could not be reloaded
     Error,
-    /// Servers that fail
+    /// Also servers that are not usable, and clients that could not be accepted
     Warn,
-    /// Changes of settings, refused logins
+    /// Also reloaded settings, new members, connection limits and refused logins
     Info,
-    /// Every client, every error that is answered
+    /// Also every client and every error reply of the guard
     Debug,
 }
 
-/// How long a server is waited for before clients are let in all the same.
+/// How long to wait for a server at the start. After that, the guard accepts clients anyway.
 const READY_WITHIN: Duration = Duration::from_secs(5);
-/// How long the members of a replica set are waited for, where each is shown.
+/// How long to wait for the primary with `--face member`. Without one, the members are unknown.
 const MEMBERS_WITHIN: Duration = Duration::from_secs(30);
-/// How often DNS is asked for the servers of a `mongodb+srv` connection string.
+/// How often the servers of a `mongodb+srv` connection string are looked up in DNS.
 const RESOLVE_EVERY: Duration = Duration::from_secs(60);
 
-/// Runs the command.
+/// Runs `docward guard`.
 pub(crate) fn guard(args: &GuardArgs) -> anyhow::Result<u8> {
     if let Some(GuardCommand::User(args)) = &args.command {
         return user::user(args);
     }
     log(&args.run);
-    // Each client is a file; what the system lets us have is taken.
+    // Each client needs a file descriptor, so raise the limit as far as the system allows.
     let _ = rlimit::increase_nofile_limit(u64::MAX);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(run(&args.run))
@@ -192,7 +194,7 @@ fn log(args: &RunArgs) {
         .with_writer(std::io::stderr)
         .with_ansi(false)
         .with_target(false);
-    // Only the first caller sets it, and nobody else does.
+    // This fails only if a subscriber is set already, and nothing else sets one.
     let _ = match args.log_format {
         LogFormat::Text => builder.try_init(),
         LogFormat::Json => builder.json().flatten_event(true).try_init(),
@@ -210,16 +212,16 @@ async fn run(args: &RunArgs) -> anyhow::Result<u8> {
     let admin = match settings::admin(args, &file)? {
         Some(address) => {
             let bound = TcpListener::bind(address).await;
-            Some(bound.with_context(|| format!("cannot listen on {address} for operators"))?)
+            Some(bound.with_context(|| format!("--admin: cannot listen on {address}"))?)
         }
         None => None,
     };
     let guard = Guard::new(settings, live);
     wait_for_servers(&guard, face).await?;
-    let doors = guard.open().await.with_context(|| format!("cannot listen on {listen}"))?;
-    let names = doors.iter().map(|door| match &door.shows {
-        Some(server) => format!("{} ({server})", door.name),
-        None => door.name.clone(),
+    let listeners = guard.open().await.with_context(|| format!("cannot listen on {listen}"))?;
+    let names = listeners.iter().map(|listener| match &listener.shows {
+        Some(server) => format!("{} ({server})", listener.name),
+        None => listener.name.clone(),
     });
     let names = names.collect::<Vec<_>>().join(", ");
     let (reloads, mut asked) = mpsc::channel(1);
@@ -233,7 +235,7 @@ async fn run(args: &RunArgs) -> anyhow::Result<u8> {
     let (mut signals, mut hangup) = (Signals::new()?, signal(SignalKind::hangup())?);
     let accepting = tokio::spawn({
         let guard = Arc::clone(&guard);
-        async move { guard.accept(doors).await }
+        async move { guard.accept(listeners).await }
     });
     tell(&format!("listening on {names}"));
     loop {
@@ -242,7 +244,7 @@ async fn run(args: &RunArgs) -> anyhow::Result<u8> {
             () = guard.drained() => break,
             _ = hangup.recv() => {
                 if let Err(error) = reload(&guard, args) {
-                    tracing::error!(%error, "settings stay as they were");
+                    tracing::error!(%error, "reload failed; the previous settings stay in effect");
                 }
             }
             Some(answer) = asked.recv() => {
@@ -250,7 +252,7 @@ async fn run(args: &RunArgs) -> anyhow::Result<u8> {
             }
         }
     }
-    tell(&format!("ending: {} clients finish what they do", guard.clients()));
+    tell(&format!("ending: waiting for {} clients to finish", guard.clients()));
     tokio::select! {
         () = guard.drain() => {}
         () = signals.end() => {}
@@ -266,29 +268,28 @@ async fn wait_for_servers(guard: &Guard, face: Face) -> anyhow::Result<()> {
     if face == Face::Member {
         if !guard.knows_members(MEMBERS_WITHIN).await {
             bail!(
-                "--face member: no primary of a replica set was found within {} s; it is asked for its members",
+                "--face member: found no primary within {} s; the guard needs it to find the members",
                 MEMBERS_WITHIN.as_secs()
             );
         }
     } else if !guard.ready(READY_WITHIN).await {
         tell(&format!(
-            "warning: no server of --upstream has answered within {} s; clients wait until one does",
+            "warning: no server of --upstream answered within {} s; commands wait up to serverSelectionTimeoutMS",
             READY_WITHIN.as_secs()
         ));
     }
     Ok(())
 }
 
-/// Reads what can be changed while it runs.
+/// Reloads the settings that can change while the guard runs.
 fn reload(guard: &Guard, args: &RunArgs) -> anyhow::Result<String> {
     let file = settings::load(args)?;
     let live = settings::live(args, &file)?;
     guard.reload(live)?;
-    Ok("pools, limits, users and certificates were read again; other settings need a restart"
-        .to_owned())
+    Ok("reloaded pools, limits, users and certificates; other settings need a restart".to_owned())
 }
 
-/// Asks DNS again and again where the servers are.
+/// Looks up the servers of a `mongodb+srv` connection string in DNS at regular intervals.
 async fn resolve(guard: Arc<Guard>, upstream: String) {
     loop {
         sleep(RESOLVE_EVERY).await;
@@ -299,7 +300,10 @@ async fn resolve(guard: Arc<Guard>, upstream: String) {
             }
             Err(error) => {
                 let error = secrets::in_message(&error.to_string());
-                tracing::warn!(error, "DNS was not asked successfully; servers stay as they were");
+                tracing::warn!(
+                    error,
+                    "cannot look up the servers in DNS; the known ones stay in use"
+                );
             }
         }
     }

@@ -141,6 +141,6 @@ fn cn_03_1_the_story_of_the_examples_runs() {
         let line = said.lines().find(|line| line.starts_with(row)).unwrap();
         line[row.len()..].split_whitespace().next().unwrap().parse().unwrap()
     };
-    assert_eq!(opened("straight to the server"), 30);
+    assert_eq!(opened("directly to the server"), 30);
     assert!(opened("through docward guard") < 12, "{said}");
 }

@@ -13,7 +13,7 @@ use super::{Client, raw_of};
 use crate::{
     auth::Auth,
     errors::{Failure, code},
-    hello::{self, Asked, Known},
+    hello::{self, HelloContext, HelloRequest},
 };
 
 /// Upper bound for `maxAwaitTimeMS` of `hello`.
@@ -21,7 +21,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
 impl Client {
     pub(super) async fn hello(&mut self, command: &Document) -> Result<RawDocumentBuf, Failure> {
-        let asked = Asked::of(command);
+        let asked = HelloRequest::of(command);
         if let Ok(version) = command.get_str("apiVersion")
             && version != "1"
         {
@@ -40,7 +40,7 @@ impl Client {
             && is_first
         {
             let name: Arc<str> = name.as_str().into();
-            tracing::debug!(client = self.who.client, application = ?name, "client said hello");
+            tracing::debug!(client = self.who.client, application = ?name, "first hello");
             self.counted = Some(self.guard.counted_as(&name, &self.who.identity.name));
             self.own.forget();
         }
@@ -78,11 +78,13 @@ impl Client {
                 let why = server.and_then(|server| server.error.clone());
                 return Err(Failure::new(
                     code::NO_MEMBER,
-                    why.unwrap_or_else(|| "nothing is known of it".to_owned()),
+                    why.unwrap_or_else(|| {
+                        "it has not answered, was removed, or the guard is shutting down".to_owned()
+                    }),
                 ));
             }
         };
-        let known = Known {
+        let known = HelloContext {
             face: self.guard.settings.face,
             topology: &topology,
             shown,
@@ -104,8 +106,9 @@ impl Client {
         raw_of(answer)
     }
 
-    /// A client that knows everything already waits for something new, or for as long as it said.
-    async fn wait_for_news(&self, asked: &Asked) {
+    /// Delays the reply to an awaitable `hello` until the state differs from the client's `topologyVersion`, at most
+    /// for `maxAwaitTimeMS`.
+    async fn wait_for_news(&self, asked: &HelloRequest) {
         let Some((version, most)) = asked.awaits else { return };
         let until = Instant::now() + Duration::from_millis(most).min(LONGEST_WAIT);
         let mut draining = self.guard.draining();

@@ -1,4 +1,4 @@
-//! Logins of a client.
+//! Login and logout of a client.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ impl Client {
         {
             return Err(Failure::new(
                 code::MECHANISM_UNAVAILABLE,
-                "docward: a login by certificate needs --auth list; use SCRAM-SHA-256 here",
+                "docward: authenticate works only with MONGODB-X509 and --auth list; use SCRAM-SHA-256",
             ));
         }
         let found = self.guard.users.by_certificate(self.subject.as_deref());
@@ -31,7 +31,7 @@ impl Client {
         Ok(reply)
     }
 
-    /// Ends the login. The cursors and transactions of the user are closed like those of a disconnected client.
+    /// Ends the login. The guard closes the cursors and transactions of the user like those of a disconnected client.
     pub(super) fn log_out(&mut self) {
         if !matches!(self.guard.settings.auth, Auth::Off) && self.is_known {
             self.is_known = false;
@@ -45,7 +45,7 @@ impl Client {
             tokio::spawn(self.abandoned().clean_up());
         }
         let application = self.counted.take().map(|counted| Arc::clone(counted.application()));
-        let application = application.unwrap_or_else(|| Arc::clone(&self.guard.nobody));
+        let application = application.unwrap_or_else(|| Arc::clone(&self.guard.unnamed));
         self.counted = Some(self.guard.counted_as(&application, &identity.name));
         self.own.forget();
         self.who.identity = identity;
@@ -76,13 +76,13 @@ impl Client {
         if let Auth::Off = self.guard.settings.auth {
             return Err(Failure::new(
                 code::AUTHENTICATION_FAILED,
-                "docward: nobody logs in here; leave user and password out of the connection string, or start the guard with --auth mirror",
+                "docward: the guard runs with --auth off; remove user and password from the connection string, or start the guard with --auth mirror",
             ));
         }
         if !self.may_log_in() {
             return Err(Failure::new(
                 code::AUTHENTICATION_FAILED,
-                "docward: too many logins from this address were refused; wait a second",
+                "docward: too many failed logins from this address; wait a second and retry",
             ));
         }
         self.login = None;
@@ -96,7 +96,7 @@ impl Client {
         let Some(mut login) = self.login.take() else {
             return Err(Failure::new(code::PROTOCOL_ERROR, "No SASL session state found"));
         };
-        let step = login.go_on(&self.guard.users, command);
+        let step = login.advance(&self.guard.users, command);
         let step = step.inspect_err(|_| self.note_login(false))?;
         match step.identity {
             Some(identity) => {

@@ -1,4 +1,4 @@
-//! Puts options and `[guard]` of docward.toml together; options win.
+//! Combines command-line options with `[guard]` in docward.toml. Options take precedence.
 
 use std::{
     fs,
@@ -27,41 +27,42 @@ const MAX_SERVER_CONNECTIONS: u64 = 256;
 const WAIT: u64 = 5;
 const MAX_CLIENTS: u64 = 100_000;
 const GRACE: u64 = 30;
-/// Who may wait for a connection, for each that there is.
+/// The maximum number of waiting commands per connection of a pool.
 const WAITING: usize = 20;
-/// Where the size of the machine is not known.
+/// The default memory limit in bytes if the memory of the machine is unknown.
 const MEMORY: u64 = 1 << 30;
 
-/// `[guard]` of the settings.
+/// Reads `[guard]` from the settings file.
 pub(super) fn load(args: &RunArgs) -> anyhow::Result<GuardSettings> {
     Ok(config::load(args.config.as_deref(), &[], false)?.guard)
 }
 
-/// The connection string.
+/// Returns the connection string of the deployment.
 pub(super) fn upstream(args: &RunArgs, file: &GuardSettings) -> anyhow::Result<String> {
     let from_environment = || std::env::var("MONGODB_URI").ok().filter(|uri| !uri.is_empty());
     let found = args.upstream.clone().or_else(|| file.upstream.clone()).or_else(from_environment);
     found.context(
-        "no deployment is named: give --upstream mongodb://…, or set MONGODB_URI, or write `upstream` under [guard] \
-         in docward.toml",
+        "no deployment: give --upstream mongodb://…, set MONGODB_URI, or set `upstream` under [guard] in \
+         docward.toml",
     )
 }
 
-/// The address for operators.
+/// Returns the admin address.
 pub(super) fn admin(args: &RunArgs, file: &GuardSettings) -> anyhow::Result<Option<SocketAddr>> {
     let Some(text) = args.admin.as_ref().or(file.admin.as_ref()) else { return Ok(None) };
-    let address: SocketAddr =
-        text.parse().with_context(|| format!("--admin {text}: write HOST:PORT"))?;
+    let address: SocketAddr = text
+        .parse()
+        .with_context(|| format!("--admin {text}: write IP:PORT, such as 127.0.0.1:9018"))?;
     if !address.ip().is_loopback() {
         bail!(
-            "--admin {address}: it asks nobody for a password, so it must be a loopback address; put a proxy with a \
-             login before it, or forward the port"
+            "--admin {address}: it must be a loopback address, because it does not ask for a password; forward the \
+             port, or put a proxy with a login in front of it"
         );
     }
     Ok(Some(address))
 }
 
-/// Everything.
+/// Returns the settings of the guard, and checks that they agree with each other.
 pub(super) fn settings(
     args: &RunArgs,
     file: &GuardSettings,
@@ -76,7 +77,7 @@ pub(super) fn settings(
         _ => Face::Router,
     };
     if face == Face::Member && matches!(listen, Listen::Unix(_)) {
-        bail!("--face member needs ports, one for each member: give --listen HOST:PORT");
+        bail!("--face member needs one port per member: give --listen HOST:PORT");
     }
     let service = credential(&options)?;
     let auth = auth(args, file, &listen, &service)?;
@@ -87,17 +88,17 @@ pub(super) fn settings(
     }
     let advertise = args.advertise.clone().or_else(|| file.advertise.clone());
     if advertise.is_some() && face != Face::Member {
-        bail!("--advertise has no effect without --face member: leave it out, or show the members");
+        bail!("--advertise has no effect without --face member: remove it, or add --face member");
     }
     if !matches!(auth, Auth::List) && path(&args.users, &file.users).is_some() {
-        bail!("--users has no effect without --auth list: leave it out, or add --auth list");
+        bail!("--users has no effect without --auth list: remove it, or add --auth list");
     }
     if face == Face::Member
         && advertise.is_none()
         && matches!(&listen, Listen::Tcp(address) if address.ip().is_unspecified())
     {
         bail!(
-            "--face member on {listen}: give --advertise HOST, the name by which clients reach it"
+            "--face member on {listen}: give --advertise HOST, under which clients reach the guard"
         );
     }
     Ok(Settings {
@@ -111,7 +112,7 @@ pub(super) fn settings(
     })
 }
 
-/// What can be changed while it runs.
+/// Returns the settings that can change while the guard runs.
 pub(super) fn live(args: &RunArgs, file: &GuardSettings) -> anyhow::Result<Live> {
     let number = |option: Option<u64>, file: Option<u64>, otherwise: u64| {
         usize::try_from(option.or(file).unwrap_or(otherwise)).unwrap_or(usize::MAX)
@@ -156,11 +157,14 @@ fn listen_on(text: &str) -> anyhow::Result<Listen> {
     if text.contains('/') {
         return Ok(Listen::Unix(PathBuf::from(text)));
     }
-    // A name that stands for an address, such as localhost.
-    let resolved = std::net::ToSocketAddrs::to_socket_addrs(text)
-        .with_context(|| format!("--listen {text}: write HOST:PORT, or the path of a socket"))?;
+    // The host may be a name, such as localhost.
+    let resolved = std::net::ToSocketAddrs::to_socket_addrs(text).with_context(|| {
+        format!("--listen {text}: write HOST:PORT, or the path of a Unix socket")
+    })?;
     let first = resolved.into_iter().next();
-    Ok(Listen::Tcp(first.with_context(|| format!("--listen {text}: the name has no address"))?))
+    Ok(Listen::Tcp(
+        first.with_context(|| format!("--listen {text}: the host name has no address"))?,
+    ))
 }
 
 fn auth(
@@ -173,19 +177,19 @@ fn auth(
     let users = path(&args.users, &file.users);
     match args.auth.as_ref().or(file.auth.as_ref()).map(String::as_str) {
         Some("list") if users.is_none() => {
-            bail!("--auth list needs the file of users: give --users FILE")
+            bail!("--auth list needs a users file: give --users FILE")
         }
         Some("list") => Ok(Auth::List),
         Some("mirror") | None if matches!(service, Credential::Password { .. }) => Ok(Auth::Mirror),
         Some("mirror") => bail!(
-            "--auth mirror needs an account that may look up credentials: give --upstream a user"
+            "--auth mirror needs an account that can look up credentials: give --upstream a user"
         ),
         None if has_user => bail!(
-            "--upstream logs in by certificate: say how clients log in, with --auth list --users FILE or --auth off"
+            "--upstream logs in by certificate, so --auth has no default: give --auth list --users FILE, or --auth off"
         ),
         _ if listen.is_local() => Ok(Auth::Off),
         _ => bail!(
-            "--listen {listen}: anybody could use it, because clients do not log in; listen on 127.0.0.1, or give \
+            "--listen {listen}: other machines could connect without a login; listen on 127.0.0.1, or give \
              --upstream a user and use --auth mirror"
         ),
     }
@@ -203,7 +207,7 @@ fn rate(limit: &GuardLimit) -> RateLimit {
 
 fn users(file: &Path) -> anyhow::Result<FileUsers> {
     let text = fs::read_to_string(file)
-        .with_context(|| format!("cannot read the users in {}", file.display()))?;
+        .with_context(|| format!("cannot read the users file {}", file.display()))?;
     let (users, problems) = docward_config::parse_users(&text, &file.display().to_string());
     let fatal: Vec<String> =
         problems.iter().filter(|problem| problem.fatal).map(ToString::to_string).collect();
@@ -215,7 +219,7 @@ fn users(file: &Path) -> anyhow::Result<FileUsers> {
             let read = Verifier::of_text(text).filter(|v| v.mechanism() == Mechanism::Sha256);
             read.with_context(|| {
                 format!(
-                    "{}: the password of {:?} cannot be read; `docward guard user {}` prints an entry",
+                    "{}: the password of {:?} is not a SCRAM-SHA-256 verifier; `docward guard user {}` prints an entry",
                     file.display(),
                     user.name,
                     user.name
@@ -235,7 +239,7 @@ fn users(file: &Path) -> anyhow::Result<FileUsers> {
     Ok(FileUsers::new(users.into_iter().map(one).collect::<anyhow::Result<Vec<_>>>()?))
 }
 
-/// How the servers are reached.
+/// Returns how to connect to the deployment.
 fn reached(options: &ClientOptions, limits: Limits) -> anyhow::Result<Upstream> {
     let tls = match &options.tls {
         Some(Tls::Enabled(tls)) => Some(TlsClient::new(
@@ -248,7 +252,7 @@ fn reached(options: &ClientOptions, limits: Limits) -> anyhow::Result<Upstream> 
     let is_balanced = options.load_balanced.unwrap_or(false);
     if is_balanced {
         bail!(
-            "--upstream: loadBalanced=true is not supported; name the servers or routers themselves"
+            "--upstream: loadBalanced=true is not supported; list the servers or routers instead"
         );
     }
     let is_direct = options.direct_connection.unwrap_or(false);
@@ -269,7 +273,7 @@ fn reached(options: &ClientOptions, limits: Limits) -> anyhow::Result<Upstream> 
     })
 }
 
-/// Who the connection string says to be.
+/// Returns the credential in the connection string.
 fn credential(options: &ClientOptions) -> anyhow::Result<Credential> {
     let Some(credential) = &options.credential else { return Ok(Credential::None) };
     let mechanism = match &credential.mechanism {
@@ -277,7 +281,9 @@ fn credential(options: &ClientOptions) -> anyhow::Result<Credential> {
         Some(AuthMechanism::ScramSha1) => Some(Mechanism::Sha1),
         Some(AuthMechanism::ScramSha256) => Some(Mechanism::Sha256),
         Some(AuthMechanism::MongoDbX509) => return Ok(Credential::X509),
-        Some(_) => bail!("--upstream: only SCRAM and MONGODB-X509 are supported as authMechanism"),
+        Some(_) => {
+            bail!("--upstream: authMechanism must be SCRAM-SHA-1, SCRAM-SHA-256 or MONGODB-X509")
+        }
     };
     let (Some(user), Some(password)) = (&credential.username, &credential.password) else {
         bail!("--upstream: the user has no password");
@@ -291,7 +297,7 @@ fn credential(options: &ClientOptions) -> anyhow::Result<Credential> {
     })
 }
 
-/// Bytes that this process may use: those of the machine, or of the container it runs in.
+/// Returns the memory that this process may use, in bytes: that of the machine or of its container.
 fn machine_memory() -> Option<u64> {
     let machine = fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
         let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;

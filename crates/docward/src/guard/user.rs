@@ -1,4 +1,4 @@
-//! `docward guard user`: an entry for the file of users.
+//! `docward guard user`: prints an entry for the users file.
 
 use std::io::{BufRead, IsTerminal};
 
@@ -14,23 +14,23 @@ use crate::{CLEAN, put};
 pub(crate) const EXAMPLES: &str = "\
 Examples:
   docward guard user app --database db_shop=readWrite >> users.toml
-                                       asks for the password
+                                       prompts for the password
   docward guard user report --database 'logs_*=read' < password.txt >> users.toml
 
-Passwords are kept as SCRAM-SHA-256 verifiers: nobody can log in with what stands in the file.";
+The entry contains a SCRAM-SHA-256 verifier of the password. The verifier cannot be used to log in.";
 
-/// Whom the entry is for.
+/// The arguments of `docward guard user`.
 #[derive(Args, Debug)]
 pub(super) struct UserArgs {
-    /// The name that clients log in with
+    /// User name that clients log in with
     name: String,
 
-    /// What the user may do: a database or a pattern, and `read` or `readWrite`; may be given several times
+    /// Right on a database: a name or pattern, and `read` or `readWrite`. Can be given several times
     #[arg(long = "database", value_name = "NAME=RIGHT")]
     databases: Vec<String>,
 }
 
-/// As servers do.
+/// The SCRAM-SHA-256 default of MongoDB servers.
 const ITERATIONS: u32 = 15_000;
 
 pub(super) fn user(args: &UserArgs) -> anyhow::Result<u8> {
@@ -46,7 +46,7 @@ pub(super) fn user(args: &UserArgs) -> anyhow::Result<u8> {
     let password = password.context("cannot read the password")?;
     let password = password.trim_end_matches(['\r', '\n']);
     if password.is_empty() {
-        bail!("the password is empty: type it, or write it to standard input");
+        bail!("the password is empty: type it, or pass it on standard input");
     }
     let salt = nonce();
     let salt = salt.as_bytes().get(..28).unwrap_or_default();
