@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
-"""Breaks servers and guards while programs write through them, and checks that nothing acknowledged is lost and
-nothing is done twice.
+"""Injects faults into servers and guards while programs write through them. Checks that no acknowledged write is lost
+and no write is applied twice.
 
-    python3 scripts/guard_faults.py                    five minutes, a fault every five seconds
+    python3 scripts/guard_faults.py                    runs for five minutes, with a fault every five seconds
     python3 scripts/guard_faults.py --seconds 60 --every 3
     python3 scripts/guard_faults.py --faults step-down,kill-primary
-    python3 scripts/guard_faults.py --soak             no faults: full load, and the guard's memory at the end
+    python3 scripts/guard_faults.py --soak             full load without faults; prints the memory of the guards
 
-Three members, two guards side by side, eight writers with PyMongo. Each writer inserts documents, appends numbers to a
-list, appends with a statement that drivers do not retry (`multi`), and moves amounts between accounts in
-transactions. At the end the members are compared with what was acknowledged.
+The setup is a replica set of three members, two guards side by side, and eight writers with PyMongo. Each writer
+inserts documents, appends numbers to a list, appends with an update that drivers do not retry (`multi`), and moves
+amounts between accounts in transactions. At the end, the script compares the data with the acknowledged writes.
 
 The guard is $DOCWARD_BIN, else target/release/docward, else target/debug/docward.
-Exit codes: 0 nothing lost and nothing twice, 1 otherwise, 2 could not run.
+Exit codes: 0 no write lost or applied twice, 1 otherwise.
 """
 
 import argparse
@@ -34,13 +34,13 @@ import mongod
 WRITERS = 8
 ACCOUNTS = 10
 START = 1000
-# What drivers retry, and what says that a server changed its role.
+# Error codes that drivers retry, or that report a changed role of the server.
 CODES = [6, 7, 89, 91, 134, 189, 262, 9001, 10107, 11600, 11602, 13435, 13436]
 PATIENCE = 120
 
 
 class Set:
-    """Three members and two guards; each can be killed, stopped and started again."""
+    """Three members and two guards. Each can be killed, frozen and restarted."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -85,7 +85,7 @@ class Set:
                 config = {"_id": "rs0", "members": members, "settings": settings}
                 self.client(self.members[0]).admin.command("replSetInitiate", config)
                 break
-            except Exception:  # It is still starting.
+            except Exception:  # A member is still starting.
                 if time.monotonic() > end:
                     raise
                 time.sleep(0.5)
@@ -99,10 +99,10 @@ class Set:
                     with self.client(port, socketTimeoutMS=1000) as client:
                         if client.admin.command("hello")["isWritablePrimary"]:
                             return port
-                except Exception:  # Killed, stopped, or starting.
+                except Exception:  # The member is killed, frozen or starting.
                     continue
             time.sleep(0.2)
-        raise RuntimeError("there is no primary")
+        raise RuntimeError("the replica set has no primary")
 
     def secondary(self):
         primary = self.primary()
@@ -160,7 +160,7 @@ FAULTS = {
 
 
 class Writer(threading.Thread):
-    """Writes through the guards, and remembers what was acknowledged."""
+    """Writes through the guards, and records which writes were acknowledged."""
 
     def __init__(self, number, uri, over):
         super().__init__(daemon=True)
@@ -175,7 +175,7 @@ class Writer(threading.Thread):
         try:
             action()
             sets[0].add(n)
-        except Exception as error:  # Not acknowledged: done, or not.
+        except Exception as error:  # Not acknowledged: the write may have been applied or not.
             sets[1].add(n)
             self.errors[f"{type(error).__name__} {getattr(error, 'code', None)}"] += 1
         self.slowest = max(self.slowest, time.monotonic() - began)
@@ -215,7 +215,7 @@ def prepare(servers):
 
 
 def check(servers, writers):
-    """What is wrong; an empty list is what everybody hopes for."""
+    """Returns one message per lost or repeated write."""
     import pymongo
     servers.primary()
     wrong = []
@@ -227,11 +227,11 @@ def check(servers, writers):
             wrong += [f"acknowledged insert {key} is lost" for key in sorted(lost)]
             for name, sets in (("t_list", writer.pushed), ("t_multi", writer.multi)):
                 counts = collections.Counter(database[name].find_one({"_id": writer.number})["list"])
-                wrong += [f"{name} {writer.number}: {n} was acknowledged and is lost" for n in sets[0] if not counts[n]]
-                wrong += [f"{name} {writer.number}: {n} was done {count} times" for n, count in counts.items() if count > 1]
+                wrong += [f"{name} {writer.number}: acknowledged append {n} is lost" for n in sets[0] if not counts[n]]
+                wrong += [f"{name} {writer.number}: {n} was applied {count} times" for n, count in counts.items() if count > 1]
         amount = sum(account["amount"] for account in database.t_account.find())
         if amount != ACCOUNTS * START:
-            wrong.append(f"the accounts hold {amount}, not {ACCOUNTS * START}")
+            wrong.append(f"the sum of the accounts is {amount} (expected {ACCOUNTS * START})")
     return wrong
 
 
@@ -247,7 +247,7 @@ def main():
     parser.add_argument("--faults", default=",".join(FAULTS))
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--soak", action="store_true")
-    parser.add_argument("--keep", action="store_true", help="logs stay, and the folder is named")
+    parser.add_argument("--keep", action="store_true", help="keep the logs and print their folder")
     arguments = parser.parse_args()
     sys.path.insert(0, clients.python(True)[0])
     random.seed(arguments.seed)
@@ -271,7 +271,7 @@ def main():
             try:
                 FAULTS[name](servers)
                 done[name] += 1
-            except Exception as error:  # A member that is down already; the next fault comes soon.
+            except Exception as error:  # The member may be down already.
                 done[f"{name} ({type(error).__name__})"] += 1
         over.set()
         for writer in writers:
@@ -289,12 +289,12 @@ def main():
         print(f"not acknowledged: {total(lambda w: len(w.inserted[1]))} inserts, {total(lambda w: len(w.pushed[1]))} appends, "
               f"{total(lambda w: len(w.multi[1]))} appends that drivers do not retry")
         print(f"errors: {dict(errors)}")
-        print(f"slowest: {max(writer.slowest for writer in writers):.1f} s")
+        print(f"slowest write: {max(writer.slowest for writer in writers):.1f} s")
         if sizes:
             show = lambda pair: " and ".join(f"{size / 1024:.1f}" for size in pair)
             middle = sizes[len(sizes) // 2]
-            print(f"memory of the guards in MB: {show(sizes[0])} at first, {show(middle)} half-way, {show(sizes[-1])} at last")
-        print("\n".join(wrong[:20]) if wrong else "nothing acknowledged was lost, nothing was done twice")
+            print(f"memory of the guards in MB: {show(sizes[0])} at start, {show(middle)} half-way, {show(sizes[-1])} at end")
+        print("\n".join(wrong[:20]) if wrong else "no acknowledged write was lost, no write was applied twice")
         return 1 if wrong else 0
     finally:
         if servers:

@@ -1,25 +1,26 @@
 #!/usr/bin/env python3
-"""Runs PyMongo's own test suite against a replica set, and again through `docward guard`, and compares.
+"""Runs PyMongo's own test suite against a replica set, then again through `docward guard`, and compares the results.
 
-    python3 scripts/guard_suite.py                          all modules, clients see a router
-    python3 scripts/guard_suite.py --modules bulk,cursor    some of them: see MODULES
+    python3 scripts/guard_suite.py                          all modules; clients see a router
+    python3 scripts/guard_suite.py --modules bulk,cursor    some modules; MODULES lists all
     python3 scripts/guard_suite.py --tests 'Bulk.*upsert'   tests whose name matches a regular expression
     python3 scripts/guard_suite.py --face lb                clients see a load balancer
-    python3 scripts/guard_suite.py --together               both runs at the same time: faster, less steady
-    python3 scripts/guard_suite.py --keep                   logs and data stay, and the folder is named
+    python3 scripts/guard_suite.py --together               both runs in parallel: faster, but less reliable
+    python3 scripts/guard_suite.py --keep                   keep logs and data, and print their folder
 
-Each run has a replica set of its own: three members, nothing in them; there are two guards, side by side. Prints a
-table of the modules, how many tests only the guard makes skip, and the tests that differ. EXPECTED names what cannot
-be the same, and why.
+Each run uses its own empty replica set of three members. The second run uses two guards side by side. The script prints
+a table of the modules, how many tests are skipped only through the guard, and the tests with different results.
+EXPECTED lists the tests that cannot have the same result, with the reasons.
 
-The guard sends some commands again by itself when a server fails, so that drivers do not see a failure that tests ask
-the servers for. Tests that differ are therefore run through it once more with failures that last twice as long: what
-passes then is no difference. The rest is run once more on both sides: what differs twice counts.
+The guard retries some commands when a server fails, so drivers may not see a failure that a test injects. The script
+therefore repeats tests with different results through the guard, with failures that last twice as long. A test that
+passes then does not count as a difference. The script repeats all other such tests on both sides; a test counts if its
+results differ again.
 
-The guard is $DOCWARD_BIN, else target/release/docward, else target/debug/docward. PyMongo and its suite are fetched
-once, checked by their digests, kept outside the repository.
+The guard is $DOCWARD_BIN, else target/release/docward, else target/debug/docward. PyMongo and its suite are downloaded
+once, verified by their digests, and kept outside the repository.
 
-Exit codes: 0 no difference but expected ones, 1 others, 2 could not run.
+Exit codes: 0 only expected differences, 1 unexpected differences, 2 could not run.
 """
 
 import argparse
@@ -46,7 +47,7 @@ import unittest
 import clients
 import mongod
 
-# What carries the suite; the driver itself is the one of clients.py, which is built.
+# The source distribution contains the suite. The driver itself is the built one of clients.py.
 SDIST = (clients.PYMONGO, "a9de02be53b6bb98efe0b9eda84ffa1ec027fcb23a2de62c4f941d9a2f2f3330")
 
 # The modules of the suite that need a server.
@@ -60,50 +61,50 @@ MODULES = [
     "read_concern", "read_write_concern_spec", "read_preferences", "csot", "unified_format", "load_balancer",
 ]
 
-# Tests that cannot be the same: what their name matches, and why.
+# Tests that cannot have the same result: a regular expression for their names, and the reason.
 EXPECTED = [
     (r"Dirty_(explicit|implicit)_session",
-     "The driver's connection stays whole when one behind the guard breaks: there is no session to discard."),
+     "The driver's connection stays open when one behind the guard breaks: there is no session to discard."),
     (r"network_error_in_response_to_(authenticate|saslStart|saslContinue)",
-     "The guard answers logins itself: no server sees them, so none can fail."),
+     "The guard answers logins itself, so a server cannot make them fail."),
     (r"network_error_in_response_to|bulk_write_command_network_error|test_network_error_message"
      r"|test_commit_not_retried_after_timeout",
-     "A connection that breaks behind the guard is error 6, or hidden; the driver's own does not break."),
+     "The guard returns error 6 for a connection that breaks behind it, or hides it; the driver's own does not break."),
     (r"TestLoadBalancerSdamErrorHandling.test_errors_during_the_initial_connection_hello",
-     "The guard answers hello itself: no server sees it, so none can fail."),
+     "The guard answers hello itself, so a server cannot make it fail."),
     (r"TestLoadBalancer(Cursors.*network_error|SdamErrorHandling|Transactions.*transient_network)"
      r"|test_poolClearedEvent_events",
-     "The driver's connection stays whole when one behind the guard breaks: nothing is released or cleared."),
+     "The driver's connection stays open when one behind the guard breaks: the driver clears no pool."),
     (r"test_bulk_write_command_error|test_pool_paused_error_is_retryable",
-     "That a server changed its role is error 6: the driver must not take the guard for a member that stepped down."),
+     "The guard returns error 6 when a server changes its role, so that drivers do not think the guard stepped down."),
     (r"in_sharded_cluster_multiple_available|test_connection_timeout_message"
      r"|test_command_is_not_sent_if_RTT_is_greater_than_timeoutMS",
-     "The failure is for connections of a certain application, and servers see the name of the guard."),
+     "The failure is limited to one application name, and servers see the name of the guard."),
     (r"shardCollection_events|TestMongosAndReadPreference.test_(mongos|send_hedge)$",
      "There are no shards behind the guard."),
     (r"test_abortTransaction_sends_recoveryToken|test_commitTransaction_retry_fails_on_new_mongos"
      r"|unpin_after_transient_error_within_a_transaction_and_commit",
-     "There is one primary behind both guards, and no token to recover with: what fails among routers succeeds."),
+     "Both guards use the same primary and need no recovery token, so commands succeed that fail on another router."),
 ]
 
-# Tests of what the guard must leave to the driver: they are not run with failures that last twice as long.
+# Tests of retries that only the driver may do. They are not repeated with failures that last twice as long.
 LEFT_TO_DRIVERS = r"(?i)commit|not_return_RetryableWriteError|without_RetryableWriteError_label"
 
-# Set where failures last twice as long.
+# The environment variable that makes failures last twice as long.
 TWICE = "GUARD_SUITE_TWICE"
-# Seconds that a test may take, and that nothing may be heard of a run.
+# Maximum seconds of a test, and maximum seconds without output of a run.
 LIMIT = 60
 SILENCE = LIMIT + 30
-# Lines of an error that are kept.
+# Maximum lines of an error message, and of its stack trace.
 LINES = 12
 
 
 class Stopped(Exception):
-    """Somebody has asked for an end."""
+    """The script is being stopped."""
 
 
 class Processes:
-    """All that was started; it is stopped by its id, in whatever way this ends."""
+    """All child processes. They are stopped by their ids, however the script ends."""
 
     def __init__(self):
         self.lock = threading.Lock()
@@ -121,7 +122,7 @@ class Processes:
             return process
 
     def stop(self, process, grace=10):
-        """Asks a process to end, and its children with it; ends them if they do not."""
+        """Terminates a process and its children, and kills them if they do not end in time."""
         for how, patience in ((signal.SIGTERM, grace), (signal.SIGKILL, 10)):
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(process.pid, how)
@@ -144,7 +145,7 @@ PROCESSES = Processes()
 
 
 def suite_directory():
-    """The folder with the suite, fetched if need be."""
+    """Returns the folder of the suite, and downloads the suite if it is missing."""
     folder = clients.cache_directory(f"{SDIST[0]}-suite")
     if not os.path.isdir(folder):
         clients.as_whole(folder, fetch_suite)
@@ -162,8 +163,8 @@ def fetch_suite(target):
 
 
 def free_ports(count):
-    """Ports that nobody listens on, nor on the next one: the suite looks there for another router. They are below those
-    that the system gives to connections, which could take one before a server does."""
+    """Returns free ports whose next port is free too, because the suite looks for a second router there. They are below
+    the ephemeral range, from which an outgoing connection could take a port before the server does."""
     ports = []
     while len(ports) < count:
         port = random.randrange(20_000, 32_000, 2)
@@ -176,7 +177,7 @@ def free_ports(count):
 
 
 class ReplicaSet:
-    """Three members that know each other, with nothing in them."""
+    """An empty replica set of three members."""
 
     def __init__(self, folder):
         self.ports = free_ports(3)
@@ -212,7 +213,7 @@ class ReplicaSet:
         raise RuntimeError("the replica set has no primary")
 
     def clean(self):
-        """Ends what tests have left: fail points, sessions, data."""
+        """Removes the fail points, sessions and data that tests left behind."""
         import pymongo
         for host in self.hosts:
             with pymongo.MongoClient(host, directConnection=True, serverSelectionTimeoutMS=10_000) as client:
@@ -239,7 +240,7 @@ def wait_for_line(log, text):
 
 
 class Side:
-    """One way to the servers, and what the tests said there."""
+    """One of the two runs, direct or through the guard, with its servers and results."""
 
     def __init__(self, name, folder, arguments):
         self.name = name
@@ -251,7 +252,7 @@ class Side:
     def __enter__(self):
         os.makedirs(self.folder)
         self.servers = ReplicaSet(self.folder)
-        # Some tests start programs, which have to find the driver.
+        # Some tests start programs that import the driver.
         paths = os.pathsep.join([suite_directory(), clients.python(True)[0]])
         self.environment = {**os.environ, "DB_IP": "127.0.0.1", "DB_PORT": str(self.servers.ports[0]),
                             "PYTHONPATH": paths}
@@ -265,7 +266,7 @@ class Side:
         self.servers.stop()
 
     def start_guards(self):
-        """Two guards side by side: the suite looks for a second router on the next port."""
+        """Starts two guards, because the suite looks for a second router on the next port."""
         port = free_ports(1)[0]
         for own in (port, port + 1):
             log = os.path.join(self.folder, f"guard-{own}.log")
@@ -289,7 +290,7 @@ class Side:
         return self
 
     def module(self, module, tests, is_twice=False):
-        """Runs the tests of a module whose names match; goes on behind one that hangs."""
+        """Runs the tests of a module whose names match. Continues after a test that hangs."""
         environment = self.environment | ({TWICE: "1"} if is_twice else {})
         results, log = {}, os.path.join(self.folder, f"{module}.log")
         while True:
@@ -313,19 +314,19 @@ class Side:
                         results[running] = (line["result"], line["why"])
                         running = None
             if running:
-                results[running] = ("failed", "it hung, or ended the whole run")
+                results[running] = ("failed", "the test hung, or ended the process")
             elif hangs or child.returncode != 0:
-                results[f"test.test_{module}"] = ("failed", f"the module hung or did not begin: see {log}")
+                results[f"test.test_{module}"] = ("failed", f"the module hung or did not start: see {log}")
                 return results
             else:
                 return results
 
 
-# The child: it runs one module, and writes down a line at the begin and at the end of each test.
+# The child process runs one module. It writes one line when a test starts and one when it ends.
 
 
 class TooLong(BaseException):
-    """A test took too long; no test catches this."""
+    """A test took too long. Not an `Exception`, so that tests do not catch it."""
 
 
 class Report(unittest.TestResult):
@@ -354,7 +355,7 @@ class Report(unittest.TestResult):
             if self.said[0] != "failed":
                 self.said = (result, why)
             return
-        # Not a test, but what comes before or after a class: it is said of all tests of that class.
+        # Not a test, but the setup or teardown of a class. A failed setup counts for all tests of the class.
         name = re.search(r"\((.*)\)", test.id())
         step = test.id().split(" ")[0]
         if step == "setUpClass":
@@ -383,11 +384,11 @@ class Report(unittest.TestResult):
         pass
 
     def addUnexpectedSuccess(self, test):
-        self.note(test, "failed", "it should have failed")
+        self.note(test, "failed", "the test passed, but was expected to fail")
 
 
 def reason(error):
-    """The end of an error: its text first, then where it was raised."""
+    """Returns the message of an error and the end of its stack trace."""
     import traceback
     text = "".join(traceback.format_exception_only(*error[:2])).strip().splitlines()
     places = [f"  {frame.filename.split('/test/')[-1]}:{frame.lineno} {frame.line}"
@@ -396,7 +397,7 @@ def reason(error):
 
 
 def fail_twice():
-    """Makes the failures that tests ask for last twice as long."""
+    """Makes the failures that tests inject last twice as long."""
     from pymongo.synchronous.database import Database
     command = Database.command
 
@@ -423,14 +424,14 @@ def child(module, tests, done, said):
     sys.path[:0] = [suite_directory(), clients.python(True)[0]]
     for name in [name for name in sys.modules if name == "test" or name.startswith("test.")]:
         del sys.modules[name]
-    # A few modules mark their tests for pytest.
+    # A few modules import pytest to mark tests.
     stub = types.ModuleType("pytest")
     stub.mark = types.SimpleNamespace(load_balancer=None, index_management=None)
     stub.fixture = lambda *_, **__: lambda function: function
     sys.modules["pytest"] = stub
 
     def too_long(*_):
-        raise TooLong(f"it took longer than {LIMIT} s")
+        raise TooLong(f"the test took longer than {LIMIT} s")
 
     signal.signal(signal.SIGALRM, too_long)
     if os.environ.get(TWICE):
@@ -446,11 +447,11 @@ def child(module, tests, done, said):
         by_class[f"{type(one).__module__}.{type(one).__qualname__}"].append(one.id())
     with open(said, "a") as out:
         unittest.TestSuite(wanted).run(Report(out, by_class))
-    # Threads and clients that tests have left do not matter.
+    # Exits without waiting for threads and clients that tests left behind.
     os._exit(0)
 
 
-# What is printed.
+# Output
 
 
 def count(results):
@@ -474,7 +475,7 @@ def table(modules, direct, guard):
 
 
 def plain(why):
-    """A reason to skip without what is different for each test."""
+    """Returns the reason of a skip without the parts that differ between tests."""
     first = (why.splitlines() or [""])[0]
     return re.sub(r"^\w+ (runOnRequirements)|\S+:\d+", lambda m: m[1] or "HOST", first)
 
@@ -484,7 +485,7 @@ def why_expected(test):
 
 
 def differences(modules, direct, guard):
-    """What passes or fails on one side only, what only the guard makes skip, and what passes nowhere else."""
+    """Returns tests with different results, tests skipped only through the guard, and tests that only run there."""
     differ, skipped, more = [], [], []
     for module in modules:
         for test in dict.fromkeys([*direct.results[module], *guard.results[module]]):
@@ -502,7 +503,7 @@ def differences(modules, direct, guard):
 
 
 def again(differ, direct, guard):
-    """Runs what differs again; tells apart what the guard hides, what is not steady, and what differs."""
+    """Repeats tests with different results. Returns those that the guard hides, unreliable ones, and differences."""
     hidden, unsteady, steady = [], [], []
     for module in dict.fromkeys(module for module, *_ in differ):
         own = [entry for entry in differ if entry[0] == module]
@@ -545,7 +546,7 @@ def binary():
                                                   for kind in ("release", "debug"))):
         if path and os.path.exists(path):
             return os.path.abspath(path)
-    sys.exit("no docward: build it, or set DOCWARD_BIN")
+    sys.exit("docward is missing: build it, or set DOCWARD_BIN")
 
 
 def read_arguments():
@@ -555,7 +556,7 @@ def read_arguments():
     parser.add_argument("--face", choices=["router", "lb"], default="router")
     parser.add_argument("--together", action="store_true")
     parser.add_argument("--keep", action="store_true")
-    parser.add_argument("--quiet", action="store_true", help="no line for each module while it runs")
+    parser.add_argument("--quiet", action="store_true", help="print no progress")
     arguments = parser.parse_args()
     arguments.modules = [name.removeprefix("test_") for name in arguments.modules.split(",")]
     arguments.binary = binary()
@@ -569,7 +570,7 @@ def compare(arguments, folder):
                 for done in [pool.submit(side.run, arguments.modules) for side in (direct, guard)]:
                     done.result()
             except BaseException:
-                # The pool waits for its threads, and these for what they started.
+                # Leaving the pool waits for its threads, which wait for their child processes.
                 PROCESSES.stop_all()
                 raise
         differ, skipped, more = differences(arguments.modules, direct, guard)
@@ -584,13 +585,13 @@ def compare(arguments, folder):
         print(f"\n{len(skipped)} tests are skipped only through the guard:")
         for (was, why), number in collections.Counter(
                 (one[0], plain(two[1])) for _, _, one, two in skipped).most_common():
-            print(f"  {number:4}  ({was} directly) {why}")
+            print(f"  {number:4}  ({was} without the guard) {why}")
     if more:
-        print(f"\n{len(more)} tests are skipped directly and pass through the guard")
+        print(f"\n{len(more)} tests are skipped without the guard and pass through it")
     if hidden:
-        print(f"\n{len(hidden)} tests pass where failures last twice as long: the guard hides one by sending again")
+        print(f"\n{len(hidden)} tests pass if failures last twice as long: the guard hides the first one with a retry")
     show(expected, f"{len(expected)} expected differences (direct | guard):")
-    show(unsteady, f"{len(unsteady)} tests differed once and not again (direct | guard):")
+    show(unsteady, f"{len(unsteady)} tests differed in the first run only (direct | guard):")
     show(unexpected, f"{len(unexpected)} unexpected differences (direct | guard):")
     better = [entry for entry in unexpected if entry[3][0] == "passed"]
     print(f"\n{len(unexpected)} unexpected differences, {len(better)} of them pass only through the guard")
@@ -615,7 +616,7 @@ def main():
     except Exception as error:
         if not isinstance(error, (RuntimeError, OSError, Stopped)) and "pymongo" not in type(error).__module__:
             raise
-        print(f"could not run: {error}", file=sys.stderr)
+        print(f"error: could not run: {error}", file=sys.stderr)
         return 2
     finally:
         PROCESSES.stop_all()

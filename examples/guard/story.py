@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Two hundred programs that each connect, read one document and end, as PHP pages and functions do: first straight to a
-server, then through `docward guard`. Prints how many connections the server had to open and to keep.
+"""Compares short-lived programs with and without `docward guard`. Two hundred programs connect, read one document and
+end, as PHP pages and serverless functions do: first directly to a server, then through a guard. Prints how many
+connections the server opened, and how many it had at the same time.
 
-    python3 examples/guard/story.py              needs `docward` (built, or on PATH) and Python, nothing else
+    python3 examples/guard/story.py              needs only `docward` (built, or on PATH) and Python
     python3 examples/guard/story.py --clients 50
 
-The server is found or fetched by scripts/mongod.py. Everything runs on 127.0.0.1 and is stopped at the end.
+scripts/mongod.py finds or downloads the server. Everything runs on 127.0.0.1 and is stopped at the end.
 """
 
 import argparse
@@ -27,7 +28,7 @@ PATIENCE = 120
 
 
 def bson(document):
-    """Texts, whole numbers and documents: all that these commands need."""
+    """Encodes a document of strings, 32-bit integers and documents; these commands need no other types."""
     parts = b""
     for name, value in document.items():
         key = name.encode() + b"\0"
@@ -42,7 +43,7 @@ def bson(document):
 
 
 def ask(connection, command):
-    """Sends a command; gives back the bytes of the answer's body."""
+    """Sends a command and returns the reply message."""
     body = struct.pack("<iB", 0, 0) + bson(command)
     connection.sendall(struct.pack("<iiii", 16 + len(body), 1, 0, 2013) + body)
     answer = b""
@@ -52,12 +53,12 @@ def ask(connection, command):
             raise ConnectionError("the connection was closed")
         answer += part
     if b"\x01ok\0" + struct.pack("<d", 1.0) not in answer:
-        raise RuntimeError(f"refused: {answer!r}")
+        raise RuntimeError(f"the command failed: {answer!r}")
     return answer
 
 
 def number(answer, name):
-    """A whole number of an answer, wherever it stands."""
+    """Returns the first 32-bit integer with this name in a reply, at any depth."""
     at = answer.index(b"\x10" + name.encode() + b"\0") + len(name) + 2
     return struct.unpack_from("<i", answer, at)[0]
 
@@ -69,7 +70,7 @@ def connect(port):
 
 
 def client(port):
-    """One short-lived program."""
+    """Runs one short-lived program."""
     with connect(port) as connection:
         ask(connection, {"find": "t_page", "filter": {}, "limit": 1, "$db": "db_shop"})
 
@@ -107,7 +108,7 @@ def start_server(folder, port):
             return server
         except OSError:
             if server.poll() is not None or time.monotonic() > end:
-                sys.exit(f"the server does not start: see {log.name}")
+                sys.exit(f"the server did not start: see {log.name}")
             time.sleep(0.1)
 
 
@@ -121,7 +122,7 @@ def start_guard(upstream):
 
 
 def run_clients(port, count, watch):
-    """Runs the programs; gives back the most connections that the server had at a time, and the seconds."""
+    """Runs the programs. Returns the maximum number of open connections of the server, and the seconds."""
     began, most = time.monotonic(), 0
     command = [sys.executable, "-S", "-E", os.path.abspath(__file__), "--as-client", str(port)]
     one = lambda _: subprocess.run(command, check=True)
@@ -153,12 +154,12 @@ def main():
             started.append(start_server(folder, port))
             with connect(port) as watch:
                 rows = []
-                for name in ("straight to the server", "through docward guard"):
+                for name in ("directly to the server", "through docward guard"):
                     target = port
                     if name.startswith("through"):
                         guard, target = start_guard(port)
                         started.append(guard)
-                        # Its own connections for discovery are not part of the story.
+                        # Opens the guard's own connections for server discovery, which are not counted.
                         client(target)
                     before = number(ask(watch, STATUS), "totalCreated")
                     most, seconds = run_clients(target, count, watch)
@@ -168,7 +169,7 @@ def main():
             print(f"{'':24}{'opened':>8}{'at once':>9}{'seconds':>9}")
             for name, opened, most, seconds in rows:
                 print(f"{name:24}{opened:8}{most:9}{seconds:9.1f}")
-            print(f"\nConnections of the server. The guard keeps at most {POOL} for commands, and a few to watch the server.")
+            print(f"\nConnections of the server. The guard opens at most {POOL} for commands, and a few for monitoring.")
         finally:
             for process in reversed(started):
                 process.terminate()

@@ -82,7 +82,7 @@ pub struct Config {
     pub fail_on: Option<FailOn>,
     /// The baseline, relative to the directory of the file.
     pub baseline: Option<String>,
-    /// What `docward guard` does.
+    /// The settings of `docward guard`.
     pub guard: GuardSettings,
     pub(crate) origins: Origins,
     /// One per entry of `settings.overrides`.
@@ -132,7 +132,7 @@ pub fn parse(text: &str, file_name: &str, rules: &[&RuleMeta]) -> (Config, Vec<D
     (config, out.finish())
 }
 
-/// Reads the text of a file of users of `docward guard`, in the same way.
+/// Parses a users file of `docward guard`. Never fails, like [`parse`].
 pub fn parse_users(text: &str, file_name: &str) -> (Vec<GuardUser>, Vec<Diagnostic>) {
     let mut out = diagnostic::Diagnostics::new(file_name, text);
     let document = syntax::read(text, &mut out);

@@ -141,7 +141,7 @@ pub(crate) fn read<'d>(
     raw
 }
 
-/// Reads the root table of a file of users.
+/// Reads the root table of a users file.
 pub(crate) fn read_users(root: &Table, text: &str, out: &mut Diagnostics<'_>) -> Vec<GuardUser> {
     let mut reader = Reader { text, rules: &[], out };
     let mut users = Vec::new();

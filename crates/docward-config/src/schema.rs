@@ -307,42 +307,48 @@ fn guard() -> Json {
     let text = |description: &str| string().with("description", Json::text(description));
     let limit = table(
         [
-            ("user", text("A glob over users, as `database.user`; everybody unless given.")),
-            ("application", text("A glob over `appName`; all applications unless given.")),
-            ("operations-per-second", whole("Commands in a second.", 1)),
-            ("bytes-per-second", whole("Bytes of commands in a second.", 1)),
-            ("concurrent", whole("Commands at the same time.", 1)),
+            ("user", text("Glob pattern for users, as `database.user`. Default: all users.")),
+            ("application", text("Glob pattern for `appName`. Default: all applications.")),
+            ("operations-per-second", whole("Maximum number of commands per second.", 1)),
+            ("bytes-per-second", whole("Maximum number of command bytes per second.", 1)),
+            ("concurrent", whole("Maximum number of commands that run at the same time.", 1)),
         ],
         &[],
     );
     table(
         [
-            ("upstream", text("The deployment: a connection string.")),
-            ("listen", text("Where clients connect to: `HOST:PORT`, or the path of a socket.")),
-            ("admin", text("The address for operators: `HOST:PORT`.")),
+            ("upstream", text("Connection string of the deployment.")),
+            (
+                "listen",
+                text("Address that clients connect to: `HOST:PORT`, or the path of a Unix socket."),
+            ),
+            (
+                "admin",
+                text("Admin address for health checks, metrics and state: a loopback `IP:PORT`."),
+            ),
             (
                 "advertise",
-                text("The name by which clients reach the guard, for `face = \"member\"`."),
+                text("Host name under which clients reach the guard, for `face = \"member\"`."),
             ),
-            ("face", words("What clients see.", &FACES, "router")),
+            ("face", words("How the guard appears to clients.", &FACES, "router")),
             ("auth", choice("How clients log in.", &AUTHS)),
-            ("users", text("The file of users, for `auth = \"list\"`.")),
-            ("tls-certificate", text("A file with the guard's certificate and its key.")),
-            ("tls-client-ca", text("A file with the authorities of clients' certificates.")),
-            ("max-pool", whole("Connections to each server for each user at most.", 1)),
-            ("min-pool", whole("Connections to each server that are kept open.", 0)),
+            ("users", text("Users file, for `auth = \"list\"`.")),
+            ("tls-certificate", text("PEM file with the guard's certificate and key.")),
+            ("tls-client-ca", text("PEM file with the CAs that sign client certificates.")),
+            ("max-pool", whole("Maximum number of connections per server and user.", 1)),
+            ("min-pool", whole("Minimum number of open connections per server and user.", 0)),
             (
                 "max-server-connections",
-                whole("Connections to each server at most, whoever they are for.", 1),
+                whole("Maximum number of connections per server, for all users together.", 1),
             ),
             ("wait-seconds", whole("Seconds that a command waits for a connection.", 1)),
-            ("max-clients", whole("Clients at most.", 1)),
+            ("max-clients", whole("Maximum number of clients.", 1)),
             (
                 "grace-seconds",
-                whole("Seconds that clients may take to finish when the guard ends.", 0),
+                whole("Seconds that clients have to finish when the guard shuts down.", 0),
             ),
-            ("memory-mb", whole("Megabytes of messages that are in memory at the same time.", 64)),
-            ("limit", list("What each user and application may ask for.", limit)),
+            ("memory-mb", whole("Maximum size of all messages in memory, in megabytes.", 64)),
+            ("limit", list("Rate limits for users and applications.", limit)),
         ],
         &[],
     )

@@ -1,27 +1,27 @@
-//! `OP_COMPRESSED`: another message, compressed.
+//! `OP_COMPRESSED`: a message that contains another message in compressed form.
 
 use std::io::Read;
 
 use crate::{Fault, Header, Op};
 
-/// Compressors that drivers and servers agree on.
+/// A compressor of the wire protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compressor {
-    /// Nothing is compressed.
+    /// No compression.
     Noop,
-    /// Quick, and not very small.
+    /// Snappy: fast, with a low compression ratio.
     Snappy,
-    /// Of gzip.
+    /// zlib, the algorithm of gzip.
     Zlib,
-    /// Quick and small.
+    /// Zstandard: fast, with a high compression ratio.
     Zstd,
 }
 
 impl Compressor {
-    /// Those that hellos name, best first.
+    /// The compressors that `hello` can list, in order of preference.
     pub const NAMED: [Self; 3] = [Self::Zstd, Self::Snappy, Self::Zlib];
 
-    /// The word in a hello.
+    /// Returns the name in `hello`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Noop => "noop",
@@ -51,16 +51,15 @@ impl Compressor {
     }
 }
 
-/// Operation, length and compressor before the compressed bytes.
+/// The size of everything before the compressed data: header, original opcode, uncompressed size and compressor.
 const HEAD: usize = Header::SIZE + 9;
 
-/// The most memory, as a power of two, that a zstd stream may ask for.
+/// The maximum window of a zstd stream, as a power of two in bytes.
 const ZSTD_WINDOW: u32 = 26;
 
 const ZSTD_LEVEL: i32 = 3;
 
-/// The message inside of a whole frame, as a frame of its own, and what it was compressed with. Never more than
-/// `most` bytes are made.
+/// Decompresses a frame. Returns the frame inside it and the compressor. The result has at most `most` bytes.
 pub fn decompress(frame: &[u8], most: usize) -> Result<(Vec<u8>, Compressor), Fault> {
     let header = Header::of_frame(frame)?;
     let head = frame.get(Header::SIZE..HEAD).ok_or(Fault::Truncated("a compressed message"))?;
@@ -100,13 +99,13 @@ pub fn decompress(frame: &[u8], most: usize) -> Result<(Vec<u8>, Compressor), Fa
     if out.len() == length { Ok((out, compressor)) } else { Err(Fault::Compressed) }
 }
 
-/// Reads at most one byte more than was claimed: the vector grows with what is there.
+/// Reads at most one byte more than the declared size. The vector grows with the actual data, not with the declaration.
 fn read(from: impl Read, size: usize, out: &mut Vec<u8>) -> Result<(), Fault> {
     let most = u64::try_from(size).unwrap_or(u64::MAX).saturating_add(1);
     from.take(most).read_to_end(out).map(|_| ()).map_err(|_| Fault::Compressed)
 }
 
-/// A whole frame, compressed.
+/// Compresses a frame.
 pub fn compress(frame: &[u8], compressor: Compressor) -> Result<Vec<u8>, Fault> {
     let header = Header::of_frame(frame)?;
     let inside = &frame[Header::SIZE..];
@@ -171,7 +170,7 @@ mod tests {
             let packed = compress(&frame, compressor).unwrap();
             assert!(
                 matches!(decompress(&packed, frame.len() - 1), Err(Fault::Length { .. })),
-                "{compressor:?}: more than is accepted"
+                "{compressor:?}: longer than the maximum"
             );
             for claim in [0, 1, 1000, i32::try_from(frame.len()).unwrap(), i32::MAX, -1] {
                 let mut lying = packed.clone();

@@ -1,9 +1,9 @@
-//! Raw BSON documents, one level at a time: names, kinds and places of values, nothing decoded that is not
-//! asked for.
+//! Raw BSON documents, read one level at a time. Elements give the name, type and position of a value; values are
+//! decoded on request.
 
 use crate::Fault;
 
-/// Kinds of values, as the byte before each of them says.
+/// The BSON type of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names are those of BSON")]
 pub enum Kind {
@@ -54,22 +54,22 @@ impl Kind {
             0x13 => Self::Decimal128,
             0x7F => Self::MaxKey,
             0xFF => Self::MinKey,
-            _ => return Err(Fault::Document("a value of an unknown kind")),
+            _ => return Err(Fault::Document("a value has an unknown type")),
         })
     }
 }
 
-/// A document: its length is right and it ends with a zero. What is inside is looked at when it is asked for.
+/// A document with a valid length and final zero byte. Its elements are checked when they are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Document<'a> {
     bytes: &'a [u8],
 }
 
 impl<'a> Document<'a> {
-    /// The shortest document: a length and the final zero.
+    /// The size of an empty document: a length and the final zero byte.
     const LEAST: usize = 5;
 
-    /// A document that fills the bytes.
+    /// Creates a document. Fails unless it fills `bytes` exactly.
     pub fn new(bytes: &'a [u8]) -> Result<Self, Fault> {
         let document = Self::prefix(bytes)?;
         if document.bytes.len() == bytes.len() {
@@ -79,25 +79,25 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// The document that the bytes begin with.
+    /// Returns the document at the start of `bytes`.
     pub fn prefix(bytes: &'a [u8]) -> Result<Self, Fault> {
         let length = i32_at(bytes, 0).ok_or(Fault::Document("it has no length"))?;
         let length = usize::try_from(length).unwrap_or(0);
         let whole = bytes.get(..length).filter(|whole| whole.len() >= Self::LEAST);
         let bytes = whole.ok_or(Fault::Document("its length is wrong"))?;
         if bytes.last() != Some(&0) {
-            return Err(Fault::Document("it does not end with a zero"));
+            return Err(Fault::Document("it does not end with a zero byte"));
         }
         Ok(Self { bytes })
     }
 
-    /// All of it.
+    /// Returns the bytes of the document.
     pub fn bytes(self) -> &'a [u8] {
         self.bytes
     }
 
-    /// Whether documents stand in each other at most this deep, scopes of code not at all. Looked at without
-    /// recursion: whoever builds a tree of it may recurse.
+    /// Whether documents are nested at most `most` levels deep and contain no code with scope. This check does not
+    /// recurse, so it is safe before a recursive decoder runs.
     pub fn is_within(self, most: usize) -> Result<bool, Fault> {
         let mut rest = vec![(self, 1)];
         while let Some((document, depth)) = rest.pop() {
@@ -115,12 +115,12 @@ impl<'a> Document<'a> {
         Ok(true)
     }
 
-    /// Its elements, in order. The first broken one ends it.
+    /// Returns the elements in order. Iteration ends after the first invalid one.
     pub fn elements(self) -> Elements<'a> {
         Elements { document: self.bytes, at: 4 }
     }
 
-    /// The element of a name; the first of several.
+    /// Returns the first element with a name.
     pub fn get(self, name: &str) -> Result<Option<Element<'a>>, Fault> {
         for element in self.elements() {
             let element = element?;
@@ -132,28 +132,28 @@ impl<'a> Document<'a> {
     }
 }
 
-/// A name and its value.
+/// An element of a document: a name and a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Element<'a> {
-    /// The name; servers do not ask whether it is UTF-8.
+    /// The name. It may not be UTF-8, because servers do not check it.
     pub name: &'a [u8],
-    /// What the value is.
+    /// The type of the value.
     pub kind: Kind,
     /// The bytes of the value.
     pub value: &'a [u8],
-    /// Where the element begins in its document.
+    /// The offset of the element in its document.
     pub start: usize,
-    /// Where the value begins in its document.
+    /// The offset of the value in its document.
     pub at: usize,
 }
 
 impl<'a> Element<'a> {
-    /// Where the element ends in its document.
+    /// Returns the offset of the element's end in its document.
     pub fn end(&self) -> usize {
         self.at + self.value.len()
     }
 
-    /// The text of a string.
+    /// Returns the value if it is a UTF-8 string.
     pub fn text(&self) -> Option<&'a str> {
         let bytes = match self.kind {
             Kind::String => self.value.get(4..self.value.len() - 1)?,
@@ -162,14 +162,14 @@ impl<'a> Element<'a> {
         std::str::from_utf8(bytes).ok()
     }
 
-    /// The document, of documents and arrays.
+    /// Returns the value if it is a document or an array.
     pub fn document(&self) -> Option<Document<'a>> {
         matches!(self.kind, Kind::Document | Kind::Array)
             .then(|| Document::new(self.value).ok())
             .flatten()
     }
 
-    /// A whole number, whatever kind of number it is written as.
+    /// Returns the value if it is an integer, or a double with an integral value of at most 2^53.
     pub fn integer(&self) -> Option<i64> {
         match self.kind {
             Kind::Int32 => i32_at(self.value, 0).map(i64::from),
@@ -185,7 +185,7 @@ impl<'a> Element<'a> {
         }
     }
 
-    /// Whether the server takes the value for true: everything but false, 0, null and undefined.
+    /// Whether the server treats the value as true: every value except false, 0, null and undefined.
     pub fn is_true(&self) -> bool {
         match self.kind {
             Kind::Boolean => self.value != [0],
@@ -199,7 +199,7 @@ impl<'a> Element<'a> {
     }
 }
 
-/// Goes through a document.
+/// An iterator over the elements of a document.
 #[derive(Clone, Debug)]
 pub struct Elements<'a> {
     document: &'a [u8],
@@ -221,17 +221,17 @@ impl<'a> Iterator for Elements<'a> {
 }
 
 fn read(document: &[u8], start: usize, end: usize) -> Result<Element<'_>, Fault> {
-    let kind = document.get(start).copied().ok_or(Fault::Document("it ends in an element"))?;
+    let kind = document.get(start).copied().ok_or(Fault::Document("it ends inside an element"))?;
     let kind = Kind::of(kind)?;
-    let rest = document.get(start + 1..end).ok_or(Fault::Document("it ends in an element"))?;
-    let length = cstring(rest).ok_or(Fault::Document("a name does not end"))?;
+    let rest = document.get(start + 1..end).ok_or(Fault::Document("it ends inside an element"))?;
+    let length = cstring(rest).ok_or(Fault::Document("a name has no final zero byte"))?;
     let (name, value) = (&rest[..length], &rest[length + 1..]);
     let width = width(kind, value).filter(|width| *width <= value.len());
-    let width = width.ok_or(Fault::Document("a value reaches beyond it"))?;
+    let width = width.ok_or(Fault::Document("a value extends past its end"))?;
     Ok(Element { name, kind, value: &value[..width], start, at: start + 1 + length + 1 })
 }
 
-/// Bytes of a value; `None` where its lengths make no sense.
+/// Returns the size of a value in bytes, or `None` if its length fields are invalid.
 fn width(kind: Kind, value: &[u8]) -> Option<usize> {
     let text = |at: usize| {
         let length = usize::try_from(i32_at(value, at)?).ok().filter(|length| *length > 0)?;
@@ -249,7 +249,7 @@ fn width(kind: Kind, value: &[u8]) -> Option<usize> {
         Kind::String | Kind::Code | Kind::Symbol => text(0)?,
         Kind::DbPointer => text(0)?.checked_add(12)?,
         Kind::Document | Kind::Array => Document::prefix(value).ok()?.bytes.len(),
-        // Its length counts itself, a string and a document.
+        // The length includes itself (4 bytes), an empty string (5) and an empty document (5).
         Kind::CodeWithScope => own().filter(|length| *length >= 14)?,
         Kind::Binary => own()?.checked_add(5)?,
         Kind::Regex => {
@@ -259,7 +259,7 @@ fn width(kind: Kind, value: &[u8]) -> Option<usize> {
     })
 }
 
-/// How many bytes stand before the next zero.
+/// Returns the number of bytes before the first zero byte.
 fn cstring(bytes: &[u8]) -> Option<usize> {
     bytes.iter().position(|byte| *byte == 0)
 }
@@ -309,18 +309,18 @@ mod tests {
             (&[5, 0, 0, 0], "its length is wrong"),
             (&[4, 0, 0, 0, 0], "its length is wrong"),
             (&[0xFF, 0xFF, 0xFF, 0xFF, 0], "its length is wrong"),
-            (&[5, 0, 0, 0, 1], "it does not end with a zero"),
+            (&[5, 0, 0, 0, 1], "it does not end with a zero byte"),
             (&[5, 0, 0, 0, 0, 0], "its length is wrong"),
         ] {
             assert_eq!(Document::new(bytes), Err(Fault::Document(why)), "{bytes:?}");
         }
         for (element, why) in [
-            (&[0x10, b'a', 0, 1, 2][..], "a value reaches beyond it"),
-            (&[0x10, b'a'], "a name does not end"),
-            (&[0x20, b'a', 0], "a value of an unknown kind"),
-            (&[0x02, b'a', 0, 0xFF, 0xFF, 0xFF, 0x7F, 0], "a value reaches beyond it"),
-            (&[0x02, b'a', 0, 0, 0, 0, 0], "a value reaches beyond it"),
-            (&[0x05, b'a', 0, 0xFF, 0xFF, 0xFF, 0xFF, 0], "a value reaches beyond it"),
+            (&[0x10, b'a', 0, 1, 2][..], "a value extends past its end"),
+            (&[0x10, b'a'], "a name has no final zero byte"),
+            (&[0x20, b'a', 0], "a value has an unknown type"),
+            (&[0x02, b'a', 0, 0xFF, 0xFF, 0xFF, 0x7F, 0], "a value extends past its end"),
+            (&[0x02, b'a', 0, 0, 0, 0, 0], "a value extends past its end"),
+            (&[0x05, b'a', 0, 0xFF, 0xFF, 0xFF, 0xFF, 0], "a value extends past its end"),
         ] {
             let mut bytes = i32::try_from(element.len() + 5).unwrap().to_le_bytes().to_vec();
             bytes.extend(element);

@@ -1,16 +1,16 @@
-//! Changes to raw documents: fixed-width values in place, everything else by copying what stays.
+//! Edits of raw documents: fixed-width values in place, everything else by copying.
 
 use bson::{RawDocument, RawDocumentBuf, raw::RawBsonRef};
 
 use crate::{Document, Element, Fault};
 
-/// Writes a number over one of the same width; says whether there was room.
+/// Overwrites the number at an offset. Returns `false` if it would extend past the end of the frame.
 #[must_use]
 pub fn put_i64(frame: &mut [u8], at: usize, number: i64) -> bool {
     put(frame, at, &number.to_le_bytes())
 }
 
-/// Writes a number over one of the same width; says whether there was room.
+/// Overwrites the number at an offset. Returns `false` if it would extend past the end of the frame.
 #[must_use]
 pub fn put_i32(frame: &mut [u8], at: usize, number: i32) -> bool {
     put(frame, at, &number.to_le_bytes())
@@ -21,18 +21,18 @@ fn put(frame: &mut [u8], at: usize, bytes: &[u8]) -> bool {
     place.map(|place| place.copy_from_slice(bytes)).is_some()
 }
 
-/// What becomes of an element.
+/// How [`edited`] treats an element.
 #[derive(Clone, Debug)]
 pub enum Change<'a> {
-    /// Its bytes are copied.
+    /// Copies the element.
     Keep,
-    /// It is left out.
+    /// Removes the element.
     Drop,
-    /// It gets another value.
+    /// Replaces the value.
     Set(RawBsonRef<'a>),
 }
 
-/// A copy of a document in which elements are changed, with others behind them. What is kept is kept byte by byte.
+/// Returns an edited copy of a document, followed by the elements of `behind`. Kept elements are copied byte for byte.
 pub fn edited<'a>(
     document: Document<'_>,
     mut change: impl FnMut(&Element<'_>) -> Change<'a>,
@@ -62,10 +62,10 @@ pub fn edited<'a>(
 
 fn cstr<'e>(element: &Element<'e>) -> Result<&'e bson::raw::CStr, Fault> {
     let name = std::str::from_utf8(element.name).ok().and_then(|name| name.try_into().ok());
-    name.ok_or(Fault::Document("a name is not text"))
+    name.ok_or(Fault::Document("a name is not UTF-8"))
 }
 
-/// The elements of a document, without its length and its final zero.
+/// Returns the elements of a document, without its length and final zero byte.
 fn inside(document: &[u8]) -> &[u8] {
     document.get(4..document.len().saturating_sub(1)).unwrap_or_default()
 }

@@ -1,19 +1,19 @@
-//! The sixteen bytes before every message.
+//! The 16-byte header of every message.
 
 use crate::Fault;
 
-/// What a message is.
+/// The opcode of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
-    /// `OP_REPLY`: the answer to `OP_QUERY`.
+    /// `OP_REPLY`: the reply to `OP_QUERY`.
     Reply,
-    /// `OP_QUERY`: only the first hello of a connection still uses it.
+    /// `OP_QUERY`: drivers still use it for the first `hello` of a connection.
     Query,
-    /// `OP_COMPRESSED`: another message inside.
+    /// `OP_COMPRESSED`: contains a compressed message.
     Compressed,
-    /// `OP_MSG`: everything else.
+    /// `OP_MSG`: all other commands and replies.
     Msg,
-    /// Operations of servers that are long gone, and nonsense.
+    /// An opcode that was removed from the protocol, or an invalid one.
     Other(i32),
 }
 
@@ -28,7 +28,7 @@ impl Op {
         }
     }
 
-    /// The number on the wire.
+    /// Returns the number of the opcode.
     pub fn code(self) -> i32 {
         match self {
             Self::Reply => 1,
@@ -40,26 +40,26 @@ impl Op {
     }
 }
 
-/// The head of a message.
+/// The header of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// Bytes of the whole message, these sixteen included.
+    /// The length of the message in bytes, the header included.
     pub length: usize,
-    /// The sender's number for the message.
+    /// The sender's id for the message.
     pub request_id: i32,
-    /// The number of the message that this one answers.
+    /// The id of the request that this message answers.
     pub response_to: i32,
-    /// What it is.
+    /// The opcode.
     pub op: Op,
 }
 
 impl Header {
-    /// Bytes of a header.
+    /// The size of a header in bytes.
     pub const SIZE: usize = 16;
-    /// The longest message that servers take.
+    /// The maximum message size of MongoDB servers in bytes.
     pub const MOST: usize = 48_000_000;
 
-    /// Reads a header; `most` is the longest message that is accepted now.
+    /// Parses a header. Fails if the message is longer than `most` bytes.
     pub fn parse(bytes: &[u8; Self::SIZE], most: usize) -> Result<Self, Fault> {
         let length = int(bytes, 0);
         match usize::try_from(length) {
@@ -73,14 +73,14 @@ impl Header {
         }
     }
 
-    /// The header of a frame that is there as a whole.
+    /// Returns the header of a complete frame. Fails if the declared length is not that of the frame.
     pub fn of_frame(frame: &[u8]) -> Result<Self, Fault> {
         let head: &[u8; Self::SIZE] = frame.first_chunk().ok_or(Fault::Truncated("a header"))?;
         let header = Self::parse(head, frame.len().max(Self::SIZE))?;
-        if header.length == frame.len() { Ok(header) } else { Err(Fault::Truncated("a message")) }
+        if header.length == frame.len() { Ok(header) } else { Err(Fault::Leftover("a message")) }
     }
 
-    /// The sixteen bytes.
+    /// Returns the encoded header.
     pub fn bytes(&self) -> [u8; Self::SIZE] {
         let mut out = [0; Self::SIZE];
         let length = i32::try_from(self.length).unwrap_or(i32::MAX);

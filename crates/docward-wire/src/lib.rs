@@ -1,10 +1,8 @@
-//! MongoDB's wire protocol as a proxy needs it: frames, messages, compression, and edits of documents that stay
-//! raw bytes.
+//! MongoDB's wire protocol for a proxy: frames, messages, compression, and edits of raw BSON documents.
 //!
-//! Sans-IO: bytes go in, bytes come out. Lengths that come from the wire are checked before anything is
-//! allocated for them, and no bytes cause a panic. A whole frame is read first ([`Header`] says how long it is);
-//! then [`Message::parse`] finds its parts as places ([`Span`]) in it, so that fixed-width values can be changed
-//! where they stand.
+//! This crate does no IO. It checks lengths from the wire before it allocates memory for them, and no input causes a
+//! panic. The caller reads a complete frame, whose length is in its [`Header`]. [`Message::parse`] then returns the
+//! position of each part as a [`Span`], so that fixed-width values can be changed in place.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "tests: a panic is the message"))]
 
@@ -22,45 +20,45 @@ pub use header::{Header, Op};
 pub use message::{Flags, Message, Sequence, Span, message};
 pub use query::{Query, failed_reply, reply};
 
-/// What is wrong with bytes from the wire. None of these can be answered: the connection is closed.
+/// Why bytes from the wire are invalid. The guard closes the connection after any of these.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
-    /// A frame that claims an impossible length.
-    #[error("a message of {length} bytes; between 16 and {most} are possible")]
+    /// The declared length of a message is out of range.
+    #[error("message length {length} is out of range (16 to {most} bytes)")]
     Length {
-        /// As the header says.
+        /// The declared length in bytes.
         length: i64,
-        /// The most that is accepted.
+        /// The maximum length in bytes.
         most: usize,
     },
-    /// Something reaches beyond the end of what holds it.
-    #[error("{0} reaches beyond the end of its message")]
+    /// A part of a message is incomplete, or does not have the declared length.
+    #[error("unexpected end of {0}")]
     Truncated(&'static str),
-    /// Bytes are left over.
-    #[error("{0} is followed by bytes that belong to nothing")]
+    /// Bytes follow the end of a message's content.
+    #[error("unexpected bytes after {0}")]
     Leftover(&'static str),
-    /// A document that is not one.
-    #[error("a document is broken: {0}")]
+    /// A BSON document is invalid.
+    #[error("invalid BSON document: {0}")]
     Document(&'static str),
-    /// Flags that have to be understood and are not.
-    #[error("message flags {0:#x} are not known")]
+    /// A flag is unknown that receivers must not ignore.
+    #[error("unknown message flags {0:#x}")]
     Flags(u32),
-    /// A section of a kind that is not known.
-    #[error("a section of kind {0}; 0 and 1 are known")]
+    /// The kind of a section is unknown.
+    #[error("unknown section kind {0} (expected 0 or 1)")]
     Section(u8),
-    /// The body has to be there exactly once.
-    #[error("a message has exactly one body; this one has {0}")]
+    /// The message does not have exactly one body.
+    #[error("message has {0} bodies (expected 1)")]
     Bodies(usize),
-    /// A sequence of documents twice.
-    #[error("a sequence of documents appears twice")]
+    /// Two document sequences have the same name.
+    #[error("message contains the same document sequence twice")]
     Twice,
-    /// The checksum does not fit.
-    #[error("the checksum of a message does not fit its bytes")]
+    /// The checksum is wrong.
+    #[error("message checksum does not match")]
     Checksum,
-    /// A compressor that is not known.
-    #[error("compressor {0} is not known")]
+    /// The compressor is unknown.
+    #[error("unknown compressor {0}")]
     Compressor(u8),
-    /// Compressed bytes that are broken, or hold more or less than they claim.
-    #[error("compressed bytes do not hold what they claim")]
+    /// Compressed data is corrupt, compressed twice, or does not have the declared length.
+    #[error("compressed message is corrupt or does not have its declared length")]
     Compressed,
 }

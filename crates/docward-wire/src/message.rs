@@ -1,74 +1,74 @@
-//! `OP_MSG`: a body, and sequences of documents beside it.
+//! `OP_MSG`: a body and optional document sequences.
 
 use crate::{Document, Fault, Header, Op};
 
-/// A part of a frame.
+/// A byte range of a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Span {
-    /// Its first byte.
+    /// The offset of the first byte.
     pub start: usize,
-    /// The byte behind its last.
+    /// The offset after the last byte.
     pub end: usize,
 }
 
 impl Span {
-    /// The bytes of it.
+    /// Returns the bytes of the range, or no bytes if the frame is too short.
     pub fn of(self, frame: &[u8]) -> &[u8] {
         frame.get(self.start..self.end).unwrap_or_default()
     }
 }
 
-/// Bits of a message.
+/// The flags of a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags(pub u32);
 
 impl Flags {
     /// The message ends with a checksum.
     pub const CHECKSUM: u32 = 1;
-    /// Nobody waits for an answer, or another answer follows.
+    /// In a request: the client expects no reply. In a reply: another reply follows.
     pub const MORE_TO_COME: u32 = 1 << 1;
-    /// The client takes several answers to one request.
+    /// The client accepts several replies to one request.
     pub const EXHAUST_ALLOWED: u32 = 1 << 16;
-    /// The lower half has to be understood.
+    /// Receivers must reject messages with unknown flags among these bits.
     const REQUIRED: u32 = 0xFFFF;
 
-    /// Whether a bit is set.
+    /// Whether a flag is set.
     pub fn has(self, bit: u32) -> bool {
         self.0 & bit != 0
     }
 }
 
-/// Documents beside the body, which belong into it as an array of this name.
+/// A document sequence. It stands for an array field of the body with the same name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sequence {
-    /// Where its section begins: the byte of its kind.
+    /// The offset of the section, which begins with the kind byte.
     pub start: usize,
-    /// The name, without its zero.
+    /// The name, without the final zero byte.
     pub name: Span,
-    /// The documents, one behind the other.
+    /// The concatenated documents.
     pub documents: Span,
 }
 
-/// Where the parts of a message are.
+/// The positions of the parts of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// Its bits.
+    /// The flags.
     pub flags: Flags,
-    /// The body: a document.
+    /// The body, a document.
     pub body: Span,
-    /// What stands beside it.
+    /// The document sequences.
     pub sequences: Vec<Sequence>,
-    /// Where the sections end; a checksum may follow.
+    /// The offset after the last section. A checksum may follow.
     pub end: usize,
 }
 
-/// Where the flags of a message stand in its frame.
+/// The offset of the flags in a frame.
 const FLAGS_AT: usize = Header::SIZE;
 const SECTIONS_AT: usize = FLAGS_AT + 4;
 const CHECKSUM_SIZE: usize = 4;
 
 impl Message {
-    /// Finds the parts of a whole frame. Documents are framed, and not looked into.
+    /// Parses a complete frame. Checks the lengths of the documents, but not their contents.
     pub fn parse(frame: &[u8]) -> Result<Self, Fault> {
         let flags = frame.get(FLAGS_AT..SECTIONS_AT).and_then(<[u8]>::first_chunk);
         let flags = Flags(u32::from_le_bytes(*flags.ok_or(Fault::Truncated("flags"))?));
@@ -117,12 +117,12 @@ impl Message {
         Ok(Self { flags, body, sequences, end })
     }
 
-    /// The body.
+    /// Returns the body.
     pub fn body<'f>(&self, frame: &'f [u8]) -> Result<Document<'f>, Fault> {
         Document::new(self.body.of(frame))
     }
 
-    /// Sets the flags of a frame, and takes its checksum away: gives back how long the frame is now.
+    /// Sets the flags of a frame and drops its checksum. Returns the new length; the caller truncates the frame.
     pub fn set_flags(&mut self, frame: &mut [u8], flags: Flags) -> usize {
         self.flags = Flags(flags.0 & !Flags::CHECKSUM);
         if let Some(place) = frame.get_mut(FLAGS_AT..SECTIONS_AT) {
@@ -157,7 +157,7 @@ fn sequence(frame: &[u8], start: usize, end: usize) -> Result<Sequence, Fault> {
     Ok(Sequence { start, name, documents })
 }
 
-/// A message with a body and nothing beside it.
+/// Encodes a message that consists of a body.
 pub fn message(request_id: i32, response_to: i32, flags: Flags, body: &[u8]) -> Vec<u8> {
     let length = SECTIONS_AT + 1 + body.len();
     let header = Header { length, request_id, response_to, op: Op::Msg };

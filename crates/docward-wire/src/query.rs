@@ -1,52 +1,52 @@
-//! `OP_QUERY` and `OP_REPLY`: the first hello of drivers, and nothing else any more.
+//! `OP_QUERY` and `OP_REPLY`. Drivers use them only for the first `hello` of a connection.
 
 use bson::rawdoc;
 
 use crate::{Document, Fault, Header, Op, Span};
 
-/// A command in the old form.
+/// A command in an `OP_QUERY` message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Query {
-    /// `database.$cmd`, without its zero.
+    /// `database.$cmd`, without the final zero byte.
     pub collection: Span,
     /// The command.
     pub document: Span,
 }
 
 impl Query {
-    /// Finds the parts of a whole frame.
+    /// Parses a complete frame.
     pub fn parse(frame: &[u8]) -> Result<Self, Fault> {
         let cut = || Fault::Truncated("a query");
         let start = Header::SIZE + 4;
         let rest = frame.get(start..).ok_or_else(cut)?;
         let name = rest.iter().position(|byte| *byte == 0).ok_or_else(cut)?;
         let collection = Span { start, end: start + name };
-        // Behind the name stand how many to skip and how many to return.
+        // Skip `numberToSkip` and `numberToReturn`.
         let at = collection.end + 1 + 8;
         let document = Document::prefix(frame.get(at..).ok_or_else(cut)?)?;
         let end = at + document.bytes().len();
-        // A selector of fields may follow; commands have none.
+        // A field selector may follow. Commands have none, so it is only checked.
         if end != frame.len() {
             Document::new(&frame[end..]).map_err(|_| Fault::Leftover("a query"))?;
         }
         Ok(Self { collection, document: Span { start: at, end } })
     }
 
-    /// The database that the command is for.
+    /// Returns the database of the command.
     pub fn database(self, frame: &[u8]) -> Option<&str> {
         std::str::from_utf8(self.collection.of(frame)).ok()?.strip_suffix(".$cmd")
     }
 }
 
-/// The bit that says that a query failed.
+/// The `QueryFailure` flag of `OP_REPLY`.
 const QUERY_FAILURE: i32 = 2;
 
-/// The answer to a query: one document.
+/// Encodes the reply to a query: one document.
 pub fn reply(request_id: i32, response_to: i32, document: &[u8]) -> Vec<u8> {
     answer(request_id, response_to, 0, document)
 }
 
-/// The answer to a query that is not understood.
+/// Encodes an error reply to a query.
 pub fn failed_reply(request_id: i32, response_to: i32, code: i32, why: &str) -> Vec<u8> {
     let document = rawdoc! { "$err": why, "code": code };
     answer(request_id, response_to, QUERY_FAILURE, document.as_bytes())
@@ -58,7 +58,7 @@ fn answer(request_id: i32, response_to: i32, flags: i32, document: &[u8]) -> Vec
     let mut frame = Vec::with_capacity(length);
     frame.extend(header.bytes());
     frame.extend(flags.to_le_bytes());
-    // No cursor, from the first document, one document.
+    // `cursorID`, `startingFrom` and `numberReturned`.
     frame.extend(0_i64.to_le_bytes());
     frame.extend(0_i32.to_le_bytes());
     frame.extend(1_i32.to_le_bytes());

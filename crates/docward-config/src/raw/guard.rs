@@ -1,4 +1,4 @@
-//! `[guard]`, and the file of users that it names. Values stand for themselves: read and judged in one step.
+//! Reads and validates `[guard]` and the users file that it names.
 
 use docward_model::NamespacePattern;
 use toml_edit::Item;
@@ -9,79 +9,79 @@ use crate::{
     suggest,
 };
 
-/// What `[guard]` says; the command line's defaults hold where it says nothing.
+/// The settings in `[guard]`. The command line supplies the defaults of missing ones.
 #[derive(Clone, Debug, Default)]
 pub struct GuardSettings {
-    /// The deployment: a connection string.
+    /// The connection string of the deployment.
     pub upstream: Option<String>,
-    /// Where clients connect to.
+    /// The address that clients connect to.
     pub listen: Option<String>,
-    /// The address for operators.
+    /// The admin address.
     pub admin: Option<String>,
-    /// The name by which clients reach it.
+    /// The host name under which clients reach the guard.
     pub advertise: Option<String>,
-    /// What clients see: a word of [`FACES`].
+    /// How the guard appears to clients: one of [`FACES`].
     pub face: Option<String>,
-    /// How clients log in: a word of [`AUTHS`].
+    /// How clients log in: one of [`AUTHS`].
     pub auth: Option<String>,
-    /// The file of users, relative to the directory of the settings.
+    /// The users file, relative to the directory of the settings file.
     pub users: Option<String>,
-    /// The file of certificate and key, likewise.
+    /// The file with certificate and key, relative to the directory of the settings file.
     pub tls_certificate: Option<String>,
-    /// The file of authorities for certificates of clients, likewise.
+    /// The file with the CAs of client certificates, relative to the directory of the settings file.
     pub tls_client_ca: Option<String>,
-    /// Connections to each server for each user at most.
+    /// The maximum number of connections per server and user.
     pub max_pool: Option<u64>,
-    /// Connections to each server that are kept open.
+    /// The minimum number of open connections per server and user.
     pub min_pool: Option<u64>,
-    /// Connections to each server at most, whoever they are for.
+    /// The maximum number of connections per server, for all users together.
     pub max_server_connections: Option<u64>,
     /// Seconds that a command waits for a connection.
     pub wait_seconds: Option<u64>,
-    /// Clients at most.
+    /// The maximum number of clients.
     pub max_clients: Option<u64>,
-    /// Seconds that clients may take to finish when the guard ends.
+    /// Seconds that clients have to finish when the guard shuts down.
     pub grace_seconds: Option<u64>,
-    /// Megabytes of messages that are in memory at the same time.
+    /// The maximum size of all messages in memory, in megabytes.
     pub memory_mb: Option<u64>,
-    /// What users and applications may ask for.
+    /// The rate limits of users and applications.
     pub limits: Vec<GuardLimit>,
 }
 
-/// `[[guard.limit]]`.
+/// An entry of `[[guard.limit]]`.
 #[derive(Clone, Debug)]
 pub struct GuardLimit {
-    /// Users, as `database.user`.
+    /// A pattern for users, as `database.user`.
     pub user: Option<NamespacePattern>,
-    /// Applications, as `appName`.
+    /// A pattern for applications, as `appName`.
     pub application: Option<NamespacePattern>,
-    /// Commands in a second.
+    /// The maximum number of commands per second.
     pub operations_per_second: Option<u64>,
-    /// Bytes of commands in a second.
+    /// The maximum number of command bytes per second.
     pub bytes_per_second: Option<u64>,
-    /// Commands at the same time.
+    /// The maximum number of commands that run at the same time.
     pub concurrent: Option<u64>,
 }
 
-/// `[[user]]` of a file of users.
+/// An entry of `[[user]]` in a users file.
 #[derive(Clone, Debug)]
 pub struct GuardUser {
-    /// The name, or the subject of a certificate.
+    /// The user name, or the subject of a certificate.
     pub name: String,
-    /// What a password is checked with; none for a login by certificate.
+    /// The SCRAM verifier of the password; `None` for a login by certificate.
     pub password: Option<String>,
-    /// Databases, and whether they may be written.
+    /// Patterns for databases, each with whether the user may write.
     pub databases: Vec<(NamespacePattern, bool)>,
 }
 
-/// What clients see.
+/// The values of `face`: how the guard appears to clients.
 pub const FACES: [&str; 3] = ["router", "lb", "member"];
-/// How clients log in.
+/// The values of `auth`: how clients log in.
 pub const AUTHS: [&str; 3] = ["mirror", "list", "off"];
-/// What a user may do in a database.
+/// The rights that a user can have on a database.
 pub const RIGHTS: [&str; 2] = ["read", "readWrite"];
 
-/// The most that a number can be: more is a slip of the hand.
+/// The maximum of all numbers. A larger one is a typing error.
 const MOST: i64 = 1_000_000_000_000;
 
 impl Reader<'_, '_> {
@@ -147,7 +147,7 @@ impl Reader<'_, '_> {
                     _ => self.unknown(key, keys::GUARD_LIMIT),
                 }
             }
-            // A pattern that cannot be read must not widen the limit to everybody.
+            // Without its invalid pattern, the limit would apply to all users or applications.
             if limit.user.is_some() == table.contains_key("user")
                 && limit.application.is_some() == table.contains_key("application")
             {
@@ -189,13 +189,13 @@ impl Reader<'_, '_> {
             };
             let (name, password) = user;
             if out.iter().any(|known| known.name == name.value) {
-                let message = format!("a user `{}` stands above", suggest::excerpt(name.value));
+                let message = format!("duplicate user `{}`", suggest::excerpt(name.value));
                 self.out.error(name.at, message, None);
                 continue;
             }
             if databases.is_empty() {
                 let hint = "write `databases = { db_shop = \"readWrite\" }`";
-                self.out.note(at, "the user may do nothing", Some(hint.to_owned()));
+                self.out.note(at, "this user has no rights", Some(hint.to_owned()));
             }
             out.push(GuardUser { name: name.value.to_owned(), password, databases });
         }
@@ -253,5 +253,5 @@ impl Reader<'_, '_> {
     }
 }
 
-/// The table of a section that only a file of users has.
+/// The root table of a users file.
 pub(crate) const USERS_ROOT: Section = Section { header: "", keys: &["user"] };
