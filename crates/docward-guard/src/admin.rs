@@ -18,11 +18,7 @@ use tokio::{
     sync::{mpsc, oneshot},
 };
 
-use crate::{
-    gate::Hold,
-    guard::{Guard, Snapshot},
-    metrics::lane_name,
-};
+use crate::{gate::Hold, guard::Guard, metrics::lane_name, snapshot::Snapshot};
 
 /// Sends requests to reload the settings. Each request carries a channel for the result: a message, or why it failed.
 pub type ReloadRequests = mpsc::Sender<oneshot::Sender<Result<String, String>>>;

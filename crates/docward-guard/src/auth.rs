@@ -18,20 +18,9 @@ use tokio::time::{Instant, timeout};
 
 use crate::{
     errors::{Failure, code},
-    guard::OWN_COMMANDS,
     rights::{FileUser, FileUsers},
+    settings::OWN_COMMANDS,
 };
-
-/// How clients log in.
-#[derive(Clone, Debug)]
-pub enum Auth {
-    /// Clients do not log in. The guard opens all connections as the user of the upstream connection string.
-    Off,
-    /// Clients log in as users of the servers. The upstream account needs the right to read their verifiers.
-    Mirror,
-    /// Clients log in as users of the guard's own list, with a password or a certificate.
-    List,
-}
 
 /// How long the guard caches the verifiers of a user.
 const KEEP: Duration = Duration::from_secs(60);

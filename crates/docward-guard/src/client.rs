@@ -21,13 +21,15 @@ use tokio::{
 };
 
 use crate::{
-    auth::{Auth, Identity, Login},
+    auth::{Identity, Login},
+    caller::Caller,
     commands::Class,
     errors::{Failure, code, label},
-    forward::{DEEPEST, Who},
+    forward::DEEPEST,
     guard::{CountedAs, Guard, LINGER},
     rates,
     request::Request,
+    settings::Auth,
 };
 
 /// Time for a message to arrive or to be accepted, plus the time that [`LEAST_RATE`] allows for its length.
@@ -67,7 +69,7 @@ pub(crate) async fn serve(
         Auth::Mirror | Auth::List => (Identity::of(Credential::None.into()), false),
     };
     let mut client = Client {
-        who: Who { client: number, turn, identity, at, left: Arc::default() },
+        who: Caller { client: number, turn, identity, at, left: Arc::default() },
         peer,
         subject: stream.subject(),
         is_known,
@@ -93,7 +95,7 @@ pub(crate) async fn serve(
 /// A user who disconnected or logged out, and who may have left cursors and transactions open.
 pub(crate) struct Left {
     guard: Arc<Guard>,
-    who: Who,
+    who: Caller,
     is_balanced: bool,
 }
 
@@ -114,7 +116,7 @@ impl Left {
 
 struct Client {
     guard: Arc<Guard>,
-    who: Who,
+    who: Caller,
     peer: Option<SocketAddr>,
     /// The subject of the client's certificate.
     subject: Option<Box<str>>,

@@ -15,10 +15,11 @@ use docward_net::{
     topology::{Address, TopologyVersion},
 };
 use docward_wire::{Flags, Header, Kind, message, put_i64};
-use tokio::{sync::Notify, time::Instant};
+use tokio::time::Instant;
 
 use crate::{
     auth::Identity,
+    caller::Caller,
     commands::Class,
     cursors::{Cursor, NoCursor},
     errors::{Failure, code, hide_state_change, label},
@@ -26,21 +27,6 @@ use crate::{
     reply::{self, ReplyFacts},
     request::Request,
 };
-
-/// The client connection and the user that a command comes from.
-#[derive(Clone, Debug)]
-pub(crate) struct Who {
-    /// The number of the client connection.
-    pub(crate) client: u64,
-    /// Clients with the same number share one turn when they wait for a connection to a server.
-    pub(crate) turn: u64,
-    /// The user.
-    pub(crate) identity: Identity,
-    /// With `--face member`, the server that the client connected to. All its commands go there.
-    pub(crate) at: Option<Address>,
-    /// Notified when the client disconnects during a command.
-    pub(crate) left: Arc<Notify>,
-}
 
 /// The servers that a command may go to.
 #[derive(Clone, Debug)]
@@ -81,7 +67,7 @@ impl Guard {
     /// Sends a command and returns the reply, in which cursor ids of the server are replaced by those of the guard.
     pub(crate) async fn forward(
         &self,
-        who: &Who,
+        who: &Caller,
         request: &mut Request,
         at_server: &mut Duration,
     ) -> Result<BytesMut, Failure> {
@@ -121,7 +107,7 @@ impl Guard {
     /// `None` for other commands.
     fn own_cursor(
         &self,
-        who: &Who,
+        who: &Caller,
         request: &mut Request,
     ) -> Result<Option<(i64, Cursor)>, Failure> {
         if request.class != Class::GetMore {
@@ -151,7 +137,7 @@ impl Guard {
 
     fn target(
         &self,
-        who: &Who,
+        who: &Caller,
         request: &Request,
         cursor: Option<&Cursor>,
     ) -> Result<Target, Failure> {
@@ -202,7 +188,7 @@ impl Guard {
     /// Sends a command and reads the reply. Sends the command again after a failure if that is safe.
     async fn deliver(
         &self,
-        who: &Who,
+        who: &Caller,
         request: &Request,
         target: Target,
         cursor: Option<&Cursor>,
@@ -353,7 +339,7 @@ impl Guard {
 
     async fn lease(
         &self,
-        who: &Who,
+        who: &Caller,
         request: &Request,
         member: &Member,
         cursor: Option<&Cursor>,
@@ -393,7 +379,13 @@ impl Guard {
         }
     }
 
-    fn note_transaction(&self, who: &Who, request: &Request, seen: &ReplyFacts, member: &Member) {
+    fn note_transaction(
+        &self,
+        who: &Caller,
+        request: &Request,
+        seen: &ReplyFacts,
+        member: &Member,
+    ) {
         let (Some(session), Some(number)) = (request.session, request.transaction) else { return };
         let name = &who.identity.name;
         if request.class == Class::EndTransaction || seen.is_transient {
@@ -406,7 +398,7 @@ impl Guard {
 
     fn keep_cursor(
         &self,
-        who: &Who,
+        who: &Caller,
         request: &Request,
         member: &Member,
         id: i64,
@@ -430,7 +422,7 @@ impl Guard {
     }
 
     /// Handles `killCursors`, whose cursors may be open on several servers.
-    async fn kill_cursors(&self, who: &Who, request: &Request) -> Result<BytesMut, Failure> {
+    async fn kill_cursors(&self, who: &Caller, request: &Request) -> Result<BytesMut, Failure> {
         let bad = || Failure::new(code::FAILED_TO_PARSE, "cannot parse killCursors");
         let body = request.body().map_err(|_| bad())?;
         let Some(ids) = body.get("cursors").map_err(|_| bad())? else {
@@ -500,7 +492,7 @@ impl Guard {
     /// Runs a command of the guard with the login of a user.
     async fn ask(
         &self,
-        who: &Who,
+        who: &Caller,
         server: &Address,
         database: &str,
         question: Document,
@@ -519,7 +511,7 @@ impl Guard {
     }
 
     /// Aborts the open transactions of a client that were not used for `unused_for`.
-    pub(crate) async fn abort_transactions(&self, who: &Who, unused_for: Duration) {
+    pub(crate) async fn abort_transactions(&self, who: &Caller, unused_for: Duration) {
         for (session, number, server) in self.transactions.of_client(who.client, &who.identity.name)
         {
             let name = &who.identity.name;
@@ -540,7 +532,7 @@ impl Guard {
     }
 
     /// Closes the open cursors of a client that were not used for `unused_for`.
-    pub(crate) async fn sweep_cursors(&self, who: &Who, unused_for: Duration) {
+    pub(crate) async fn sweep_cursors(&self, who: &Caller, unused_for: Duration) {
         for (id, cursor) in self.cursors.of_client(who.client, &who.identity.name) {
             if cursor.used.elapsed() < unused_for {
                 continue;

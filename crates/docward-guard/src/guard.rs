@@ -2,7 +2,6 @@
 
 use std::{
     collections::BTreeMap,
-    net::SocketAddr,
     sync::{
         Arc, Mutex, PoisonError, RwLock,
         atomic::{AtomicI32, AtomicU64, AtomicUsize, Ordering},
@@ -12,7 +11,7 @@ use std::{
 
 use bson::{Bson, Document, RawDocument, doc, oid::ObjectId};
 use docward_net::{
-    Deployment, Lane, Login, Member, OpenError, PoolReport, Purpose, Stream,
+    Deployment, Lane, Login, Member, OpenError, Purpose,
     select::ReadPreference,
     topology::{Address, ServerKind},
 };
@@ -22,18 +21,18 @@ use tokio::{
 };
 
 use crate::{
-    auth::{Auth, Identity, Users},
-    client,
+    auth::{Identity, Users},
+    caller::Caller,
     cursors::Cursors,
     errors::{Failure, code},
-    forward::Who,
     gate::Gate,
     hello::Names,
     memory::Memory,
-    metrics::{Metrics, Quantiles},
+    metrics::Metrics,
     rates::Rates,
     reply::ReplyFacts,
-    settings::{Live, Settings},
+    settings::{Auth, Live, OWN_COMMANDS, Settings},
+    snapshot::{ServerReport, Snapshot},
     transactions::Transactions,
 };
 
@@ -72,74 +71,12 @@ pub struct Guard {
     started: Instant,
 }
 
-/// The state of a server.
-#[derive(Clone, Debug)]
-pub(crate) struct ServerReport {
-    /// The address.
-    pub(crate) address: Address,
-    /// The kind of the server, as operators see it.
-    pub(crate) kind: &'static str,
-    /// Why the server cannot be used.
-    pub(crate) error: Option<String>,
-    /// The moving average of the round-trip time.
-    pub(crate) round_trip: Option<Duration>,
-    /// The number of commands that were sent and not answered.
-    pub(crate) in_flight: usize,
-    /// The number of connections, open or being opened.
-    pub(crate) connections: usize,
-    /// The maximum number of connections.
-    pub(crate) budget: usize,
-}
-
-/// Statistics of the guard.
-#[derive(Clone, Debug)]
-pub(crate) struct Snapshot {
-    /// The time since the start.
-    pub(crate) uptime: Duration,
-    /// The number of connected clients.
-    pub(crate) clients: usize,
-    /// The number of clients by application and user.
-    pub(crate) applications: Vec<(Arc<str>, Arc<str>, usize)>,
-    /// The servers.
-    pub(crate) servers: Vec<ServerReport>,
-    /// The server and the statistics of each pool.
-    pub(crate) pools: Vec<(Address, PoolReport)>,
-    /// The number of open cursors.
-    pub(crate) cursors: usize,
-    /// The number of open transactions.
-    pub(crate) transactions: usize,
-    /// The bytes of messages in memory, and their limit.
-    pub(crate) memory: (usize, usize),
-    /// The number of commands since the start.
-    pub(crate) requests: u64,
-    /// Commands that were sent a second time.
-    pub(crate) resent: u64,
-    /// Commands that were rejected because no connection became free.
-    pub(crate) rejected: u64,
-    /// Commands that were rejected because of a limit of their user or application.
-    pub(crate) limited: u64,
-    /// The number of errors that the guard itself returned, by code.
-    pub(crate) errors: Vec<(i32, u64)>,
-    /// The time that recent commands spent in the guard and not at a server.
-    pub(crate) added: Quantiles,
-    /// Whether a server that accepts writes is known.
-    pub(crate) has_primary: bool,
-    /// Whether the guard is shutting down.
-    pub(crate) is_draining: bool,
-    /// Whether the guard is paused.
-    pub(crate) is_paused: bool,
-    /// The number of commands that wait for the end of a pause or hold.
-    pub(crate) held: usize,
-}
-
 /// The interval at which the guard removes expired cursors, transactions and holds.
 const SWEEP: Duration = Duration::from_secs(5);
 /// The interval at which the guard asks the servers how many connections they have left.
 const ASK_FOR_ROOM: Duration = Duration::from_secs(30);
 /// The percentage of a server's connections that the guard and all other clients may use together.
 const SHARE: u64 = 80;
-/// The time limit for the guard's own commands.
-pub(crate) const OWN_COMMANDS: Duration = Duration::from_secs(10);
 /// The maximum number of application and user pairs that are counted separately.
 const MOST_APPLICATIONS: usize = 1000;
 /// How long clients without open cursors or transactions may send commands during a shutdown. Drivers need this time to
@@ -257,49 +194,13 @@ impl Guard {
             && topology.servers.values().any(|server| server.kind.holds_data())
     }
 
-    /// Accepts a client, or closes its connection if there are too many. With `--face member`, `at` is the server that
-    /// it connected to.
-    pub(crate) fn serve_client(
-        self: &Arc<Self>,
-        stream: Incoming,
-        peer: Option<SocketAddr>,
-        at: Option<Address>,
-    ) {
-        let count = self.clients.fetch_add(1, Ordering::Relaxed);
-        let counted = Counted(Arc::clone(self));
+    /// Counts a new client. Returns `None` if there are too many.
+    pub(crate) fn count_client(self: &Arc<Self>) -> Option<Counted> {
         let most = self.live.read().unwrap_or_else(PoisonError::into_inner).max_clients;
-        let is_tuned = match &stream {
-            Incoming::Tcp(stream) => docward_net::tune(stream).is_ok(),
-            Incoming::Unix(_) => true,
-        };
-        if count >= most || !is_tuned {
-            self.metrics.accepted("refused");
-            return;
-        }
-        self.metrics.accepted("accepted");
+        let count = self.clients.fetch_add(1, Ordering::Relaxed);
         let number = self.next_client.fetch_add(1, Ordering::Relaxed);
-        tokio::spawn(async move {
-            let guard = Arc::clone(&counted.0);
-            let stream = match (stream, &guard.settings.tls) {
-                (Incoming::Unix(stream), _) => Stream::Unix(stream),
-                (Incoming::Tcp(stream), None) => Stream::Plain(stream),
-                (Incoming::Tcp(stream), Some(tls)) => {
-                    // On the heap, so that the task needs no memory for the handshake later.
-                    let accepted = Box::pin(tls.accept(stream));
-                    match timeout(Duration::from_secs(5), accepted).await {
-                        Ok(Ok(stream)) => Stream::from(stream),
-                        _ => {
-                            guard.metrics.protocol.inc();
-                            return;
-                        }
-                    }
-                }
-            };
-            let left = client::serve(&guard, stream, peer, number, at).await;
-            // The client no longer counts, although its cursors and transactions may stay open for some time.
-            drop(counted);
-            Box::pin(left.clean_up()).await;
-        });
+        let counted = Counted { guard: Arc::clone(self), number };
+        (count < most).then_some(counted)
     }
 
     /// Shuts down gracefully: accepts no new clients, and lets connected ones finish their commands, transactions and
@@ -322,7 +223,7 @@ impl Guard {
     }
 
     /// Whether a client has open cursors or transactions.
-    pub(crate) fn has_open(&self, who: &Who) -> bool {
+    pub(crate) fn has_open(&self, who: &Caller) -> bool {
         let name = &who.identity.name;
         !self.cursors.of_client(who.client, name).is_empty()
             || !self.transactions.of_client(who.client, name).is_empty()
@@ -533,21 +434,16 @@ fn word(kind: ServerKind) -> &'static str {
     }
 }
 
-/// A new client connection.
-#[derive(Debug)]
-pub(crate) enum Incoming {
-    /// TCP.
-    Tcp(tokio::net::TcpStream),
-    /// A Unix socket.
-    Unix(tokio::net::UnixStream),
+/// A client that counts until this is dropped.
+pub(crate) struct Counted {
+    pub(crate) guard: Arc<Guard>,
+    /// The number of the client connection.
+    pub(crate) number: u64,
 }
-
-/// Counts a client until this is dropped.
-struct Counted(Arc<Guard>);
 
 impl Drop for Counted {
     fn drop(&mut self) {
-        self.0.clients.fetch_sub(1, Ordering::Relaxed);
+        self.guard.clients.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

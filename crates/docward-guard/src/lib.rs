@@ -10,6 +10,7 @@
 
 mod admin;
 mod auth;
+mod caller;
 mod client;
 mod commands;
 mod cursors;
@@ -27,14 +28,14 @@ mod reply;
 mod request;
 mod rights;
 mod settings;
+mod snapshot;
 mod transactions;
 
 pub use admin::{ReloadRequests, serve_admin};
-pub use auth::Auth;
 
 pub use guard::Guard;
 pub use hello::Face;
 pub use listeners::Listener;
 pub use rates::RateLimit;
 pub use rights::{FileUser, FileUsers, Right};
-pub use settings::{Listen, Live, Settings};
+pub use settings::{Auth, Listen, Live, Settings};

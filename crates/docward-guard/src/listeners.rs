@@ -9,18 +9,17 @@ use std::{
     time::Duration,
 };
 
-use docward_net::topology::{Address, Topology};
+use docward_net::{
+    Stream,
+    topology::{Address, Topology},
+};
 use tokio::{
     net::{TcpListener, UnixListener},
     task::JoinHandle,
-    time::sleep,
+    time::{sleep, timeout},
 };
 
-use crate::{
-    guard::{Guard, Incoming},
-    hello::Face,
-    settings::Listen,
-};
+use crate::{client, guard::Guard, hello::Face, settings::Listen};
 
 /// A listener for clients.
 #[derive(Debug)]
@@ -158,6 +157,47 @@ impl Guard {
         tasks.into_values().for_each(|task| task.abort());
     }
 
+    /// Accepts a client, or closes its connection if there are too many. With `--face member`, `at` is the server that
+    /// it connected to.
+    fn serve_client(
+        self: &Arc<Self>,
+        stream: Incoming,
+        peer: Option<SocketAddr>,
+        at: Option<Address>,
+    ) {
+        let is_tuned = match &stream {
+            Incoming::Tcp(stream) => docward_net::tune(stream).is_ok(),
+            Incoming::Unix(_) => true,
+        };
+        let Some(counted) = self.count_client().filter(|_| is_tuned) else {
+            self.metrics.accepted("refused");
+            return;
+        };
+        self.metrics.accepted("accepted");
+        tokio::spawn(async move {
+            let guard = Arc::clone(&counted.guard);
+            let stream = match (stream, &guard.settings.tls) {
+                (Incoming::Unix(stream), _) => Stream::Unix(stream),
+                (Incoming::Tcp(stream), None) => Stream::Plain(stream),
+                (Incoming::Tcp(stream), Some(tls)) => {
+                    // On the heap, so that the task needs no memory for the handshake later.
+                    let accepted = Box::pin(tls.accept(stream));
+                    match timeout(Duration::from_secs(5), accepted).await {
+                        Ok(Ok(stream)) => Stream::from(stream),
+                        _ => {
+                            guard.metrics.protocol.inc();
+                            return;
+                        }
+                    }
+                }
+            };
+            let left = client::serve(&guard, stream, peer, counted.number, at).await;
+            // The client no longer counts, although its cursors and transactions may stay open for some time.
+            drop(counted);
+            Box::pin(left.clean_up()).await;
+        });
+    }
+
     async fn accept_at(self: Arc<Self>, listener: Listener) {
         loop {
             match listener.socket.accept().await {
@@ -172,6 +212,15 @@ impl Guard {
             }
         }
     }
+}
+
+/// A new client connection.
+#[derive(Debug)]
+enum Incoming {
+    /// TCP.
+    Tcp(tokio::net::TcpStream),
+    /// A Unix socket.
+    Unix(tokio::net::UnixStream),
 }
 
 /// Returns the known servers, sorted by address.

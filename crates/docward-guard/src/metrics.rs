@@ -21,7 +21,10 @@ use prometheus_client::{
 };
 use tokio::time::Instant;
 
-use crate::{commands::Class, guard::Snapshot};
+use crate::{
+    commands::Class,
+    snapshot::{Quantiles, Snapshot},
+};
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct OfClass {
@@ -110,17 +113,6 @@ struct Windows {
     began: Instant,
     now: Times<u32>,
     before: Times<u32>,
-}
-
-/// Quantiles of times in microseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Quantiles {
-    /// The number of measurements.
-    pub(crate) count: u64,
-    /// The median.
-    pub(crate) p50: u64,
-    /// The 99th percentile.
-    pub(crate) p99: u64,
 }
 
 fn buckets() -> Histogram {

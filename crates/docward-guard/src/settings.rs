@@ -4,7 +4,7 @@ use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use docward_net::{Credential, Limits, TlsServer, Upstream};
 
-use crate::{auth::Auth, hello::Face, rates::RateLimit, rights::FileUsers};
+use crate::{hello::Face, rates::RateLimit, rights::FileUsers};
 
 /// The address that clients connect to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +32,20 @@ impl std::fmt::Display for Listen {
             Self::Unix(path) => write!(f, "{}", path.display()),
         }
     }
+}
+
+/// The time limit for the guard's own commands.
+pub(crate) const OWN_COMMANDS: Duration = Duration::from_secs(10);
+
+/// How clients log in.
+#[derive(Clone, Debug)]
+pub enum Auth {
+    /// Clients do not log in. The guard opens all connections as the user of the upstream connection string.
+    Off,
+    /// Clients log in as users of the servers. The upstream account needs the right to read their verifiers.
+    Mirror,
+    /// Clients log in as users of the guard's own list, with a password or a certificate.
+    List,
 }
 
 /// Settings that need a restart to change.

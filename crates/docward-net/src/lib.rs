@@ -9,6 +9,7 @@ mod budget;
 mod connection;
 mod deployment;
 mod frames;
+mod member;
 mod monitor;
 mod pool;
 pub mod scram;
@@ -19,10 +20,9 @@ pub mod topology;
 
 pub use budget::Budget;
 pub use connection::{Connection, Credential, KnownKeys, OpenError, Opener, command};
-pub use deployment::{
-    AtServer, Deployment, Lane, Leased, Limits, Login, Member, NoServer, PoolReport, Upstream,
-};
+pub use deployment::{Deployment, NoServer, Upstream};
 pub use frames::{Frames, ReadError};
+pub use member::{AtServer, Lane, Leased, Limits, Login, Member, PoolReport};
 pub use pool::{Denied, Lease, Manage, Pool, PoolLimits, PoolState, Purpose};
 pub use stream::{Stream, connect, tune};
 pub use tls::{TlsClient, TlsError, TlsServer};

@@ -14,8 +14,8 @@ use tokio::{
 
 use crate::{
     connection::{Connection, OpenError, Opener},
-    deployment::{Deployment, Member, Upstream},
-    topology::{Server, ServerKind, TopologyVersion},
+    member::Member,
+    topology::{Address, Server, ServerKind, TopologyVersion},
 };
 
 /// The minimum time between two `hello` commands to a server.
@@ -24,22 +24,34 @@ const LEAST_PAUSE: Duration = Duration::from_millis(500);
 /// The weight of a new measurement in the moving average of the round-trip time.
 const NEWEST: f64 = 0.2;
 
+/// Receives the results of monitoring.
+pub(crate) trait Observer: Send + Sync + 'static {
+    /// Whether the kind of a server is known.
+    fn is_known(&self, address: &Address) -> bool;
+
+    /// Records the `hello` reply of a server.
+    fn answered(self: &Arc<Self>, server: Server);
+
+    /// Records that a server cannot be used.
+    fn failed(self: &Arc<Self>, member: &Member, error: &str);
+}
+
 /// Starts the tasks that monitor a server. `clock` is the zero of [`Server::updated_ms`], the same for all servers,
 /// because their replication lag is compared.
 pub(crate) fn start(
-    deployment: Weak<Deployment>,
+    observer: Weak<impl Observer>,
     member: &Arc<Member>,
-    upstream: &Upstream,
+    opener: &Opener,
+    heartbeat: Duration,
     clock: Instant,
 ) -> Vec<JoinHandle<()>> {
-    let watch =
-        watch(deployment, Arc::clone(member), upstream.opener.clone(), upstream.heartbeat, clock);
-    let measure = measure(Arc::clone(member), upstream.opener.clone(), upstream.heartbeat);
+    let watch = watch(observer, Arc::clone(member), opener.clone(), heartbeat, clock);
+    let measure = measure(Arc::clone(member), opener.clone(), heartbeat);
     vec![tokio::spawn(watch), tokio::spawn(measure)]
 }
 
 async fn watch(
-    deployment: Weak<Deployment>,
+    observer: Weak<impl Observer>,
     member: Arc<Member>,
     opener: Opener,
     heartbeat: Duration,
@@ -57,11 +69,7 @@ async fn watch(
                 continue;
             }
         };
-        let Some(deployment) = deployment.upgrade() else { return };
-        let is_known = |deployment: &Deployment| {
-            let topology = deployment.topology();
-            topology.servers.get(&member.address).is_some_and(|s| s.kind != ServerKind::Unknown)
-        };
+        let Some(observer) = observer.upgrade() else { return };
         let again = match said {
             Ok(hello) => {
                 let now = i64::try_from(clock.elapsed().as_millis()).unwrap_or(i64::MAX);
@@ -69,17 +77,17 @@ async fn watch(
                 server.round_trip =
                     *member.round_trip.lock().unwrap_or_else(PoisonError::into_inner);
                 if server.kind == ServerKind::Unknown {
-                    deployment.failed(&member, server.error.as_deref().unwrap_or("unknown"), None);
+                    observer.failed(&member, server.error.as_deref().unwrap_or("unknown"));
                     watched = Watched::default();
                 } else {
-                    deployment.apply(server);
+                    observer.answered(server);
                 }
                 watched.streams
             }
             Err(error) => {
                 watched = Watched::default();
-                let was_known = is_known(&deployment);
-                deployment.failed(&member, &error.to_string(), None);
+                let was_known = observer.is_known(&member.address);
+                observer.failed(&member, &error.to_string());
                 if let OpenError::Timeout(_) = error {
                     member.lost.notify_waiters();
                 }
@@ -87,7 +95,7 @@ async fn watch(
                 was_known
             }
         };
-        drop(deployment);
+        drop(observer);
         if again {
             continue;
         }

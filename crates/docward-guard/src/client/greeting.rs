@@ -11,9 +11,9 @@ use tokio::time::{Instant, timeout_at};
 
 use super::{Client, raw_of};
 use crate::{
-    auth::Auth,
     errors::{Failure, code},
     hello::{self, HelloContext, HelloRequest},
+    settings::Auth,
 };
 
 /// Upper bound for `maxAwaitTimeMS` of `hello`.

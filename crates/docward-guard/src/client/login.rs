@@ -6,8 +6,9 @@ use bson::{Document, RawDocumentBuf, doc};
 
 use super::{Client, raw_of};
 use crate::{
-    auth::{Auth, Identity, Login},
+    auth::{Identity, Login},
     errors::{Failure, code},
+    settings::Auth,
 };
 
 impl Client {
