@@ -5,8 +5,7 @@ use std::{
     collections::BTreeMap,
     env,
     path::{Path, PathBuf},
-    thread,
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::Duration,
 };
 
 use anyhow::{Context, bail};
@@ -16,31 +15,28 @@ use docward_collect::{
 };
 use docward_config::FailOn;
 use docward_model::{
-    ClientUri, Collection, Evidence, Filter, Namespace, NamespacePattern, Need, Problem,
-    ProfileName, Purpose, Report, RuleMeta, Settings, Severity, Source, SuppressionUse, key_text,
+    ClientUri, Collection, Evidence, Namespace, Need, Problem, ProfileName, Purpose, Report,
+    RuleMeta, Settings, Source,
 };
 use docward_profile::observe_growth;
 use docward_report::{Format, View};
 use docward_rules::{
     Outcome, checklist,
-    facts::{arrays::Limits, copies, house, validators},
+    facts::{arrays::Limits, house},
     forecasts, judge, security_checklist,
 };
 use docward_uri::parse;
 
 use crate::{
-    CLEAN, FINDINGS, PROBLEMS,
-    args::{AuditArgs, ReadingArgs},
-    baseline::Baseline,
-    complain, config, excerpt, fix,
+    args::AuditArgs,
     interrupt::Interrupt,
-    lint, note_written, output,
+    output,
     progress::Bar,
-    put, secrets, tell,
+    reading,
+    run::{self, Run},
+    secrets, source_code,
+    terminal::{CLEAN, FINDINGS, PROBLEMS, complain, note_written, put, tell},
 };
-
-/// Threads that profile unless told otherwise: disks are no faster, and each thread takes memory.
-const MOST_THREADS: usize = 4;
 
 /// What of an audit is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,25 +54,30 @@ pub(crate) enum Shown {
 /// Runs an audit and prints what is asked for of it.
 pub(crate) fn audit(mut args: AuditArgs, shown: Shown) -> anyhow::Result<u8> {
     if args.log.is_empty() && args.uri.is_empty() && args.network_rules.is_empty() {
-        or_from_environment(&mut args.sources)?;
+        reading::or_from_environment(&mut args.sources)?;
     }
     let args = &args;
-    let run = output::Started::now();
-    let config = config::load(args.reading.config.as_deref(), &args.sources, args.judging.quiet)?;
-    let mut config = config::with_arguments(config, &args.judging)?;
-    output::check(&args.shown, args.reading.output.as_deref())?;
+    let look = output::Look {
+        shown: &args.shown,
+        output: args.reading.output.as_deref(),
+        color: args.reading.color,
+        quiet: args.judging.quiet,
+        brief: shown == Shown::Findings,
+    };
+    let settings = args.reading.config.as_deref();
+    let mut run = Run::start(look, &args.judging, settings, &args.sources, Some(&args.baseline))?;
     for uri in &args.uri {
         secrets::expect_connection_string(uri, "--client-uri")?;
     }
-    let model = match args.model.as_deref().map(crate::design::read_model).transpose()? {
+    let model = match args.model.as_deref().map(crate::model_file::read_model).transpose()? {
         // Its mistakes have been told.
         Some(None) => return Ok(PROBLEMS),
         model => model.flatten(),
     };
     let (uris, bad_uris) = connection_strings(args);
     let clients = uris.iter().filter(|uri| uri.purpose == Purpose::Client);
-    config.settings.uri_databases.extend(clients.filter_map(|uri| uri.database.clone()));
-    let baseline = Baseline::open(&args.baseline, config.baseline.as_deref())?;
+    let mut settings = std::mem::take(&mut run.config.settings);
+    settings.uri_databases.extend(clients.filter_map(|uri| uri.database.clone()));
     let earlier = args.earlier.as_deref().map(read_earlier).transpose()?;
     if let Some(file) = &args.resume
         && !args.sources.iter().any(|source| is_uri(source))
@@ -130,8 +131,8 @@ pub(crate) fn audit(mut args: AuditArgs, shown: Shown) -> anyhow::Result<u8> {
         };
         let mut seen = read_source(&request, &stop);
         problems.append(&mut seen.problems);
-        config.settings.suppressions.extend(lint::allowed_by_comments(&mut seen, &mut problems));
-        sources.extend(lint::sources(&args.code, &seen, false));
+        settings.suppressions.extend(source_code::allowed_by_comments(&mut seen, &mut problems));
+        sources.extend(source_code::sources(&args.code, &seen, false));
         evidence.uris.extend(seen.clients);
         evidence.code = Some(seen.code);
     }
@@ -144,7 +145,7 @@ pub(crate) fn audit(mut args: AuditArgs, shown: Shown) -> anyhow::Result<u8> {
     if evidence.deployment.server_version.is_none() {
         let logged = evidence.workload.iter().flat_map(|w| &w.sources);
         evidence.deployment.server_version =
-            config.settings.server_version.or(logged.filter_map(|s| s.server_version).max());
+            settings.server_version.or(logged.filter_map(|s| s.server_version).max());
     }
     if let Some(path) = &args.save_evidence {
         let (sources, problems) = (sources.clone(), problems.clone());
@@ -169,14 +170,14 @@ pub(crate) fn audit(mut args: AuditArgs, shown: Shown) -> anyhow::Result<u8> {
         }
         observe_growth(&mut evidence, taken_ms, &earlier.evidence, earlier.taken_ms);
         if earlier.taken_ms < taken_ms
-            && let Some(why) = nothing_followed(&evidence, &earlier.evidence, &config.settings)
+            && let Some(why) = nothing_followed(&evidence, &earlier.evidence, &settings)
         {
             evidence.notes.push(format!("--earlier {}: {why}", earlier_name(args)));
         }
     }
     // Whoever stopped it knows why there is nothing.
     if !interrupted {
-        problems.extend(nothing_to_judge(args, &sources, &evidence, &config.settings, &problems));
+        problems.extend(nothing_to_judge(args, &sources, &evidence, &settings, &problems));
         let is_filtered = !request.filter.is_empty()
             && evidence.collections.is_empty()
             && evidence.workload.is_none();
@@ -185,8 +186,8 @@ pub(crate) fn audit(mut args: AuditArgs, shown: Shown) -> anyhow::Result<u8> {
         }
     }
     let mut profile_reason = None;
-    if config.profile.is_none() && house::has_prefixes(&evidence) {
-        config.settings.profile = ProfileName::Vendor;
+    if run.config.profile.is_none() && house::has_prefixes(&evidence) {
+        settings.profile = ProfileName::Vendor;
         profile_reason = Some(
             "vendor profile: most names have the prefixes db_ and t_ (--profile neutral for none)"
                 .to_owned(),
@@ -194,33 +195,33 @@ pub(crate) fn audit(mut args: AuditArgs, shown: Shown) -> anyhow::Result<u8> {
     }
 
     if !args.judging.quiet {
-        note_other_keys(&evidence, &config.settings);
+        run::note_other_keys(&evidence, &settings);
     }
-    config.settings.is_partial = !request.filter.is_empty()
+    settings.is_partial = !request.filter.is_empty()
         || args.metadata_only
         || interrupted
-        || !config.settings.select.is_empty()
+        || !settings.select.is_empty()
         || !problems.is_empty()
         || sources.iter().any(|source| source.sampled);
-    let mut outcome = judge(&evidence, &config.settings);
+    let mut outcome = judge(&evidence, &settings);
     let mut items = Vec::new();
     if shown != Shown::SecurityCheck {
-        items.extend(checklist(&evidence, &config.settings, &outcome));
+        items.extend(checklist(&evidence, &settings, &outcome));
     }
     // Files alone say nothing about security: the short list with its questions is enough there.
     let shows_security = shown == Shown::SecurityCheck
         || evidence.server.is_some()
         || evidence.network.is_some()
         || !evidence.uris.is_empty();
-    items.extend(security_checklist(&evidence, &config.settings, &outcome, shows_security));
-    let judged = judged(&outcome, &config.settings, args.metadata_only, &sources);
+    items.extend(security_checklist(&evidence, &settings, &outcome, shows_security));
+    let judged = judged(&outcome, &settings, args.metadata_only, &sources);
     let namespaces = evidence.collections.iter().map(|c| c.namespace.to_string()).collect();
     let skipped = std::mem::take(&mut outcome.skipped);
     let is_page = args.shown.formats.format.iter().any(|output| output.format == Format::Html);
-    let forecasts = if is_page { forecasts(&evidence, &config.settings) } else { Vec::new() };
+    let forecasts = if is_page { forecasts(&evidence, &settings) } else { Vec::new() };
     let against = args.model.as_ref().filter(|_| shown == Shown::Drift);
     let mut report = Report {
-        run: Some(run.ended()),
+        run: Some(run.stamp()),
         profile_reason,
         sources,
         against: against.map(|file| file.display().to_string()),
@@ -233,82 +234,30 @@ pub(crate) fn audit(mut args: AuditArgs, shown: Shown) -> anyhow::Result<u8> {
         filter: request.filter,
         namespaces: Some(namespaces),
         forecasts,
-        ..report(&config.settings, outcome, evidence)
+        ..run::report(&settings, outcome, evidence)
     };
-    if let Some(baseline) = baseline {
-        baseline.apply(&mut report, &config.settings, args.judging.quiet);
-    }
-    let fail_on = config.fail_on.unwrap_or(FailOn::AtLeast(Severity::Error));
+    run.apply_baseline(&mut report, &settings);
     let view = match shown {
         Shown::Findings | Shown::Drift => View::Findings,
         Shown::Checklists | Shown::SecurityCheck => View::Checklist,
     };
     interrupt.writing();
-    let look = output::Look {
-        shown: &args.shown,
-        output: args.reading.output.as_deref(),
-        color: args.reading.color,
-        quiet: args.judging.quiet,
-        brief: shown == Shown::Findings,
-    };
-    output::write(&report, &look, view, fail_on)?;
+    let code = run.finish(&report, view)?;
     if let Some(file) = &args.emit_fixes {
         put(&docward_report::fix_script(&report), Some(file))?;
         note_written(file, args.judging.quiet);
     }
 
-    let is_open = match fail_on {
+    let is_open = match run.fail_on() {
         FailOn::Never => false,
         FailOn::AtLeast(severity) => report.checklist.iter().any(|item| item.fails_from(severity)),
     };
-    Ok(match ended(&report, fail_on) {
+    Ok(match code {
         PROBLEMS => PROBLEMS,
-        ended if view == View::Findings => ended,
+        code if view == View::Findings => code,
         _ if is_open => FINDINGS,
         _ => CLEAN,
     })
-}
-
-/// What rules said of evidence, as a report about nothing else yet.
-pub(crate) fn report(settings: &Settings, mut outcome: Outcome, mut evidence: Evidence) -> Report {
-    fix::resolve(&mut outcome.findings);
-    excerpt::add(&mut outcome.findings, &excerpt::Masks::of(evidence.code.as_ref()));
-    // Pictures show what the rules take for a copy, and nothing that only bears the same name.
-    evidence.copies.retain(|copy| copies::is_real(settings, copy));
-    evidence.notes.extend(validators::note(&outcome.findings));
-    Report {
-        tool_version: env!("CARGO_PKG_VERSION").into(),
-        run: None,
-        profile: settings.profile,
-        profile_reason: None,
-        sources: Vec::new(),
-        against: None,
-        suppressions: suppressions(settings, &outcome),
-        withheld: outcome.withheld.iter().map(|finding| finding.fingerprint.clone()).collect(),
-        findings: outcome.findings,
-        suppressed: outcome.suppressed,
-        baselined: 0,
-        skipped: Vec::new(),
-        problems: Vec::new(),
-        checklist: Vec::new(),
-        interrupted: false,
-        show_values: false,
-        judged: None,
-        filter: Filter::default(),
-        namespaces: None,
-        compared: None,
-        evidence,
-        forecasts: Vec::new(),
-    }
-}
-
-/// The exit code that a report ends with.
-pub(crate) fn ended(report: &Report, fail_on: FailOn) -> u8 {
-    if !report.problems.is_empty() || report.interrupted {
-        return PROBLEMS;
-    }
-    let failed = report.findings.iter().any(|finding| report.fails(finding, fail_on.least()));
-    if failed { FINDINGS } else { CLEAN }
 }
 
 /// What a whole reading had learnt when it was interrupted.
@@ -423,22 +372,6 @@ fn tracked_ids(earlier: &SavedEvidence) -> BTreeMap<Namespace, Vec<String>> {
         .collect()
 }
 
-/// Says which declared shard keys are not those the cluster has: the latter are judged.
-pub(crate) fn note_other_keys(evidence: &Evidence, settings: &Settings) {
-    let cluster = evidence.server.as_ref().and_then(|server| server.cluster.as_ref());
-    for declared in &settings.shard_keys {
-        let sharded = cluster.and_then(|cluster| cluster.collection(&declared.namespace));
-        if let Some(sharded) = sharded.filter(|sharded| sharded.key.fields != declared.fields) {
-            complain(&format!(
-                "note: {} is sharded by {}, and docward.toml declares {}; the former was judged",
-                declared.namespace,
-                key_text(&sharded.key.fields),
-                key_text(&declared.fields)
-            ));
-        }
-    }
-}
-
 /// What would otherwise look like a pass: nothing matched, or a declared key that no collection has.
 fn nothing_to_judge(
     args: &AuditArgs,
@@ -519,27 +452,8 @@ fn judged(
     judged.map(|rule| rule.meta.code.into()).collect()
 }
 
-/// What the suppressions of `docward.toml` and of comments did.
-fn suppressions(settings: &Settings, outcome: &Outcome) -> Vec<SuppressionUse> {
-    let counts = outcome.kept_back.iter().copied();
-    let used = settings.suppressions.iter().zip(counts);
-    used.map(|(suppression, findings)| SuppressionUse {
-        about: suppression.text(),
-        reason: suppression.reason.clone(),
-        expires: suppression.expires.clone(),
-        findings,
-    })
-    .collect()
-}
-
-/// The day of the run; a clock that stands before 1970 tells none.
-pub(crate) fn today() -> Option<String> {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
-    docward_rules::facts::text::date(i64::try_from(now.as_millis()).ok()?)
-}
-
 fn request(args: &AuditArgs) -> anyhow::Result<Request> {
-    let reading = reading(&args.sources, &args.reading)?;
+    let reading = reading::reading(&args.sources, &args.reading)?;
     Ok(Request {
         metadata_only: args.metadata_only,
         pushdown: args.pushdown,
@@ -550,87 +464,6 @@ fn request(args: &AuditArgs) -> anyhow::Result<Request> {
         max_rate: args.max_rate,
         ..reading
     })
-}
-
-/// A collection as `--as` names it.
-pub(crate) fn namespace(text: &str) -> anyhow::Result<Namespace> {
-    if is_uri(text) {
-        bail!("expected database.collection, not a connection string");
-    }
-    Namespace::parse(text).with_context(|| format!("`{text}`: expected database.collection"))
-}
-
-/// Threads that profile, unless somebody says. A running server's answers are fetched by a thread of their
-/// own, which leaves one core less.
-fn threads(sources: &[String]) -> usize {
-    let cores = thread::available_parallelism().map_or(1, usize::from);
-    let free = if sources.iter().any(|source| is_uri(source)) { cores - 1 } else { cores };
-    free.clamp(1, MOST_THREADS)
-}
-
-/// What to read, from the flags every reading command has.
-pub(crate) fn reading(sources: &[String], args: &ReadingArgs) -> anyhow::Result<Request> {
-    let glob = |text: &Option<String>, flag: &str| -> anyhow::Result<Option<NamespacePattern>> {
-        text.as_deref()
-            .map(|text| {
-                NamespacePattern::new(text)
-                    .map_err(|message| anyhow::anyhow!("{flag} {text}: {message}"))
-            })
-            .transpose()
-    };
-    let namespace = args.namespace.as_deref().map(namespace).transpose()?;
-    for (number, source) in sources.iter().enumerate() {
-        secrets::refuse_lookalike(source, &format!("source {}", number + 1))?;
-    }
-    Ok(Request {
-        sources: sources.to_vec(),
-        namespace,
-        filter: Filter {
-            database: match glob(&args.db, "--db")? {
-                None if !args.all_databases => scope(sources)?,
-                given => given,
-            },
-            collection: glob(&args.collection, "--collection")?,
-        },
-        threads: threads(sources),
-        sample: args.sample,
-        full: args.full,
-        ..Request::default()
-    })
-}
-
-/// The database that connection strings name, which is what they are about, as for mongodump. `admin` is where
-/// accounts are kept: it is named to log in.
-fn scope(sources: &[String]) -> anyhow::Result<Option<NamespacePattern>> {
-    let named = |source: &String| {
-        let uri = parse(source).ok().filter(|_| is_uri(source))?;
-        uri.database.map(|part| part.value).filter(|name| name != "admin")
-    };
-    let databases: Vec<Option<String>> = sources.iter().map(named).collect();
-    let Some(Some(first)) = databases.iter().find(|name| name.is_some()) else { return Ok(None) };
-    if databases.iter().any(|name| name.as_ref() != Some(first)) {
-        bail!(
-            "one connection string names the database `{first}`, and another source does not; choose with \
-             --db, or read all with --all-databases"
-        );
-    }
-    let pattern = NamespacePattern::exact(first);
-    pattern.map(Some).map_err(|message| anyhow::anyhow!("the database `{first}`: {message}"))
-}
-
-/// Takes the source from the environment where none was named.
-pub(crate) fn or_from_environment(sources: &mut Vec<String>) -> anyhow::Result<()> {
-    if sources.is_empty() {
-        let uri = env::var("MONGODB_URI").ok().filter(|uri| !uri.trim().is_empty());
-        let Some(uri) = uri else {
-            bail!(
-                "no source was named; name a mongodump directory, a file or a connection string \
-                 (mongodb://…), or set MONGODB_URI"
-            );
-        };
-        sources.push(uri.trim().to_owned());
-    }
-    Ok(())
 }
 
 /// The connection strings of sources and clients, without their passwords. What the driver will refuse

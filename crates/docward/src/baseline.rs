@@ -5,7 +5,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use docward_model::{Basis, Change, Compared, Finding, Known, Problem, Report, Settings, text};
 
-use crate::{args::BaselineArgs, complain, config, write_whole};
+use crate::{
+    args::BaselineArgs,
+    config,
+    terminal::{complain, write_whole},
+};
 
 /// The file when none is named.
 const DEFAULT: &str = "docward-baseline.json";

@@ -3,6 +3,7 @@
 use std::{
     env, fs,
     path::{Path, PathBuf},
+    time::{SystemTime, UNIX_EPOCH},
 };
 
 use anyhow::{Context, bail};
@@ -10,7 +11,7 @@ use docward_config::{Config, Diagnostic};
 use docward_model::{RuleMeta, Settings};
 use docward_rules::RULES;
 
-use crate::{args::JudgingArgs, audit, complain};
+use crate::{args::JudgingArgs, terminal::complain};
 
 /// Metadata of every rule.
 pub(crate) fn metas() -> Vec<&'static RuleMeta> {
@@ -110,6 +111,12 @@ pub(crate) fn with_arguments(mut config: Config, args: &JudgingArgs) -> anyhow::
     config.settings.profile = config.profile.unwrap_or_default();
     config.fail_on = args.fail_on.or(config.fail_on);
     // Every command that judges asks suppressions for their last day.
-    config.settings.today = audit::today();
+    config.settings.today = today();
     Ok(config)
+}
+
+/// The day of the run; a clock that stands before 1970 tells none.
+pub(crate) fn today() -> Option<String> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
+    docward_rules::facts::text::date(i64::try_from(now.as_millis()).ok()?)
 }

@@ -6,10 +6,9 @@ use anyhow::Context;
 use docward_model::{Basis, Change, Compared, Known, Report};
 
 use crate::{
-    CLEAN, FINDINGS, PROBLEMS,
     args::DiffArgs,
-    complain,
     output::{self, Look},
+    terminal::{CLEAN, FINDINGS, PROBLEMS, complain},
 };
 
 /// Compares two reports and prints what became of the findings.
@@ -60,7 +59,7 @@ pub(crate) fn diff(args: &DiffArgs) -> anyhow::Result<u8> {
         quiet: args.quiet,
         brief: false,
     };
-    output::write(&new, &look, docward_report::View::Findings, fail_on)?;
+    output::write_with(&new, &look, docward_report::View::Findings, fail_on, |_, text, _| text)?;
     // A run that could not read everything is no all-clear.
     if !new.is_whole() {
         return Ok(PROBLEMS);

@@ -6,13 +6,12 @@ use anyhow::bail;
 use docward_report::wrap;
 
 use crate::{
-    CLEAN,
     args::{ExplainArgs, PageFormat},
     config, example,
     ids::{self, Found},
-    output::terminal_width,
-    put,
     rules::{default_text, page},
+    terminal::terminal_width,
+    terminal::{CLEAN, put},
 };
 
 /// Prints what a rule checks, why, and how to fix what it finds; or what an id stands for.

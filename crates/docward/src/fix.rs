@@ -11,7 +11,7 @@ use std::{
 
 use docward_model::{Applicability, Edit, EditedText, Finding, Location, Problem, text};
 
-use crate::{excerpt::Masks, write_whole};
+use crate::{excerpt::Masks, terminal::write_whole};
 
 /// Lines of context around a change in a patch.
 const CONTEXT: usize = 3;

@@ -4,9 +4,9 @@ use anyhow::Context;
 use clap::CommandFactory;
 
 use crate::{
-    CLEAN,
-    args::{Cli, CompletionsArgs, ManArgs},
-    put,
+    args::{CompletionsArgs, ManArgs},
+    cli::Cli,
+    terminal::{CLEAN, put},
 };
 
 /// Prints the completions of a shell.

@@ -17,7 +17,10 @@ use tokio::{
     time::sleep,
 };
 
-use crate::{CLEAN, secrets, tell};
+use crate::{
+    secrets,
+    terminal::{CLEAN, tell},
+};
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:

@@ -19,7 +19,12 @@ use docward_rules::facts::{
     naming::{named, style_of},
 };
 
-use crate::{CLEAN, PROBLEMS, complain, interrupt::Interrupt, output::quoted, progress::Bar, put};
+use crate::{
+    interrupt::Interrupt,
+    progress::Bar,
+    terminal::quoted,
+    terminal::{CLEAN, PROBLEMS, complain, put},
+};
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:

@@ -10,7 +10,7 @@ use std::{
     thread,
 };
 
-use crate::{PROBLEMS, complain};
+use crate::terminal::{PROBLEMS, complain};
 
 /// What a shell expects of a program that Ctrl-C ended.
 const ENDED: u8 = 130;

@@ -4,26 +4,20 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 use clap::Args;
-use docward_code::scan::Allowed;
-use docward_collect::{ChangedLines, SourceRequest, SourceSeen, missing, read_source};
-use docward_config::FailOn;
-use docward_model::{
-    Evidence, Finding, Location, Need, Problem, Report, Settings, Severity, Source, SourceKind,
-    Suppression,
-};
+use docward_collect::{ChangedLines, SourceRequest, missing, read_source};
+use docward_model::{Evidence, Finding, Need, Problem, Report, Settings, Source};
 use docward_report::View;
 use docward_rules::{Outcome, RULES, judge};
 
 use crate::{
-    CLEAN, PROBLEMS,
-    args::{BaselineArgs, Color, JudgingArgs, ShownArgs},
-    audit,
-    baseline::Baseline,
-    complain, config,
+    args::{BaselineArgs, JudgingArgs, ShownArgs},
     excerpt::Masks,
     fix,
     interrupt::Interrupt,
-    output, put,
+    output,
+    run::{self, Run},
+    source_code,
+    terminal::{CLEAN, Color, PROBLEMS, complain, put},
 };
 
 pub(crate) const EXAMPLES: &str = "\
@@ -111,7 +105,6 @@ pub(crate) fn lint(args: &LintArgs) -> anyhow::Result<u8> {
         crate::secrets::refuse_lookalike(path, "lint reads files and folders")?;
     }
     let paths: Vec<PathBuf> = args.paths.iter().map(PathBuf::from).collect();
-    output::check(&args.shown, args.output.as_deref())?;
     // Where nothing can be read there is no report, and an earlier one stays as it is.
     if paths.iter().all(|path| !path.exists()) {
         for path in &paths {
@@ -119,11 +112,16 @@ pub(crate) fn lint(args: &LintArgs) -> anyhow::Result<u8> {
         }
         return Ok(PROBLEMS);
     }
-    let config = config::load(args.config.as_deref(), &args.paths, args.judging.quiet)?;
-    let mut config = config::with_arguments(config, &args.judging)?;
-    let started = output::Started::now();
-    let baseline = Baseline::open(&args.baseline, config.baseline.as_deref())?;
-    narrow(&mut config.settings);
+    let look = output::Look {
+        shown: &args.shown,
+        output: args.output.as_deref(),
+        color: args.color,
+        quiet: args.judging.quiet,
+        brief: true,
+    };
+    let settings = args.config.as_deref();
+    let mut run = Run::start(look, &args.judging, settings, &args.paths, Some(&args.baseline))?;
+    narrow(&mut run.config.settings);
     let changed = match &args.changed_since {
         Some(revision) => match ChangedLines::since(revision, &paths) {
             Ok(changed) => Some(changed),
@@ -140,13 +138,13 @@ pub(crate) fn lint(args: &LintArgs) -> anyhow::Result<u8> {
     };
 
     let interrupt = Interrupt::listen();
-    let mut run = Run::new(args, &config.settings, &interrupt);
+    let mut pass = Pass::new(args, &run.config.settings, &interrupt);
     if args.diff {
-        let masks = Masks::of(run.evidence.code.as_ref());
-        let findings = || run.outcome.findings.iter().filter(|finding| is_touched(finding));
+        let masks = Masks::of(pass.evidence.code.as_ref());
+        let findings = || pass.outcome.findings.iter().filter(|finding| is_touched(finding));
         let patch = fix::patch(findings(), args.unsafe_fixes, &masks);
-        run.problems.extend(patch.problems);
-        let problems = run.problems.iter().map(|p| format!("error: {}: {}", p.source, p.message));
+        pass.problems.extend(patch.problems);
+        let problems = pass.problems.iter().map(|p| format!("error: {}: {}", p.source, p.message));
         problems.for_each(|line| complain(&line));
         put(&patch.text, args.output.as_deref())?;
         for at in &patch.left_out {
@@ -162,19 +160,19 @@ pub(crate) fn lint(args: &LintArgs) -> anyhow::Result<u8> {
             let note = fix::told("the patch has", patch.edits, patch.files, more);
             complain(&format!("note: {note}"));
         }
-        return Ok(if run.problems.is_empty() { CLEAN } else { PROBLEMS });
+        return Ok(if pass.problems.is_empty() { CLEAN } else { PROBLEMS });
     }
     if args.fix {
-        let touched = run.outcome.findings.iter().filter(|finding| is_touched(finding));
+        let touched = pass.outcome.findings.iter().filter(|finding| is_touched(finding));
         let fixed = fix::apply(touched, args.unsafe_fixes);
         if fixed.edits > 0 {
             // Lines moved, and what is fixed may show something else.
             interrupt.reading_again();
-            run = Run::new(args, &config.settings, &interrupt);
+            pass = Pass::new(args, &run.config.settings, &interrupt);
         }
-        run.problems.extend(fixed.problems);
+        pass.problems.extend(fixed.problems);
         if !args.judging.quiet {
-            let left = run.outcome.findings.iter().filter(|finding| is_touched(finding));
+            let left = pass.outcome.findings.iter().filter(|finding| is_touched(finding));
             let more = if args.unsafe_fixes { 0 } else { fix::available(left).not_safe };
             let note = fix::told("applied", fixed.edits, fixed.files, more);
             complain(&format!("note: {note}"));
@@ -186,47 +184,36 @@ pub(crate) fn lint(args: &LintArgs) -> anyhow::Result<u8> {
             }
         }
     }
-    let Run { outcome, mut evidence, problems, sources, interrupted, settings, tests_left_out } =
-        run;
+    let Pass { outcome, mut evidence, problems, sources, interrupted, settings, tests_left_out } =
+        pass;
     if tests_left_out > 0 {
         let n = docward_model::text::plural(tests_left_out, "test file");
         evidence.notes.push(format!("{n} skipped (--include-tests)"));
     }
     let judged = outcome.judged(&settings).map(|rule| rule.meta.code.into()).collect();
     let mut report = Report {
-        run: Some(started.ended()),
+        run: Some(run.stamp()),
         sources,
         problems,
         interrupted,
         show_values: args.judging.show_values,
         judged: Some(judged),
         // What a string or a file does not say is no gap of the run: nothing is skipped.
-        ..audit::report(&settings, outcome, evidence)
+        ..run::report(&settings, outcome, evidence)
     };
-    if let Some(baseline) = baseline {
-        baseline.apply(&mut report, &settings, args.judging.quiet);
-    }
+    run.apply_baseline(&mut report, &settings);
     if changed.is_some() {
         let (kept, left_out): (Vec<Finding>, Vec<Finding>) =
             std::mem::take(&mut report.findings).into_iter().partition(is_touched);
         report.findings = kept;
         report.withheld.extend(left_out.into_iter().map(|finding| finding.fingerprint));
     }
-    let fail_on = config.fail_on.unwrap_or(FailOn::AtLeast(Severity::Error));
-    let look = output::Look {
-        shown: &args.shown,
-        output: args.output.as_deref(),
-        color: args.color,
-        quiet: args.judging.quiet,
-        brief: true,
-    };
     interrupt.writing();
-    output::write(&report, &look, View::Findings, fail_on)?;
-    Ok(audit::ended(&report, fail_on))
+    run.finish(&report, View::Findings)
 }
 
 /// Everything read and judged once.
-struct Run {
+struct Pass {
     outcome: Outcome,
     evidence: Evidence,
     problems: Vec<Problem>,
@@ -237,7 +224,7 @@ struct Run {
     tests_left_out: u64,
 }
 
-impl Run {
+impl Pass {
     fn new(args: &LintArgs, settings: &Settings, interrupt: &Interrupt) -> Self {
         let mut settings = settings.clone();
         let request = SourceRequest {
@@ -259,10 +246,10 @@ impl Run {
             };
             problems.push(Problem { source: args.paths.join(" "), message });
         }
-        settings.suppressions.extend(allowed_by_comments(&mut seen, &mut problems));
+        settings.suppressions.extend(source_code::allowed_by_comments(&mut seen, &mut problems));
         settings.is_partial =
             interrupted || !problems.is_empty() || !args.judging.select.is_empty();
-        let sources = sources(&args.paths, &seen, false);
+        let sources = source_code::sources(&args.paths, &seen, false);
         let evidence = Evidence {
             uris: std::mem::take(&mut seen.clients),
             code: Some(seen.code),
@@ -289,72 +276,4 @@ pub(crate) fn narrow(settings: &mut Settings) {
         });
         settings.select = rules.map(|rule| rule.meta.code.to_owned()).collect();
     }
-}
-
-/// The paths as sources of a report. Files are counted once, however many paths lead to them.
-pub(crate) fn sources(paths: &[String], seen: &SourceSeen, sampled: bool) -> Vec<Source> {
-    let one = |name: &String, documents: u64, bytes: u64| Source {
-        kind: SourceKind::Code,
-        name: name.clone(),
-        documents,
-        bytes,
-        sampled,
-        server: None,
-    };
-    let mut paths = paths.iter();
-    let first = paths.next().map(|path| one(path, seen.code.files, seen.bytes));
-    first.into_iter().chain(paths.map(|path| one(path, 0, 0))).collect()
-}
-
-/// What comments allow, as suppressions. Comments without a reason allow nothing: that is a problem, and so is a
-/// rule nobody knows, or a day that is none.
-pub(crate) fn allowed_by_comments(
-    seen: &mut SourceSeen,
-    problems: &mut Vec<Problem>,
-) -> Vec<Suppression> {
-    let mut out = Vec::new();
-    for (file, allowed) in std::mem::take(&mut seen.allowed) {
-        if let Some(message) = fault(&allowed) {
-            problems.push(Problem { source: format!("{file}:{}", allowed.line), message });
-            continue;
-        }
-        let Allowed { line, rules, until, reason } = allowed;
-        let location = Location { file, line, column: 1 };
-        // Rule by rule: each of them may be needed no more.
-        out.extend(rules.into_iter().map(|rule| Suppression {
-            rule,
-            pattern: None,
-            path: None,
-            files: None,
-            is_comment: true,
-            // Code stands on the same line.
-            reason: docward_uri::redact(&reason),
-            expires: until.clone(),
-            location: location.clone(),
-        }));
-    }
-    out
-}
-
-/// What is wrong with a comment that allows something.
-fn fault(allowed: &Allowed) -> Option<String> {
-    let unknown = allowed.rules.iter().find(|rule| config::known_selector(rule).is_err());
-    if let Some(rule) = unknown {
-        // Whatever else stands there is not repeated.
-        let is_name = rule.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
-        let rule = if is_name { rule.as_str() } else { "…" };
-        return Some(format!(
-            "the comment allows `{rule}`, and there is no such rule; `docward rules` lists them"
-        ));
-    }
-    if allowed.until.as_deref().is_some_and(|day| !docward_config::is_day(day)) {
-        return Some(
-            "the comment allows a finding until a day that cannot be read; write it as 2027-01-31"
-                .to_owned(),
-        );
-    }
-    allowed.reason.is_empty().then(|| {
-        "the comment allows a finding and does not say why; write the reason behind the rule"
-            .to_owned()
-    })
 }

@@ -4,6 +4,7 @@
 mod args;
 mod audit;
 mod baseline;
+mod cli;
 mod config;
 mod connect;
 mod design;
@@ -18,30 +19,30 @@ mod ids;
 mod init;
 mod interrupt;
 mod lint;
+mod model_file;
 mod output;
 mod progress;
+mod reading;
 mod renamed;
 mod rules;
+mod run;
 mod schema;
 mod secrets;
 mod shardkey;
+mod source_code;
+mod terminal;
 mod usage;
 
-use std::{io::Write, process::ExitCode};
+use std::process::ExitCode;
 
 use audit::Shown;
 use clap::Parser;
 
-/// Nothing at or above `--fail-on`.
-const CLEAN: u8 = 0;
-/// Findings at or above `--fail-on`.
-const FINDINGS: u8 = 1;
-/// Could not run, or ran with problems.
-const PROBLEMS: u8 = 2;
+use crate::terminal::{CLEAN, PROBLEMS, complain};
 
 fn main() -> ExitCode {
     secrets::remember(std::env::args_os().skip(1));
-    let cli = match args::Cli::try_parse() {
+    let cli = match cli::Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
             let error = usage::with_tip(error, std::env::args_os().skip(1));
@@ -56,23 +57,23 @@ fn main() -> ExitCode {
     };
     renamed::note_old_names(std::env::args_os().skip(1));
     let outcome = match cli.command {
-        args::Command::Audit(args) => audit::audit(args, Shown::Findings),
-        args::Command::Checklist(args) if args.security => {
+        cli::Command::Audit(args) => audit::audit(args, Shown::Findings),
+        cli::Command::Checklist(args) if args.security => {
             audit::audit(args.audit, Shown::SecurityCheck)
         }
-        args::Command::Checklist(args) => audit::audit(args.audit, Shown::Checklists),
-        args::Command::ShardKey(args) => shardkey::shardkey(args),
-        args::Command::Schema(args) => schema::schema(&args),
-        args::Command::Lint(args) => lint::lint(&args),
-        args::Command::Connect(args) => connect::connect(&args),
-        args::Command::Design(args) => design::design(args),
-        args::Command::Guard(args) => guard::guard(&args),
-        args::Command::Rules(args) => rules::rules(&args),
-        args::Command::Init(args) => init::init(&args),
-        args::Command::Diff(args) => diff::diff(&args),
-        args::Command::Explain(args) => explain::explain(&args),
-        args::Command::Completions(args) => generated::completions(&args),
-        args::Command::Man(args) => generated::man(&args),
+        cli::Command::Checklist(args) => audit::audit(args.audit, Shown::Checklists),
+        cli::Command::ShardKey(args) => shardkey::shardkey(args),
+        cli::Command::Schema(args) => schema::schema(&args),
+        cli::Command::Lint(args) => lint::lint(&args),
+        cli::Command::Connect(args) => connect::connect(&args),
+        cli::Command::Design(args) => design::design(args),
+        cli::Command::Guard(args) => guard::guard(&args),
+        cli::Command::Rules(args) => rules::rules(&args),
+        cli::Command::Init(args) => init::init(&args),
+        cli::Command::Diff(args) => diff::diff(&args),
+        cli::Command::Explain(args) => explain::explain(&args),
+        cli::Command::Completions(args) => generated::completions(&args),
+        cli::Command::Man(args) => generated::man(&args),
     };
     match outcome {
         Ok(code) => ExitCode::from(code),
@@ -90,69 +91,4 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
         .chain()
         .filter_map(|cause| cause.downcast_ref::<std::io::Error>())
         .any(|cause| cause.kind() == std::io::ErrorKind::BrokenPipe)
-}
-
-/// Writes a line to standard error, without passwords; if that is closed, nobody is listening.
-fn complain(text: &str) {
-    let _ = writeln!(std::io::stderr(), "{}", secrets::in_message(text));
-}
-
-/// The same for a line of our own words, which may name hosts and forms of connection strings: only what was
-/// given as an argument is masked.
-fn tell(text: &str) {
-    let _ = writeln!(std::io::stderr(), "{}", secrets::in_report(text));
-}
-
-/// Writes to a file, or to standard output, without passwords that were given as arguments.
-fn put(text: &str, file: Option<&std::path::Path>) -> anyhow::Result<()> {
-    use anyhow::Context;
-    let text = &secrets::in_report(text);
-    match file {
-        Some(path) => write_whole(path, text)
-            .with_context(|| format!("cannot write the report to {}", path.display())),
-        None => {
-            let mut out = std::io::stdout().lock();
-            out.write_all(text.as_bytes())?;
-            out.flush()?;
-            Ok(())
-        }
-    }
-}
-
-/// Says that a file was written; what is no ordinary file (a pipe, a device) has its reader already.
-fn note_written(path: &std::path::Path, quiet: bool) {
-    if !quiet && path.is_file() {
-        tell(&format!("wrote {}", path.display()));
-    }
-}
-
-/// Writes a file so that it is there whole or not at all: beside its place first, then moved there.
-/// What is no ordinary file (a pipe, a device) is written to as it is.
-fn write_whole(path: &std::path::Path, text: &str) -> std::io::Result<()> {
-    // A link stays a link.
-    let path = &path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    if path.exists() && !path.is_file() {
-        return std::fs::write(path, text);
-    }
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(format!(".{}.part", std::process::id()));
-    let permissions = std::fs::metadata(path).map(|metadata| metadata.permissions());
-    let written = std::fs::write(&beside, text).and_then(|()| {
-        if let Ok(permissions) = permissions {
-            std::fs::set_permissions(&beside, permissions)?;
-        }
-        std::fs::rename(&beside, path)
-    });
-    match written {
-        // Where nothing new may be put, what is there may still be written to.
-        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
-            let _ = std::fs::remove_file(&beside);
-            std::fs::write(path, text)
-        }
-        Err(error) => {
-            let _ = std::fs::remove_file(&beside);
-            Err(error)
-        }
-        Ok(()) => Ok(()),
-    }
 }

@@ -2,7 +2,6 @@
 
 use std::{
     env,
-    io::IsTerminal,
     path::Path,
     time::{Instant, SystemTime, UNIX_EPOCH},
 };
@@ -13,18 +12,10 @@ use docward_model::{Report, Run};
 use docward_report::{Expand, Format, Rendering, TerminalDetail, TerminalOptions, View};
 
 use crate::{
-    args::{Color, Output, ShownArgs},
-    config, note_written, put,
+    args::{Output, ShownArgs},
+    config,
+    terminal::{Color, note_written, put, quoted, terminal_width, wants_color},
 };
-
-/// Columns where there is no terminal to ask.
-const COLUMNS: usize = 100;
-
-/// Narrower terminals get lines that are broken by the terminal.
-const NARROWEST: usize = 40;
-
-/// Longer lines are hard to read.
-const WIDEST: usize = 120;
 
 /// How a report is to look, as flags say it.
 pub(crate) struct Look<'a> {
@@ -63,16 +54,6 @@ impl Started {
     }
 }
 
-/// A word as a shell takes it.
-pub(crate) fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+@%".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', "'\\''"))
-    }
-}
-
 /// Refuses what cannot be written before anything is read.
 pub(crate) fn check(shown: &ShownArgs, output: Option<&Path>) -> anyhow::Result<()> {
     let without_file = shown.formats.format.iter().filter(|one| one.file.is_none()).count();
@@ -90,18 +71,8 @@ pub(crate) fn check(shown: &ShownArgs, output: Option<&Path>) -> anyhow::Result<
     Ok(())
 }
 
-/// Writes a report wherever it was asked for. Where all formats go to files, people still get their summary.
-pub(crate) fn write(
-    report: &Report,
-    look: &Look<'_>,
-    view: View,
-    fail_on: FailOn,
-) -> anyhow::Result<()> {
-    write_with(report, look, view, fail_on, |_, text, _| text)
-}
-
-/// Writes a report wherever it was asked for, each text as `finish` completes it: it is given the format, the
-/// text, and whether to colour.
+/// Writes a report to each output. If all formats go to files, the terminal still gets a summary. `finish` completes
+/// each text; it gets the format, the text, and whether to colour.
 pub(crate) fn write_with(
     report: &Report,
     look: &Look<'_>,
@@ -160,24 +131,4 @@ fn render(
     let rules = config::metas();
     let how = Rendering { format, view, terminal, fails_from: fail_on.least(), rules: &rules };
     docward_report::render(report, &how)
-}
-
-/// Whether to colour: as asked, or on a terminal that did not refuse.
-pub(crate) fn wants_color(color: Color, to_file: bool) -> bool {
-    match color {
-        Color::Always => true,
-        Color::Never => false,
-        Color::Auto => {
-            !to_file
-                && std::io::stdout().is_terminal()
-                && env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
-        }
-    }
-}
-
-/// Columns of the terminal: as the environment says, else as the terminal says, else a default.
-pub(crate) fn terminal_width() -> usize {
-    let columns = env::var("COLUMNS").ok().and_then(|c| c.parse::<usize>().ok());
-    let asked = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
-    columns.or_else(asked).unwrap_or(COLUMNS).clamp(NARROWEST, WIDEST)
 }

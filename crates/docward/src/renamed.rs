@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use crate::complain;
+use crate::terminal::complain;
 
 /// Old names by the command that has them.
 const RENAMED: [(&str, &str, &str); 8] = [

@@ -6,12 +6,11 @@ use anyhow::{Context, bail};
 use docward_model::{RuleMeta, ThresholdValue};
 
 use crate::{
-    CLEAN,
     args::{Format, RulesArgs},
     config::metas,
     example,
     ids::{self, Found},
-    put,
+    terminal::{CLEAN, put},
 };
 
 /// The first letters of codes, and what such rules are about.

@@ -7,17 +7,17 @@ use docward_model::{Collection, CollectionKind, KeyFields, KeyReport, Value, Ver
 use docward_rules::{KeyQuestion, shard_keys};
 
 use crate::{
-    CLEAN, FINDINGS, PROBLEMS,
     args::{Format, ShardKeyArgs},
-    audit, config,
+    config,
     interrupt::Interrupt,
     progress::Bar,
-    put,
+    reading, run,
+    terminal::{CLEAN, FINDINGS, PROBLEMS, put},
 };
 
 /// Runs the command. Exit code 1 when a key fails that was asked about, or that the collection has.
 pub(crate) fn shardkey(mut args: ShardKeyArgs) -> anyhow::Result<u8> {
-    audit::or_from_environment(&mut args.sources)?;
+    reading::or_from_environment(&mut args.sources)?;
     let args = &args;
     let keys = args.key.iter().map(|text| parse_key(text)).collect::<anyhow::Result<Vec<_>>>()?;
     let config = config::load(args.reading.config.as_deref(), &args.sources, false)?;
@@ -25,7 +25,7 @@ pub(crate) fn shardkey(mut args: ShardKeyArgs) -> anyhow::Result<u8> {
         keep_samples: true,
         server_workload: args.workload.is_empty(),
         analyze_keys: Some(keys.clone()),
-        ..audit::reading(&args.sources, &args.reading)?
+        ..reading::reading(&args.sources, &args.reading)?
     };
     let interrupt = Interrupt::listen();
     let bar = Bar::new(!args.reading.no_progress);
@@ -37,7 +37,7 @@ pub(crate) fn shardkey(mut args: ShardKeyArgs) -> anyhow::Result<u8> {
     problems.extend(logs.problems);
     bar.finish();
 
-    audit::note_other_keys(&evidence, &config.settings);
+    run::note_other_keys(&evidence, &config.settings);
     let business: Vec<_> = evidence
         .collections
         .iter()
@@ -81,8 +81,8 @@ pub(crate) fn shardkey(mut args: ShardKeyArgs) -> anyhow::Result<u8> {
         Format::Terminal => docward_report::shard_keys(
             &reports,
             &problems,
-            crate::output::wants_color(args.reading.color, args.reading.output.is_some()),
-            crate::output::terminal_width(),
+            crate::terminal::wants_color(args.reading.color, args.reading.output.is_some()),
+            crate::terminal::terminal_width(),
         ),
     };
     put(&text, args.reading.output.as_deref())?;

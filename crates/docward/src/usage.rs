@@ -7,7 +7,7 @@ use clap::{
     error::{ContextKind, ContextValue, ErrorKind},
 };
 
-use crate::{args::Cli, init::is_data};
+use crate::{cli::Cli, init::is_data};
 
 /// The error, with a better tip where there is one.
 pub(crate) fn with_tip(mut error: Error, words: impl Iterator<Item = OsString>) -> Error {

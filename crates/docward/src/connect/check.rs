@@ -9,18 +9,18 @@ use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use clap::Args;
-use docward_config::FailOn;
 use docward_model::{
-    Deployment, Driver, Evidence, Need, Report, RuleMeta, Settings, Severity, Source, SourceKind,
+    Deployment, Driver, Evidence, Need, Report, RuleMeta, Settings, Source, SourceKind,
 };
 use docward_report::{Format, View};
 use docward_rules::{RULES, judge};
 
 use self::strings::Given;
 use crate::{
-    args::{Color, FormatArgs, JudgingArgs, ShownArgs},
-    audit, config,
-    output::{self, Look},
+    args::{FormatArgs, JudgingArgs, ShownArgs},
+    output::Look,
+    run::{self, Run},
+    terminal::Color,
 };
 
 pub(super) const EXAMPLES: &str = "\
@@ -107,12 +107,17 @@ pub(super) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
         .collect();
     // Every finding is what was asked for.
     let shown = ShownArgs::in_full(&args.formats);
-    output::check(&shown, args.output.as_deref())?;
-    let config = config::load(args.config.as_deref(), &near, args.judging.quiet)?;
-    let mut config = config::with_arguments(config, &args.judging)?;
+    let look = Look {
+        shown: &shown,
+        output: args.output.as_deref(),
+        color: args.color,
+        quiet: args.judging.quiet,
+        brief: false,
+    };
+    let mut run = Run::start(look, &args.judging, args.config.as_deref(), &near, None)?;
     let service = args.service.as_deref();
     if let Some(name) = service {
-        strings::known_service(name, &config.settings)?;
+        strings::known_service(name, &run.config.settings)?;
     }
     let mut problems = Vec::new();
     let overlay = strings::overlay(&args.options)?;
@@ -123,21 +128,20 @@ pub(super) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
         string.client.service = service.map(str::to_owned);
     }
     if args.resolve {
-        strings::resolve(&mut given, &config.settings, &mut problems);
+        strings::resolve(&mut given, &run.config.settings, &mut problems);
     }
-    let rules = selected(&config.settings)?;
-    config.settings.select = rules.iter().map(|rule| rule.code.to_owned()).collect();
-    config.settings.ignore.clear();
-    let evidence = evidence(&given, &mut config.settings);
-    let outcome = judge(&evidence, &config.settings);
+    let rules = selected(&run.config.settings)?;
+    run.config.settings.select = rules.iter().map(|rule| rule.code.to_owned()).collect();
+    run.config.settings.ignore.clear();
+    let evidence = evidence(&given, &mut run.config.settings);
+    let outcome = judge(&evidence, &run.config.settings);
     let report = Report {
         sources: sources(&given, args),
         problems,
         judged: Some(rules.iter().map(|rule| rule.code.into()).collect()),
         // What a string does not show was not asked for: nothing is skipped.
-        ..audit::report(&config.settings, outcome, evidence)
+        ..run::report(&run.config.settings, outcome, evidence)
     };
-    let fail_on = config.fail_on.unwrap_or(FailOn::AtLeast(Severity::Error));
     let again: Vec<Given> = given
         .iter()
         .zip(show::changes_of(&given, &report.findings))
@@ -145,29 +149,16 @@ pub(super) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
             string.changed(&changes, &overlay).unwrap_or_else(|| string.clone())
         })
         .collect();
-    let found_again = judge(&self::evidence(&again, &mut config.settings), &config.settings);
+    let found_again =
+        judge(&self::evidence(&again, &mut run.config.settings), &run.config.settings);
     let corrected = show::corrected(&given, &report.findings, &again, &found_again.findings);
-    let look = Look {
-        shown: &shown,
-        output: args.output.as_deref(),
-        color: args.color,
-        quiet: args.judging.quiet,
-        brief: false,
-    };
-    output::write_with(
-        &report,
-        &look,
-        View::Findings,
-        fail_on,
-        |format, text, color| match format {
-            Format::Json => show::with_corrected(&text, &corrected),
-            Format::Terminal if !args.judging.quiet => {
-                text + &show::marked(&given, &report.findings, &corrected, color)
-            }
-            _ => text,
-        },
-    )?;
-    Ok(audit::ended(&report, fail_on))
+    run.finish_with(&report, View::Findings, |format, text, color| match format {
+        Format::Json => show::with_corrected(&text, &corrected),
+        Format::Terminal if !args.judging.quiet => {
+            text + &show::marked(&given, &report.findings, &corrected, color)
+        }
+        _ => text,
+    })
 }
 
 /// The rules that a connection string alone lets judge, as far as they are switched on.

@@ -15,7 +15,7 @@ use super::{
     inputs::{self, AroundArgs, Live, counts},
     plan::scopes,
 };
-use crate::{CLEAN, args::words};
+use crate::{args::words, terminal::CLEAN};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:

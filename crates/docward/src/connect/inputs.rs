@@ -12,7 +12,14 @@ use docward_model::{
 };
 use docward_report::Look;
 
-use crate::{args::Color, complain, config, interrupt::Interrupt, progress::Bar, put, secrets};
+use crate::{
+    config,
+    interrupt::Interrupt,
+    progress::Bar,
+    secrets,
+    terminal::Color,
+    terminal::{complain, put},
+};
 
 /// The largest count that is taken: more is a slip of the keyboard.
 const MOST: u64 = 1_000_000_000;
@@ -51,8 +58,8 @@ impl AroundArgs {
 
     /// How an answer is to look.
     pub(super) fn look(&self) -> Look {
-        let color = crate::output::wants_color(self.color, self.output.is_some());
-        Look { color, width: crate::output::terminal_width() }
+        let color = crate::terminal::wants_color(self.color, self.output.is_some());
+        Look { color, width: crate::terminal::terminal_width() }
     }
 
     /// Prints the answer, or writes it.

@@ -7,7 +7,10 @@ use docward_model::{DeclaredTopology, LimitScope, ServiceClass, Settings, Topolo
 use docward_report::{PlanReport, Shape, plan_fails, plan_report};
 
 use super::inputs::{self, AroundArgs, Live, counts};
-use crate::{CLEAN, FINDINGS, args::words};
+use crate::{
+    args::words,
+    terminal::{CLEAN, FINDINGS},
+};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:

@@ -17,7 +17,11 @@ use super::{
     inputs::{self, counts},
     plan::{MODES, classes},
 };
-use crate::{CLEAN, args::words, complain, config, put};
+use crate::{
+    args::words,
+    config,
+    terminal::{CLEAN, complain, put},
+};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:

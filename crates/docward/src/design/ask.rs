@@ -8,7 +8,10 @@ use docward_design::{Ask, Bounds, design as decide, interview, pools};
 use docward_model::ProfileName;
 use docward_report::{Detail, Look, Shape, design_report};
 
-use crate::{CLEAN, FINDINGS, PROBLEMS, audit, complain, put};
+use crate::{
+    config,
+    terminal::{CLEAN, FINDINGS, PROBLEMS, complain, put},
+};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -52,7 +55,7 @@ pub(super) fn ask(args: &AskArgs) -> anyhow::Result<u8> {
         bail!("{} is there already; name another file", path.display());
     }
     let mut terminal = Terminal { lines: std::io::stdin().lock() };
-    let Some(text) = interview(&mut terminal, audit::today().as_deref()) else {
+    let Some(text) = interview(&mut terminal, config::today().as_deref()) else {
         complain("the interview was broken off; nothing is written");
         return Ok(PROBLEMS);
     };
@@ -64,8 +67,8 @@ pub(super) fn ask(args: &AskArgs) -> anyhow::Result<u8> {
         Ok(model) => {
             let design = decide(&model, ProfileName::Vendor, &Bounds::default());
             let look = Look {
-                color: crate::output::wants_color(crate::args::Color::Auto, false),
-                width: crate::output::terminal_width(),
+                color: crate::terminal::wants_color(crate::terminal::Color::Auto, false),
+                width: crate::terminal::terminal_width(),
             };
             let pools = pools(&model);
             put(&design_report(&design, &pools, Shape::Terminal, look, Detail::Brief), None)?;

@@ -10,7 +10,12 @@ use docward_model::{Collection, Evidence, Namespace};
 use docward_rules::facts::series::{self, Limits};
 
 use crate::{
-    CLEAN, PROBLEMS, args::ReadingArgs, audit, complain, interrupt::Interrupt, progress::Bar, put,
+    args::ReadingArgs,
+    config,
+    interrupt::Interrupt,
+    progress::Bar,
+    reading,
+    terminal::{CLEAN, PROBLEMS, complain, put},
 };
 
 pub(super) const EXAMPLES: &str = "\
@@ -75,11 +80,11 @@ pub(super) fn init(args: &InitArgs) -> anyhow::Result<u8> {
         bail!("{} is there already; --force writes over it", path.display());
     }
     if args.from.is_empty() {
-        let today = audit::today().unwrap_or_else(|| "2026-01-01".to_owned());
+        let today = config::today().unwrap_or_else(|| "2026-01-01".to_owned());
         put(&STARTER.replace("as-of: 2026-01-01", &format!("as-of: {today}")), output)?;
         return Ok(CLEAN);
     }
-    let mut request = audit::reading(&args.from, &args.reading)?;
+    let mut request = reading::reading(&args.from, &args.reading)?;
     // The same operations would be counted twice.
     request.server_workload = args.log.is_empty();
     let interrupt = Interrupt::listen();
@@ -98,7 +103,7 @@ pub(super) fn init(args: &InitArgs) -> anyhow::Result<u8> {
     if evidence.collections.iter().all(|c| c.profile.is_none()) {
         bail!("there are no documents to fill a model in from");
     }
-    let text = starter_from(evidence, audit::today().as_deref(), &readings(evidence));
+    let text = starter_from(evidence, config::today().as_deref(), &readings(evidence));
     put(&text, output)?;
     if let Some(path) = output {
         let shown = path.display();

@@ -7,21 +7,21 @@ mod simulate;
 
 use std::{
     fs,
-    io::Read,
     path::{Path, PathBuf},
 };
 
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand, ValueEnum};
 use docward_config::FailOn;
-use docward_design::{Bounds, Design, Fault, Verdict, design as decide, pools};
+use docward_design::{Bounds, Design, Verdict, design as decide, pools};
 use docward_model::{DesignModel, ProfileName, Severity};
 use docward_report::{Detail, Look, Shape, design_pictures, design_report};
 
 use crate::{
-    CLEAN, FINDINGS, PROBLEMS,
-    args::{Color, hidden, profiles, severities},
-    complain, config, put,
+    args::{hidden, profiles, severities},
+    config,
+    model_file::{print_faults, read_model},
+    terminal::{CLEAN, Color, FINDINGS, PROBLEMS, complain, put},
 };
 
 pub(crate) const EXAMPLES: &str = "\
@@ -140,8 +140,8 @@ impl HouseArgs {
 
     /// How text for people looks.
     fn look(&self, to_file: bool) -> Look {
-        let color = crate::output::wants_color(self.color, to_file);
-        Look { color, width: crate::output::terminal_width() }
+        let color = crate::terminal::wants_color(self.color, to_file);
+        Look { color, width: crate::terminal::terminal_width() }
     }
 }
 
@@ -201,42 +201,6 @@ fn emit(
     Ok(())
 }
 
-/// Reads a model; what is wrong with it is told, each mistake with its place.
-pub(crate) fn read_model(file: &Path) -> anyhow::Result<Option<DesignModel>> {
-    let name = file.display().to_string();
-    let mut bytes = Vec::new();
-    let limit = docward_design::MAX_BYTES as u64 + 1;
-    if name == "-" {
-        std::io::stdin().lock().take(limit).read_to_end(&mut bytes).context("standard input")?;
-    } else {
-        let opened =
-            fs::File::open(file).with_context(|| format!("cannot read the model {name}"))?;
-        opened
-            .take(limit)
-            .read_to_end(&mut bytes)
-            .with_context(|| format!("cannot read the model {name}"))?;
-    }
-    let Ok(text) = String::from_utf8(bytes) else {
-        bail!("{name}: the model is no UTF-8 text; `docward design init` writes one to start from");
-    };
-    match docward_design::read(&name, &text) {
-        Ok(model) => Ok(Some(model)),
-        Err(faults) => {
-            tell(&faults);
-            Ok(None)
-        }
-    }
-}
-
-fn tell(faults: &[Fault]) {
-    for fault in faults.iter().take(MOST_FAULTS) {
-        complain(&fault.to_string());
-    }
-    if faults.len() > MOST_FAULTS {
-        complain(&format!("… and {} more", faults.len() - MOST_FAULTS));
-    }
-}
-
 /// Reads a model and designs it. Names that the design would use twice are told like other mistakes of the
 /// file.
 fn designed(
@@ -248,14 +212,11 @@ fn designed(
     let design = decide(&model, profile, &Bounds::default());
     let clashes = docward_design::clashes(&model, &design, profile);
     if !clashes.is_empty() {
-        tell(&clashes);
+        print_faults(&clashes);
         return Ok(None);
     }
     Ok(Some((model, design, profile)))
 }
-
-/// More mistakes than this nobody reads at once.
-const MOST_FAULTS: usize = 50;
 
 /// Checks of the list that are recommendations.
 const RECOMMENDED: [&str; 2] = ["CK-9", "CK-11"];

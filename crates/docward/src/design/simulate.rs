@@ -11,7 +11,12 @@ use docward_refactor::{Operator, Scale, SimulationPlan, Trouble};
 use docward_report::{Shape, simulation_report};
 
 use super::{HouseArgs, designed};
-use crate::{CLEAN, PROBLEMS, complain, interrupt::Interrupt, progress::Bar, put, secrets};
+use crate::{
+    interrupt::Interrupt,
+    progress::Bar,
+    secrets,
+    terminal::{CLEAN, PROBLEMS, complain, put},
+};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:

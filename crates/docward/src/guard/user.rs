@@ -9,7 +9,7 @@ use docward_net::{
     scram::{Keys, Mechanism},
 };
 
-use crate::{CLEAN, put};
+use crate::terminal::{CLEAN, put};
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:

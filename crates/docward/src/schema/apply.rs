@@ -20,7 +20,12 @@ use super::{
     load::{self, Loaded},
     print,
 };
-use crate::{CLEAN, FINDINGS, args::Format, audit, complain, interrupt::Interrupt, put, secrets};
+use crate::{
+    args::Format,
+    interrupt::Interrupt,
+    reading, secrets,
+    terminal::{CLEAN, FINDINGS, complain, put},
+};
 
 /// Validation costs writes less than this as a rule (DM-11.4).
 const USUAL_COST: f64 = 0.05;
@@ -256,7 +261,7 @@ pub(crate) fn rollback(args: &RollbackArgs) -> anyhow::Result<u8> {
 /// The collection meant: named, or by the schema's file.
 fn namespace(given: Option<&str>, schema: &Loaded) -> anyhow::Result<Namespace> {
     match (given, &schema.namespace) {
-        (Some(text), _) => audit::namespace(text),
+        (Some(text), _) => reading::namespace(text),
         (None, Some(namespace)) => Ok(namespace.clone()),
         (None, None) => bail!("which collection? name it with --namespace DATABASE.COLLECTION"),
     }

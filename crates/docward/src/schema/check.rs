@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use docward_collect::{Check, Collected, Progress, Request, collect, is_uri};
-use docward_config::FailOn;
-use docward_model::{Checked, Filter, Namespace, NamespacePattern, Report, Severity, text};
+use docward_model::{Checked, Filter, Namespace, NamespacePattern, Report, text};
 use docward_report::View;
 use docward_rules::judge;
 
@@ -15,10 +14,12 @@ use super::{
 };
 use crate::{
     args::ShownArgs,
-    audit, complain, config,
     interrupt::Interrupt,
-    output::{self, Look},
+    output::Look,
     progress::Bar,
+    reading,
+    run::{self, Run},
+    terminal::complain,
 };
 
 /// The rule that reports what was found.
@@ -34,13 +35,20 @@ pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
     );
     // Every constraint is what was asked for.
     let shown = ShownArgs::in_full(&args.formats);
-    output::check(&shown, args.reading.output.as_deref())?;
-    let config = config::load(args.reading.config.as_deref(), &args.sources, args.judging.quiet)?;
-    let mut config = config::with_arguments(config, &args.judging)?;
+    let look = Look {
+        shown: &shown,
+        output: args.reading.output.as_deref(),
+        color: args.reading.color,
+        quiet: args.judging.quiet,
+        brief: false,
+    };
+    let settings = args.reading.config.as_deref();
+    let mut run = Run::start(look, &args.judging, settings, &args.sources, None)?;
+    let settings = &mut run.config.settings;
     // What was asked for is not switched off.
-    config.settings.select = vec![RULE.to_owned()];
-    config.settings.ignore.clear();
-    let reading = audit::reading(&args.sources, &args.reading)?;
+    settings.select = vec![RULE.to_owned()];
+    settings.ignore.clear();
+    let reading = reading::reading(&args.sources, &args.reading)?;
     let request = Request { threads: args.threads.unwrap_or(reading.threads), ..reading };
     if schemas.len() > 1 && args.sources.iter().any(|source| source == "-") {
         bail!("standard input can be read once, and the file holds {} schemas", schemas.len());
@@ -84,7 +92,7 @@ pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
     if !args.judging.quiet && args.formats.is_for_people() {
         checked.iter().for_each(|(namespace, checked)| complain(&told(namespace, checked)));
     }
-    let outcome = judge(&evidence, &config.settings);
+    let outcome = judge(&evidence, &run.config.settings);
     let namespaces = evidence.collections.iter().map(|c| c.namespace.to_string()).collect();
     let report = Report {
         sources,
@@ -94,19 +102,10 @@ pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
         judged: Some(vec![RULE.into()]),
         filter: request.filter,
         namespaces: Some(namespaces),
-        ..audit::report(&config.settings, outcome, evidence)
-    };
-    let fail_on = config.fail_on.unwrap_or(FailOn::AtLeast(Severity::Error));
-    let look = Look {
-        shown: &shown,
-        output: args.reading.output.as_deref(),
-        color: args.reading.color,
-        quiet: args.judging.quiet,
-        brief: false,
+        ..run::report(&run.config.settings, outcome, evidence)
     };
     interrupt.writing();
-    output::write(&report, &look, View::Findings, fail_on)?;
-    Ok(audit::ended(&report, fail_on))
+    run.finish(&report, View::Findings)
 }
 
 /// How one collection fared, in a line.

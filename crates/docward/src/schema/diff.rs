@@ -17,12 +17,11 @@ use super::{
     print,
 };
 use crate::{
-    CLEAN, FINDINGS, PROBLEMS,
     args::{Format, ReadingArgs},
-    audit, complain,
     interrupt::Interrupt,
     progress::Bar,
-    put,
+    reading,
+    terminal::{CLEAN, FINDINGS, PROBLEMS, complain, put},
 };
 
 /// Documents of a running deployment that are fetched to see what they break.
@@ -52,7 +51,7 @@ struct Drift {
 
 /// Runs the command.
 pub(crate) fn diff(args: &DiffArgs) -> anyhow::Result<u8> {
-    let namespace = args.namespace.as_deref().map(audit::namespace).transpose()?;
+    let namespace = args.namespace.as_deref().map(reading::namespace).transpose()?;
     let first = side(&args.first, namespace.as_ref())?;
     let second = side(&args.second, namespace.as_ref())?;
     if !args.quiet {
@@ -131,7 +130,7 @@ fn read_data(
     let mut request = Request {
         server_workload: false,
         documents_only: true,
-        ..audit::reading(&args.data, &reading)?
+        ..reading::reading(&args.data, &reading)?
     };
     if let Some(namespace) = namespace {
         request.filter = check::only(namespace)?;

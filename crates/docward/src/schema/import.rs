@@ -9,7 +9,7 @@ use super::{
     args::{ImportArgs, ImportFormat},
     print,
 };
-use crate::{CLEAN, PROBLEMS, complain, put};
+use crate::terminal::{CLEAN, PROBLEMS, complain, put};
 
 /// Runs the command.
 pub(crate) fn import(args: &ImportArgs) -> anyhow::Result<u8> {

@@ -17,7 +17,13 @@ use super::{
     load::Loaded,
     print,
 };
-use crate::{CLEAN, PROBLEMS, audit, complain, config, interrupt::Interrupt, progress::Bar, put};
+use crate::{
+    config,
+    interrupt::Interrupt,
+    progress::Bar,
+    reading,
+    terminal::{CLEAN, PROBLEMS, complain, put},
+};
 
 /// How often a schema is mended and held against its documents again.
 const MOST_ROUNDS: usize = 5;
@@ -40,7 +46,7 @@ struct Outcome<'c> {
 pub(crate) fn infer(args: &InferArgs) -> anyhow::Result<u8> {
     let docward_config::Config { settings, .. } =
         config::load(args.reading.config.as_deref(), &args.sources, args.quiet)?;
-    let reading = audit::reading(&args.sources, &args.reading)?;
+    let reading = reading::reading(&args.sources, &args.reading)?;
     let threads = args.threads.unwrap_or(reading.threads);
     let request = Request { server_workload: false, documents_only: true, threads, ..reading };
     let interrupt = Interrupt::listen();

@@ -14,7 +14,7 @@ use std::path::Path;
 
 use args::{SchemaArgs, SchemaCommand};
 
-use crate::complain;
+use crate::terminal::complain;
 
 /// Runs one of the commands.
 pub(crate) fn schema(args: &SchemaArgs) -> anyhow::Result<u8> {

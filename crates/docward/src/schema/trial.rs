@@ -7,7 +7,10 @@ use docward_bson::{json, walk::Fault};
 use docward_schema::as_stored;
 
 use super::{args::TestArgs, load};
-use crate::{CLEAN, FINDINGS, args::Format, put};
+use crate::{
+    args::Format,
+    terminal::{CLEAN, FINDINGS, put},
+};
 
 /// Runs the command.
 pub(crate) fn test(args: &TestArgs) -> anyhow::Result<u8> {

@@ -1,0 +1,94 @@
+//! The request to read sources, from the flags that all reading commands share.
+
+use std::{env, thread};
+
+use anyhow::{Context, bail};
+use docward_collect::{Request, is_uri};
+use docward_model::{Filter, Namespace, NamespacePattern};
+use docward_uri::parse;
+
+use crate::{args::ReadingArgs, secrets};
+
+/// Threads that profile unless told otherwise: disks are no faster, and each thread takes memory.
+const MOST_THREADS: usize = 4;
+
+/// A collection as `--as` names it.
+pub(crate) fn namespace(text: &str) -> anyhow::Result<Namespace> {
+    if is_uri(text) {
+        bail!("expected database.collection, not a connection string");
+    }
+    Namespace::parse(text).with_context(|| format!("`{text}`: expected database.collection"))
+}
+
+/// Threads that profile, unless somebody says. A running server's answers are fetched by a thread of their
+/// own, which leaves one core less.
+fn threads(sources: &[String]) -> usize {
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let free = if sources.iter().any(|source| is_uri(source)) { cores - 1 } else { cores };
+    free.clamp(1, MOST_THREADS)
+}
+
+/// What to read, from the flags every reading command has.
+pub(crate) fn reading(sources: &[String], args: &ReadingArgs) -> anyhow::Result<Request> {
+    let glob = |text: &Option<String>, flag: &str| -> anyhow::Result<Option<NamespacePattern>> {
+        text.as_deref()
+            .map(|text| {
+                NamespacePattern::new(text)
+                    .map_err(|message| anyhow::anyhow!("{flag} {text}: {message}"))
+            })
+            .transpose()
+    };
+    let namespace = args.namespace.as_deref().map(namespace).transpose()?;
+    for (number, source) in sources.iter().enumerate() {
+        secrets::refuse_lookalike(source, &format!("source {}", number + 1))?;
+    }
+    Ok(Request {
+        sources: sources.to_vec(),
+        namespace,
+        filter: Filter {
+            database: match glob(&args.db, "--db")? {
+                None if !args.all_databases => scope(sources)?,
+                given => given,
+            },
+            collection: glob(&args.collection, "--collection")?,
+        },
+        threads: threads(sources),
+        sample: args.sample,
+        full: args.full,
+        ..Request::default()
+    })
+}
+
+/// The database that connection strings name, which is what they are about, as for mongodump. `admin` is where
+/// accounts are kept: it is named to log in.
+fn scope(sources: &[String]) -> anyhow::Result<Option<NamespacePattern>> {
+    let named = |source: &String| {
+        let uri = parse(source).ok().filter(|_| is_uri(source))?;
+        uri.database.map(|part| part.value).filter(|name| name != "admin")
+    };
+    let databases: Vec<Option<String>> = sources.iter().map(named).collect();
+    let Some(Some(first)) = databases.iter().find(|name| name.is_some()) else { return Ok(None) };
+    if databases.iter().any(|name| name.as_ref() != Some(first)) {
+        bail!(
+            "one connection string names the database `{first}`, and another source does not; choose with \
+             --db, or read all with --all-databases"
+        );
+    }
+    let pattern = NamespacePattern::exact(first);
+    pattern.map(Some).map_err(|message| anyhow::anyhow!("the database `{first}`: {message}"))
+}
+
+/// Takes the source from the environment where none was named.
+pub(crate) fn or_from_environment(sources: &mut Vec<String>) -> anyhow::Result<()> {
+    if sources.is_empty() {
+        let uri = env::var("MONGODB_URI").ok().filter(|uri| !uri.trim().is_empty());
+        let Some(uri) = uri else {
+            bail!(
+                "no source was named; name a mongodump directory, a file or a connection string \
+                 (mongodb://…), or set MONGODB_URI"
+            );
+        };
+        sources.push(uri.trim().to_owned());
+    }
+    Ok(())
+}

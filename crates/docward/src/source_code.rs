@@ -1,0 +1,75 @@
+//! Source code as a source of a report, and the comments in it that allow findings.
+
+use docward_code::scan::Allowed;
+use docward_collect::SourceSeen;
+use docward_model::{Location, Problem, Source, SourceKind, Suppression};
+
+use crate::config;
+
+/// The paths as sources of a report. Files are counted once, however many paths lead to them.
+pub(crate) fn sources(paths: &[String], seen: &SourceSeen, sampled: bool) -> Vec<Source> {
+    let one = |name: &String, documents: u64, bytes: u64| Source {
+        kind: SourceKind::Code,
+        name: name.clone(),
+        documents,
+        bytes,
+        sampled,
+        server: None,
+    };
+    let mut paths = paths.iter();
+    let first = paths.next().map(|path| one(path, seen.code.files, seen.bytes));
+    first.into_iter().chain(paths.map(|path| one(path, 0, 0))).collect()
+}
+
+/// What comments allow, as suppressions. Comments without a reason allow nothing: that is a problem, and so is a
+/// rule nobody knows, or a day that is none.
+pub(crate) fn allowed_by_comments(
+    seen: &mut SourceSeen,
+    problems: &mut Vec<Problem>,
+) -> Vec<Suppression> {
+    let mut out = Vec::new();
+    for (file, allowed) in std::mem::take(&mut seen.allowed) {
+        if let Some(message) = fault(&allowed) {
+            problems.push(Problem { source: format!("{file}:{}", allowed.line), message });
+            continue;
+        }
+        let Allowed { line, rules, until, reason } = allowed;
+        let location = Location { file, line, column: 1 };
+        // Rule by rule: each of them may be needed no more.
+        out.extend(rules.into_iter().map(|rule| Suppression {
+            rule,
+            pattern: None,
+            path: None,
+            files: None,
+            is_comment: true,
+            // Code stands on the same line.
+            reason: docward_uri::redact(&reason),
+            expires: until.clone(),
+            location: location.clone(),
+        }));
+    }
+    out
+}
+
+/// What is wrong with a comment that allows something.
+fn fault(allowed: &Allowed) -> Option<String> {
+    let unknown = allowed.rules.iter().find(|rule| config::known_selector(rule).is_err());
+    if let Some(rule) = unknown {
+        // Whatever else stands there is not repeated.
+        let is_name = rule.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+        let rule = if is_name { rule.as_str() } else { "…" };
+        return Some(format!(
+            "the comment allows `{rule}`, and there is no such rule; `docward rules` lists them"
+        ));
+    }
+    if allowed.until.as_deref().is_some_and(|day| !docward_config::is_day(day)) {
+        return Some(
+            "the comment allows a finding until a day that cannot be read; write it as 2027-01-31"
+                .to_owned(),
+        );
+    }
+    allowed.reason.is_empty().then(|| {
+        "the comment allows a finding and does not say why; write the reason behind the rule"
+            .to_owned()
+    })
+}
