@@ -338,7 +338,9 @@ pub fn hold(address: &str, count: u64) {
     let open = |number: usize, reply: &mut Reply| -> io::Result<TcpStream> {
         let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None)?;
         let last = u8::try_from(1 + number / FROM_ONE_ADDRESS).map_err(broken)?;
-        socket.bind(&SocketAddr::from((Ipv4Addr::new(127, 0, 0, last), 0)).into())?;
+        // Each target has source addresses of its own: a bound port cannot be used for two targets.
+        let [high, low] = to.port().to_be_bytes();
+        socket.bind(&SocketAddr::from((Ipv4Addr::new(127, high, low, last), 0)).into())?;
         socket.connect(&to.into())?;
         let mut stream = TcpStream::from(socket);
         stream.set_nodelay(true)?;

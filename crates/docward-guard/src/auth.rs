@@ -22,19 +22,14 @@ use crate::{
     settings::OWN_COMMANDS,
 };
 
-/// How long the guard caches the verifiers of a user.
-const KEEP: Duration = Duration::from_secs(60);
-/// How long the guard caches that a user does not exist.
-const KEEP_NOBODY: Duration = Duration::from_secs(5);
+/// How long the guard caches whether a user exists, and its verifiers. Short, so that a new password works at once and
+/// the time of a login says little about who exists.
+const KEEP: Duration = Duration::from_secs(1);
 
 /// The maximum number of cached users.
 const MANY: usize = 1000;
 /// The maximum length of a database and user name together, in bytes. The guard does not look up longer names.
 const LONGEST_NAME: usize = 1024;
-
-fn keep(exists: bool) -> Duration {
-    if exists { KEEP } else { KEEP_NOBODY }
-}
 
 /// The user that a client is logged in as.
 #[derive(Clone, Debug)]
@@ -138,14 +133,14 @@ impl Users {
         let key = (source.to_owned(), user.to_owned());
         let kept = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
         if let Some((at, verifiers)) = kept
-            && at.elapsed() < keep(verifiers.is_some())
+            && at.elapsed() < KEEP
         {
             return Ok(verifiers);
         }
         let found = self.ask(deployment, source, user).await?.map(Arc::new);
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= MANY {
-            known.retain(|_, (at, found)| at.elapsed() < keep(found.is_some()));
+            known.retain(|_, (at, _)| at.elapsed() < KEEP);
         }
         if known.len() >= MANY {
             known.clear();

@@ -36,7 +36,7 @@ use crate::{
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Minimum transfer rate for long messages, in bytes per second.
 const LEAST_RATE: usize = 32 * 1024;
-/// Maximum message size before the login.
+/// Maximum size of messages before the login, and of commands that the guard answers itself.
 const MOST_BEFORE_LOGIN: usize = 64 * 1024;
 /// Time for the first `hello`, and for a login from its first to its last step.
 const LOGIN_WITHIN: Duration = Duration::from_secs(10);
@@ -181,7 +181,10 @@ impl Client {
                 answer = &mut answering => answer,
                 () = leaves(frames) => {
                     left.notify_one();
-                    answering.await
+                    let answer = answering.await;
+                    // The command may not have used the notification, and the next one must not see it.
+                    self.who.left = Arc::default();
+                    answer
                 }
             }?;
             if let Some(answer) = answer {
@@ -363,7 +366,9 @@ impl Client {
         let writes = matches!(request.class, Class::Write | Class::EndTransaction);
         let passing = tokio::select! {
             passing = self.guard.gate.pass(|| request.namespace(), writes) => passing,
-            () = self.who.left.notified() => return Err(crate::forward::gone()),
+            () = self.who.left.notified(), if request.is_given_up() => {
+                return Err(crate::forward::gone());
+            }
         };
         let answer = self.guard.forward(&self.who, request, at_server).await;
         drop(passing);
@@ -388,6 +393,9 @@ impl Client {
     /// Answers a command that the guard does not forward.
     async fn local(&mut self, request: &Request) -> Result<RawDocumentBuf, Failure> {
         let bad = || Failure::new(code::FAILED_TO_PARSE, format!("cannot parse {}", request.name));
+        if request.frame.len() > MOST_BEFORE_LOGIN {
+            return Err(bad());
+        }
         let raw = request.body().map_err(|_| bad())?;
         if !raw.is_within(DEEPEST).map_err(|_| bad())? {
             return Err(bad());

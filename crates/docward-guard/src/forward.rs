@@ -12,13 +12,12 @@ use bytes::BytesMut;
 use docward_net::{
     Denied, Lane, Member, OpenError, Purpose, command,
     select::{BadPreference, ReadPreference},
-    topology::{Address, TopologyVersion},
+    topology::{Address, TopologyKind, TopologyVersion},
 };
 use docward_wire::{Flags, Header, Kind, message, put_i64};
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 use crate::{
-    auth::Identity,
     caller::Caller,
     commands::Class,
     cursors::{Cursor, NoCursor},
@@ -26,6 +25,7 @@ use crate::{
     guard::Guard,
     reply::{self, ReplyFacts},
     request::Request,
+    settings::OWN_COMMANDS,
 };
 
 /// The servers that a command may go to.
@@ -48,6 +48,12 @@ struct Attempt {
 }
 
 impl Attempt {
+    /// Returns the error for an attempt that ended before the command was sent. After an earlier attempt that sent it,
+    /// the command may have been executed.
+    fn failed(&self, request: &Request, code: i32, why: &str) -> Failure {
+        if self.was_sent { broken(request, None, why) } else { unsent(request, code, why) }
+    }
+
     /// Prepares to send the command a second time, to any suitable server.
     fn repeat(&mut self) {
         self.was_sent = true;
@@ -60,6 +66,8 @@ impl Attempt {
 /// The maximum nesting depth of commands that the guard converts to a [`Document`], as on servers. Deeper ones could
 /// overflow the stack.
 pub(crate) const DEEPEST: usize = 180;
+/// The maximum size of a `killCursors` command in bytes. The guard converts it to a document.
+const MOST_KILL_CURSORS: usize = 1024 * 1024;
 /// How often the guard tries to get a connection for a command.
 const MOST_TRIES: usize = 3;
 
@@ -151,8 +159,13 @@ impl Guard {
             _ => None,
         };
         // All users of the list share one server account, so the servers do not protect their transactions from each
-        // other.
-        if continues_transaction && began_at.is_none() && who.identity.listed.is_some() {
+        // other. Commits pass: after a restart the guard does not know the transaction, and "no such transaction" would
+        // make a driver repeat one that was committed. They need the random id of the session.
+        if continues_transaction
+            && began_at.is_none()
+            && who.identity.listed.is_some()
+            && request.class != Class::EndTransaction
+        {
             let why = "docward: this user has no such transaction";
             return Err(Failure::new(code::NO_TRANSACTION, why).with(&[label::TRANSIENT]));
         }
@@ -162,7 +175,9 @@ impl Guard {
         if let Some(cursor) = cursor {
             return Ok(Target::Server(cursor.server.clone()));
         }
-        if let Some(server) = began_at {
+        if let Some(server) = began_at
+            && self.is_pinned(&server, request)
+        {
             return Ok(Target::Server(server));
         }
         let bad = |error: &BadPreference| {
@@ -185,6 +200,16 @@ impl Guard {
         }
     }
 
+    /// Whether a command of a transaction has to go to the server where the transaction began. In a replica set it goes
+    /// to the primary, which knows after a failover what became of the transaction. Any router can end a transaction
+    /// whose router has failed.
+    fn is_pinned(&self, server: &Address, request: &Request) -> bool {
+        let topology = self.deployment.topology();
+        let is_usable = topology.servers.get(server).is_some_and(|s| s.kind.holds_data());
+        topology.kind == TopologyKind::Sharded
+            && (is_usable || request.class != Class::EndTransaction)
+    }
+
     /// Sends a command and reads the reply. Sends the command again after a failure if that is safe.
     async fn deliver(
         &self,
@@ -200,7 +225,7 @@ impl Guard {
             let member = self.member(&attempt, request, cursor).await?;
             let lease = tokio::select! {
                 lease = self.lease(who, request, &member, cursor) => lease,
-                () = who.left.notified() => return Err(gone()),
+                () = who.left.notified(), if request.is_given_up() => return Err(gone()),
             };
             let mut lease = match lease {
                 Ok(lease) => lease,
@@ -211,18 +236,15 @@ impl Guard {
                         attempt.avoid = Some(member.address.clone());
                         continue;
                     }
-                    return Err(unsent(
-                        request,
-                        code::HOST_UNREACHABLE,
-                        &format!("docward: {}: {error}", member.address),
-                    ));
+                    let why = format!("docward: {}: {error}", member.address);
+                    return Err(attempt.failed(request, code::HOST_UNREACHABLE, &why));
                 }
                 // The server was removed from the deployment, so select another one.
                 Err(Denied::Closed) if attempt.tries < MOST_TRIES => {
                     attempt.tries += 1;
                     continue;
                 }
-                Err(denied) => return Err(self.denied(request, &member, &who.identity, &denied)),
+                Err(denied) => return Err(self.denied(&attempt, request, &member, who, &denied)),
             };
             // In `getMore`, `maxTimeMS` limits the wait for new data and not the command.
             if let Some(most) = request.max_time_ms.and_then(|ms| u128::try_from(ms).ok())
@@ -230,11 +252,8 @@ impl Guard {
                 && request.class != Class::GetMore
                 && start.elapsed().as_millis() >= most
             {
-                return Err(unsent(
-                    request,
-                    code::MAX_TIME_EXPIRED,
-                    "docward: operation exceeded time limit before it was sent",
-                ));
+                let why = "docward: operation exceeded time limit before it was sent";
+                return Err(attempt.failed(request, code::MAX_TIME_EXPIRED, why));
             }
             member.in_flight.fetch_add(1, Ordering::Relaxed);
             let sent = Instant::now();
@@ -326,13 +345,14 @@ impl Guard {
                 let why = format!("docward: {address} is no longer part of the deployment");
                 match cursor {
                     Some(_) => broken(request, cursor, &why),
-                    None => unsent(request, code::HOST_UNREACHABLE, &why),
+                    None => attempt.failed(request, code::HOST_UNREACHABLE, &why),
                 }
             }),
             Target::Any(preference) => {
                 let found = self.deployment.select(preference, attempt.avoid.as_ref()).await;
-                found
-                    .map_err(|error| unsent(request, code::NO_SERVER, &format!("docward: {error}")))
+                found.map_err(|error| {
+                    attempt.failed(request, code::NO_SERVER, &format!("docward: {error}"))
+                })
             }
         }
     }
@@ -356,14 +376,15 @@ impl Guard {
 
     fn denied(
         &self,
+        attempt: &Attempt,
         request: &Request,
         member: &Member,
-        identity: &Identity,
+        who: &Caller,
         denied: &Denied<Arc<OpenError>>,
     ) -> Failure {
         match denied {
             Denied::Open(error) => {
-                member.forget(&identity.login);
+                member.forget(&who.identity.login);
                 Failure::new(
                     code::AUTHENTICATION_FAILED,
                     format!("docward: {}: {error}", member.address),
@@ -371,7 +392,8 @@ impl Guard {
             }
             denied => {
                 self.metrics.rejected.inc();
-                let mut failure = unsent(request, code::POOL, &format!("docward: {denied}"));
+                let mut failure =
+                    attempt.failed(request, code::POOL, &format!("docward: {denied}"));
                 failure.labels.extend([label::OVERLOADED, label::RETRYABLE]);
                 failure.backoff_ms = Some(100);
                 failure
@@ -424,6 +446,9 @@ impl Guard {
     /// Handles `killCursors`, whose cursors may be open on several servers.
     async fn kill_cursors(&self, who: &Caller, request: &Request) -> Result<BytesMut, Failure> {
         let bad = || Failure::new(code::FAILED_TO_PARSE, "cannot parse killCursors");
+        if request.frame.len() > MOST_KILL_CURSORS {
+            return Err(bad());
+        }
         let body = request.body().map_err(|_| bad())?;
         let Some(ids) = body.get("cursors").map_err(|_| bad())? else {
             let why = "BSON field 'killCursors.cursors' is missing but a required field";
@@ -505,7 +530,12 @@ impl Guard {
         let connection = lease.begin().ok_or_else(|| gone("no connection".to_owned()))?;
         let frame = command(1, database, question, Flags::default())?;
         connection.send(&frame).await?;
-        let reply = connection.listen().await?.0;
+        let reply = tokio::select! {
+            reply = timeout(OWN_COMMANDS, connection.listen()) => {
+                reply.unwrap_or(Err(OpenError::Timeout(OWN_COMMANDS)))?.0
+            }
+            () = member.lost.notified() => return Err(gone("it does not answer".to_owned())),
+        };
         lease.end();
         Ok(reply)
     }
@@ -601,5 +631,24 @@ fn broken(request: &Request, cursor: Option<&Cursor>, why: &str) -> Failure {
             code::HOST_UNREACHABLE,
             format!("{why}; it is unknown whether the server executed the command"),
         ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn px_4_a_write_that_was_sent_once_is_not_reported_as_not_performed() {
+        let id = Binary { subtype: BinarySubtype::Uuid, bytes: vec![7; 16] };
+        let body = doc! { "insert": "t", "$db": "d", "lsid": { "id": id }, "txnNumber": 1_i64 };
+        let frame = message(1, 0, Flags::default(), &body.to_vec().unwrap());
+        let request = Request::parse(BytesMut::from(&frame[..])).unwrap();
+        let target = Target::Any(ReadPreference::default());
+        let mut attempt = Attempt { target, avoid: None, tries: 0, was_sent: false };
+        let labels = |attempt: &Attempt| attempt.failed(&request, code::NO_SERVER, "").labels;
+        assert_eq!(labels(&attempt), [label::RETRYABLE_WRITE, label::NO_WRITES]);
+        attempt.repeat();
+        assert_eq!(labels(&attempt), [label::RETRYABLE_WRITE]);
     }
 }

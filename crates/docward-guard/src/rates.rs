@@ -180,7 +180,9 @@ impl Rates {
         if refused.len() > MANY {
             refused.retain(|_, bucket| !bucket.is_full());
         }
-        refused.entry(address).or_insert_with(|| Bucket::new(MOST_REFUSED)).level -= 1.0;
+        let bucket = refused.entry(address).or_insert_with(|| Bucket::new(MOST_REFUSED));
+        // Logins that began before the limit was reached must not lock the address out for long.
+        bucket.level = (bucket.level - 1.0).max(-MOST_REFUSED);
     }
 }
 
@@ -295,6 +297,9 @@ mod tests {
             rates.was_refused(bad);
         }
         assert!(!rates.may_log_in(bad) && rates.may_log_in(good));
+        (0..100).for_each(|_| rates.was_refused(bad));
+        advance(Duration::from_millis(900)).await;
+        assert!(!rates.may_log_in(bad));
         advance(Duration::from_millis(400)).await;
         assert!(rates.may_log_in(bad));
     }

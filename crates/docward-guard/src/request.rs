@@ -158,7 +158,10 @@ impl Request {
         stages: &mut Stages,
     ) -> Result<(), Fault> {
         match element.name {
-            b"$db" => self.database = element.text().unwrap_or_default().to_owned(),
+            b"$db" => {
+                let name = element.text().ok_or(Fault::Document("$db is not a UTF-8 string"))?;
+                self.database = name.to_owned();
+            }
             b"lsid" => {
                 let id = element.document().map(|lsid| lsid.get("id")).transpose()?.flatten();
                 // A BSON binary value has 4 bytes of length, 1 byte of subtype, and here 16 bytes of UUID.
@@ -223,7 +226,7 @@ impl Request {
             && !self.is_in_transaction
     }
 
-    /// Returns the namespace that it uses, or `None` if it may use several.
+    /// Returns the namespace that it uses, or `None` if it may use several or cannot be read.
     pub(crate) fn namespace(&self) -> Option<String> {
         // An aggregation with `$out` or `$merge` also writes to a second collection.
         let writes_elsewhere = self.name == "aggregate" && self.class == Class::Write;
@@ -238,8 +241,14 @@ impl Request {
             }
             _ => first,
         };
-        let collection = collection.and_then(|value| value.text().map(str::to_owned));
-        Some(format!("{}.{}", self.database, collection.unwrap_or_default()))
+        let collection = match collection {
+            // Commands on a database have a number, such as `aggregate: 1`.
+            Some(value) if value.integer().is_some() => "",
+            // A UUID or a symbol also names a collection.
+            Some(value) => value.text()?,
+            None => "",
+        };
+        Some(format!("{}.{collection}", self.database))
     }
 
     /// Returns database and collection of each namespace that a `bulkWrite` names, or `None` if they cannot be read.
@@ -329,7 +338,11 @@ impl Stages {
                     target = into.document();
                 }
                 let database = target.map(|target| target.get("db")).transpose()?.flatten();
-                self.output = database.and_then(|name| name.text().map(str::to_owned));
+                let no_name = Fault::Document("the database of $out or $merge is not a string");
+                self.output = match database {
+                    Some(name) => Some(name.text().ok_or(no_name)?.to_owned()),
+                    None => None,
+                };
             }
             self.watches |= first.name == b"$changeStream";
         }

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use docward_model::NamespacePattern;
 use docward_net::scram::Verifier;
+use docward_wire::Fault;
 
 use crate::{
     commands::{Access, Class},
@@ -56,6 +57,14 @@ impl FileUser {
         };
         wanted.extend(lookups(request)?.into_iter().map(|database| (database, Right::Read)));
         let namespace = request.namespace();
+        let is_single = request.command.is_some_and(|command| command.is_single);
+        if request.class == Class::Write && is_single && request.name != "aggregate" {
+            // A symbol or a UUID would hide a system collection.
+            namespace.as_ref().ok_or_else(|| {
+                let why = format!("docward: the collection of {} must be a string", request.name);
+                Failure::new(code::UNAUTHORIZED, why)
+            })?;
+        }
         let own = namespace.as_deref().and_then(|namespace| namespace.split_once('.'));
         let bulk = request.bulk_namespaces().unwrap_or_default();
         let bulk = bulk.iter().map(|(_, collection)| collection.as_str());
@@ -94,7 +103,10 @@ fn lookups(request: &Request) -> Result<Vec<String>, Failure> {
             if matches!(element.name, b"from" | b"$unionWith")
                 && let Some(target) = element.document()
             {
-                databases.extend(target.get("db")?.and_then(|db| db.text()).map(str::to_owned));
+                if let Some(database) = target.get("db")? {
+                    let no_name = Fault::Document("the database of a stage is not a string");
+                    databases.push(database.text().ok_or(no_name)?.to_owned());
+                }
             }
             Ok(())
         });
@@ -218,6 +230,11 @@ mod tests {
             rawdoc! { "usersInfo": 1, "$db": "db_shop" },
             rawdoc! { "dataSize": "other.t", "$db": "db_shop" },
             rawdoc! { "insert": "system.js", "$db": "db_shop" },
+            rawdoc! { "insert": bson::RawBson::Symbol("system.js".to_owned()), "$db": "db_shop" },
+            rawdoc! {
+                "aggregate": "t", "$db": "db_shop",
+                "pipeline": [{ "$lookup": { "from": { "db": bson::RawBson::Symbol("admin".to_owned()), "coll": "x" } } }],
+            },
             rawdoc! { "aggregate": 1, "pipeline": [{ "$listLocalSessions": { "allUsers": true } }], "$db": "db_shop" },
             rawdoc! {
                 "aggregate": "t", "$db": "db_shop",

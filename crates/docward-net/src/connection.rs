@@ -90,10 +90,21 @@ pub enum OpenError {
     /// The SCRAM login failed.
     #[error("{0}")]
     Login(#[from] Refused),
+    /// The server refused the login.
+    #[error("{errmsg} (code {code})")]
+    Refused {
+        /// The error code.
+        code: i32,
+        /// The error message.
+        errmsg: String,
+    },
     /// The reply is not what the protocol requires.
     #[error("invalid reply: {0}")]
     Answer(String),
 }
+
+/// Error codes of servers that shut down or are not primary.
+const STATE_CHANGES: [i32; 8] = [91, 189, 262, 10107, 11600, 11602, 13435, 13436];
 
 impl From<std::io::Error> for OpenError {
     fn from(error: std::io::Error) -> Self {
@@ -102,9 +113,19 @@ impl From<std::io::Error> for OpenError {
 }
 
 impl OpenError {
-    /// Whether the server rejected the credentials, so that another attempt would fail as well.
+    /// Whether the server refused the login of one user. The server itself is then usable.
     pub fn is_login(&self) -> bool {
-        matches!(self, Self::Login(_) | Self::Server { code: 18 | 11 | 8000, .. })
+        matches!(self, Self::Login(_) | Self::Refused { .. })
+    }
+
+    /// Marks an error during the login as a refusal, unless it says that the server changes its state.
+    fn of_login(self) -> Self {
+        match self {
+            Self::Server { code, errmsg } if !STATE_CHANGES.contains(&code) => {
+                Self::Refused { code, errmsg }
+            }
+            error => error,
+        }
     }
 }
 
@@ -143,7 +164,7 @@ impl Opener {
     ) -> Result<Connection, OpenError> {
         let opening = async {
             let mut connection = self.introduce(address, login).await?;
-            connection.log_in(login).await?;
+            connection.log_in(login).await.map_err(OpenError::of_login)?;
             Ok(connection)
         };
         match timeout(self.timeout, opening).await {
@@ -359,5 +380,21 @@ fn payload(reply: &Document) -> Result<&[u8], OpenError> {
         Some(Bson::Binary(binary)) => Ok(&binary.bytes),
         Some(Bson::String(text)) => Ok(text.as_bytes()),
         _ => Err(OpenError::Answer("the login step has no payload".to_owned())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn px_2_a_refused_login_does_not_make_the_server_unusable() {
+        let error = |code: i32| OpenError::Server { code, errmsg: String::new() }.of_login();
+        for code in [11, 18, 334, 8000] {
+            assert!(error(code).is_login(), "{code}");
+        }
+        for code in STATE_CHANGES {
+            assert!(!error(code).is_login(), "{code}");
+        }
     }
 }

@@ -223,10 +223,23 @@ impl Deployment {
             // The server has sent a newer `hello` reply since.
             return;
         }
-        tracing::warn!(server = %member.address, error, "server is not usable");
+        self.mark_failed(member, error, version);
+        member.wake.notify_one();
+    }
+
+    fn mark_failed(
+        self: &Arc<Self>,
+        member: &Member,
+        error: &str,
+        version: Option<TopologyVersion>,
+    ) {
+        let topology = self.topology();
+        let before = topology.servers.get(&member.address).and_then(|s| s.error.as_deref());
+        if before != Some(error) {
+            tracing::warn!(server = %member.address, error, "server is not usable");
+        }
         self.apply(Server::failed(member.address.clone(), error.to_owned(), version));
         member.each(|_, pool| pool.clear());
-        member.wake.notify_one();
     }
 
     fn add(self: &Arc<Self>, addresses: &[Address]) {
@@ -263,7 +276,7 @@ impl Observer for Deployment {
     }
 
     fn failed(self: &Arc<Self>, member: &Member, error: &str) {
-        Deployment::failed(self, member, error, None);
+        self.mark_failed(member, error, None);
     }
 }
 

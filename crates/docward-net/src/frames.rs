@@ -103,7 +103,12 @@ impl Frames {
             if let Some(head) = self.input.first_chunk() {
                 let length = Header::parse(head, most)?.length;
                 if self.input.len() >= length {
-                    return Ok(Some(self.input.split_to(length)));
+                    let frame = self.input.split_to(length);
+                    if length > MOST_STEP {
+                        // Otherwise the connection keeps a buffer of the size of its largest message.
+                        self.input = BytesMut::from(&self.input[..]);
+                    }
+                    return Ok(Some(frame));
                 }
                 // The buffer at most doubles: a peer must not cause a large allocation by a declared length alone.
                 let before = self.input.len();

@@ -272,8 +272,7 @@ impl<M: Manage> Pool<M> {
         let mut state = self.lock();
         state.queue.sweep();
         let is_empty = state.figures.open + state.figures.connecting + state.queue.len == 0;
-        let is_unused =
-            is_empty && state.limits.min == 0 && state.taken.elapsed() >= state.limits.max_idle;
+        let is_unused = is_empty && state.taken.elapsed() >= state.limits.max_idle;
         state.closed |= is_unused;
         is_unused
     }

@@ -363,6 +363,10 @@ impl Topology {
     /// Returns the topology with exactly the routers that DNS lists now.
     pub fn with_routers(&self, routers: &BTreeSet<Address>) -> Self {
         let mut next = self.clone();
+        // The members of a replica set are those of its configuration.
+        if !matches!(self.kind, TopologyKind::Sharded | TopologyKind::Unknown) {
+            return next;
+        }
         next.servers.retain(|address, _| routers.contains(address));
         next.add(routers);
         next
@@ -588,6 +592,11 @@ mod tests {
         let now: BTreeSet<Address> = [address(2), address(3)].into();
         let moved = sharded.with_routers(&now);
         assert_eq!(moved.servers.keys().cloned().collect::<BTreeSet<_>>(), now);
+        assert_eq!(
+            set().with_routers(&now),
+            set(),
+            "a replica set has the members of its configuration"
+        );
     }
 
     #[test]

@@ -52,6 +52,9 @@ pub enum Fault {
     /// Two document sequences have the same name.
     #[error("message contains the same document sequence twice")]
     Twice,
+    /// The message has more document sequences than any command.
+    #[error("message has too many document sequences")]
+    Sequences,
     /// The checksum is wrong.
     #[error("message checksum does not match")]
     Checksum,

@@ -66,6 +66,8 @@ pub struct Message {
 const FLAGS_AT: usize = Header::SIZE;
 const SECTIONS_AT: usize = FLAGS_AT + 4;
 const CHECKSUM_SIZE: usize = 4;
+/// More document sequences than any command has. Their names are compared with each other.
+const MOST_SEQUENCES: usize = 8;
 
 impl Message {
     /// Parses a complete frame. Checks the lengths of the documents, but not their contents.
@@ -107,6 +109,9 @@ impl Message {
                     }
                     at = sequence.documents.end;
                     sequences.push(sequence);
+                    if sequences.len() > MOST_SEQUENCES {
+                        return Err(Fault::Sequences);
+                    }
                 }
                 kind => return Err(Fault::Section(kind)),
             }
@@ -186,6 +191,20 @@ mod tests {
         let length = frame.len();
         set_length(&mut frame, length);
         frame
+    }
+
+    #[test]
+    fn px_1_many_sequences_are_refused_before_their_names_are_compared() {
+        let mut frame = with_sequence("documents", &[]);
+        for number in 0..200_000_u32 {
+            frame.push(1);
+            frame.extend(9_i32.to_le_bytes());
+            frame.extend(number.to_be_bytes().map(|byte| byte % 127 + 1));
+            frame.push(0);
+        }
+        let length = frame.len();
+        set_length(&mut frame, length);
+        assert_eq!(Message::parse(&frame).unwrap_err(), Fault::Sequences);
     }
 
     #[test]

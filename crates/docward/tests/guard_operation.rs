@@ -140,23 +140,81 @@ fn ids_direct(servers: &Servers) -> Vec<Document> {
 }
 
 #[test]
-fn px_4_a_command_that_waits_is_dropped_when_its_client_leaves() {
+fn px_4_when_a_client_leaves_its_reads_are_dropped_and_its_writes_are_sent() {
+    use docward_wire::{Flags, message};
     use std::io::Write;
     let servers = Launch::standalone().start();
     let guard = Guard::start(&servers.uri(), &ADMIN);
     guard.ask("POST", "/pause");
-    let body = doc! { "insert": "t_order", "documents": [{ "_id": 1 }], "$db": "db_shop" };
-    let body = body.to_vec().unwrap();
-    let frame = docward_wire::message(1, 0, docward_wire::Flags::default(), &body);
-    let mut stream = std::net::TcpStream::connect(&guard.address).unwrap();
-    stream.write_all(&frame).unwrap();
-    wait_until("the insert waits", || guard.state()["held"] == 1);
-    drop(stream);
-    wait_until("the insert is dropped", || guard.state()["held"] == 0);
+    let send = |bodies: Vec<Document>, flags: u32| {
+        let mut stream = std::net::TcpStream::connect(&guard.address).unwrap();
+        for body in bodies {
+            stream.write_all(&message(1, 0, Flags(flags), &body.to_vec().unwrap())).unwrap();
+        }
+        wait_until("the command waits", || guard.state()["held"] == 1);
+    };
+    send(vec![doc! { "find": "t_order", "$db": "db_shop" }], 0);
+    wait_until("the read is dropped", || guard.state()["held"] == 0);
+    let unacknowledged = |id: i32| {
+        doc! {
+            "insert": "t_order", "documents": [{ "_id": id }], "writeConcern": { "w": 0 }, "$db": "db_shop",
+        }
+    };
+    send((0..5).map(unacknowledged).collect(), Flags::MORE_TO_COME);
+    // Time for the guard to notice that the client has left.
+    std::thread::sleep(std::time::Duration::from_secs(3));
+    assert_eq!(guard.state()["held"], 1);
     guard.ask("POST", "/resume");
+    wait_until("all writes are there", || ids_direct(&servers).len() == 5);
+}
+
+#[test]
+fn px_4_a_commit_after_a_step_down_is_answered_by_the_new_primary() {
+    let servers = Launch::replica_set(3).start();
+    let guard = Guard::start(&servers.uri(), &ADMIN);
     let client = servers.connect(&guard.uri());
-    ping(&servers, &client);
-    assert!(ids_direct(&servers).is_empty());
+    let orders = client.database("db_shop").collection::<Document>("t_order");
+    let mut session = servers.wait(async {
+        client.database("db_shop").create_collection("t_order").await.unwrap();
+        let mut session = client.start_session().await.unwrap();
+        session.start_transaction().await.unwrap();
+        orders.insert_one(doc! { "_id": 1 }).session(&mut session).await.unwrap();
+        session
+    });
+    servers.step_down();
+    let error = servers.wait(async { session.commit_transaction().await.unwrap_err() });
+    assert!(error.contains_label("TransientTransactionError"), "{error}");
+}
+
+#[test]
+fn px_4_a_transaction_of_a_listed_user_outlives_its_guard() {
+    let servers = Launch::replica_set(1).start();
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("users.toml");
+    let output = Command::new(assert_cmd::cargo::cargo_bin("docward"))
+        .args(["guard", "user", "app", "--database", "db_shop=readWrite"])
+        .write_stdin("app-secret\n")
+        .output()
+        .unwrap();
+    fs::write(&file, stdout(&output)).unwrap();
+    let options = ["--auth", "list", "--users", &path(&file)];
+    let guard = Guard::start(&servers.uri(), &options);
+    let client = servers.connect(&guard.uri_as("app", "app-secret"));
+    let orders = client.database("db_shop").collection::<Document>("t_order");
+    let mut session = servers.wait(async {
+        client.database("db_shop").create_collection("t_order").await.unwrap();
+        let mut session = client.start_session().await.unwrap();
+        session.start_transaction().await.unwrap();
+        orders.insert_one(doc! { "_id": 1 }).session(&mut session).await.unwrap();
+        session
+    });
+    let address = guard.address.clone();
+    guard.signal("KILL");
+    drop(guard);
+    let more = [&options[..], &["--listen", &address]].concat();
+    let _guard = Guard::start(&servers.uri(), &more);
+    servers.wait(async { session.commit_transaction().await.unwrap() });
+    assert_eq!(ids_direct(&servers).len(), 1);
 }
 
 #[test]

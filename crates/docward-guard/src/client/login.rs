@@ -24,7 +24,9 @@ impl Client {
                 "docward: authenticate works only with MONGODB-X509 and --auth list; use SCRAM-SHA-256",
             ));
         }
-        let found = self.guard.users.by_certificate(self.subject.as_deref());
+        let subject = self.subject.as_deref();
+        let is_other = command.get_str("user").is_ok_and(|user| Some(user) != subject);
+        let found = self.guard.users.by_certificate(subject.filter(|_| !is_other));
         self.note_login(found.is_ok());
         let identity = found?;
         let reply = doc! { "dbname": "$external", "user": self.subject.as_deref(), "ok": 1.0 };
