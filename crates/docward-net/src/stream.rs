@@ -27,12 +27,14 @@ pub enum Stream {
     Unix(UnixStream),
 }
 
-/// TCP keepalive: a dead peer is detected after about 90 seconds, even on an idle connection.
+/// An idle peer that is gone is noticed after 90 seconds: the third of three lost probes closes the connection.
 const KEEPALIVE: Duration = Duration::from_secs(60);
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
 const KEEPALIVE_TRIES: u32 = 3;
+/// How long sent data may stay unacknowledged. Linux also applies this to probes: a shorter time would close an idle
+/// connection after a single lost probe.
 #[cfg(target_os = "linux")]
-const UNACKNOWLEDGED: Duration = Duration::from_secs(60);
+const UNACKNOWLEDGED: Duration = Duration::from_secs(90);
 
 /// How often [`Stream::left`] looks whether a socket with unread data was closed.
 const POLL: Duration = Duration::from_secs(1);
