@@ -7,6 +7,7 @@
 
 mod entry;
 mod own;
+mod positions;
 mod recorder;
 mod refusals;
 mod running;

@@ -2,7 +2,7 @@
 
 use docward_model::{Push, QueryShape, Value};
 
-use crate::shape::fold_positions;
+use crate::positions::fold_positions;
 
 /// Expressions are followed this far down.
 const DEPTH: u32 = 8;
