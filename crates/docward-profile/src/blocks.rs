@@ -3,7 +3,11 @@
 
 use docward_bson::walk::{self, Fault, i32_at};
 
-use crate::{Profiler, profiler::DAMAGES, values::id_value};
+use crate::{
+    Profiler,
+    profiler::DAMAGES,
+    values::{id_value, remember_id},
+};
 
 impl Profiler {
     /// Takes in whole documents that lie back to back. `offset` is where the block begins in its
@@ -92,13 +96,6 @@ impl Profiler {
 pub fn array_documents(array: &[u8]) -> impl Iterator<Item = &[u8]> {
     let elements = walk::Elements::new(array).into_iter().flatten().map_while(Result::ok);
     elements.filter(|element| element.tag == 0x03).map(|element| element.value)
-}
-
-/// Keeps an `_id` for comparing: its tag and the beginning of its bytes.
-#[inline]
-pub(crate) fn remember_id(id: &mut Vec<u8>, tag: u8, value: &[u8]) {
-    id.push(tag);
-    id.extend_from_slice(&value[..value.len().min(256)]);
 }
 
 /// The `_id` of the last of the documents that lie back to back in a block, for

@@ -15,7 +15,6 @@ use docward_model::{BlobKind, BsonType, TextClass};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    blocks::remember_id,
     hash,
     histogram::Histogram,
     joins::Joins,
@@ -25,8 +24,8 @@ use crate::{
     text,
     tree::{Kind, NONE, Node, NodeId, ROOT, Tree},
     values::{
-        Sort, content_hash, fixed, fixed_at, has_short_decimals, id_text, id_value, note_binary,
-        number_of, scalar_hash, seconds, shorten, sort_double, spelled_hash,
+        Sort, content_hash, fixed, fixed_at, has_short_decimals, id_text, id_value, number_of,
+        remember_id, scalar_hash, seconds, shorten, sort_double, spelled_hash,
     },
 };
 
@@ -672,7 +671,7 @@ fn rare(place: &mut Node, scratch: &mut Scratch, node: NodeId, tag: u8, value: &
         BsonType::BinData => {
             place.stats.bytes += value.len() as u64;
             let (subtype, data) = (value[4], &value[5..]);
-            note_binary(place.stats.blobs.get_or_insert_with(Box::default), subtype, data);
+            place.stats.blobs.get_or_insert_with(Box::default).add(subtype, data);
             let sort = || Sort::bytes(data);
             let text = || hex(&data[..data.len().min(32)]);
             scalar(place, scratch, node, tag, hash::bytes(data), sort, data.len() * 2, text);

@@ -3,7 +3,7 @@
 use docward_model::{BlobKind, BsonType, Distribution, TextClass};
 use serde::{Deserialize, Serialize};
 
-use crate::{histogram::Histogram, sketch::Sketch, tally::Tally, values::OBJECT_ID_DIGITS};
+use crate::{histogram::Histogram, sketch::Sketch, tally::Tally, text, values::OBJECT_ID_DIGITS};
 
 /// Values of a field are remembered one by one while there are at most this many.
 pub(crate) const ENUMERATION: usize = 64;
@@ -352,6 +352,21 @@ fn merge_box<T>(mine: &mut Option<Box<T>>, theirs: Option<Box<T>>, merge: impl F
         (Some(mine), Some(theirs)) => merge(mine, theirs),
         (None, Some(theirs)) => *mine = Some(theirs),
         (_, None) => {}
+    }
+}
+
+impl Blobs {
+    /// Counts a binary.
+    pub(crate) fn add(&mut self, subtype: u8, data: &[u8]) {
+        bump(&mut self.subtypes, subtype, 1);
+        self.sizes.add(data.len() as u64);
+        if subtype == 4 && data.len() == 16 {
+            let variant = data[8] >> 6 == 0b10;
+            self.uuid_v4 += u64::from(variant && data[6] >> 4 == 4);
+            self.uuid_v7 += u64::from(variant && matches!(data[6] >> 4, 6 | 7));
+        } else {
+            bump(&mut self.kinds, text::blob_kind(data), 1);
+        }
     }
 }
 

@@ -7,23 +7,7 @@ use docward_bson::{
 };
 use docward_model::TextClass;
 
-use crate::{
-    hash,
-    stats::{Blobs, bump},
-    text,
-};
-
-pub(crate) fn note_binary(blobs: &mut Blobs, subtype: u8, data: &[u8]) {
-    bump(&mut blobs.subtypes, subtype, 1);
-    blobs.sizes.add(data.len() as u64);
-    if subtype == 4 && data.len() == 16 {
-        let variant = data[8] >> 6 == 0b10;
-        blobs.uuid_v4 += u64::from(variant && data[6] >> 4 == 4);
-        blobs.uuid_v7 += u64::from(variant && matches!(data[6] >> 4, 6 | 7));
-    } else {
-        bump(&mut blobs.kinds, text::blob_kind(data), 1);
-    }
-}
+use crate::{hash, text};
 
 /// Tag and byte range of the `_id`, which the server stores first.
 pub(crate) fn id_value(bytes: &[u8], start: usize, end: usize) -> Option<(u8, usize, usize)> {
@@ -45,6 +29,13 @@ pub(crate) fn id_value(bytes: &[u8], start: usize, end: usize) -> Option<(u8, us
         }
     }
     None
+}
+
+/// Keeps an `_id` for comparing: its tag and the beginning of its bytes.
+#[inline]
+pub(crate) fn remember_id(id: &mut Vec<u8>, tag: u8, value: &[u8]) {
+    id.push(tag);
+    id.extend_from_slice(&value[..value.len().min(256)]);
 }
 
 /// The hash of a value of any type, as the hot path computes it.
