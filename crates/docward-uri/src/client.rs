@@ -5,8 +5,8 @@ use docward_model::{
 };
 
 use crate::{
-    At, ConnectionString, Typed, UriOption, escape::decoded, placeholder::is_placeholder,
-    secret::MASK, template::has_hole,
+    At, ConnectionString, Typed, UriOption, escape::decoded, hole::has_hole,
+    placeholder::is_placeholder, secret::MASK,
 };
 
 impl ConnectionString {

@@ -7,11 +7,11 @@ use docward_model::{NoteKind, UriFix};
 use crate::{
     ConnectionString, Fault, FaultKind, Host, HostKind, Note, Part, Secret, Span, Typed, UriOption,
     escape::{bad_percent, decoded, strictly_decoded},
+    hole::{HOLE, HOLE_CHARACTER, has_hole},
     options::{self, OptionInfo, Successor, ValueKind},
     placeholder::is_placeholder,
     rules,
     secret::user_part,
-    template::{HOLE, HOLE_CHARACTER, has_hole},
     typed,
 };
 

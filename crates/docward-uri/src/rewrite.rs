@@ -5,9 +5,9 @@ use docward_model::UriFix;
 use crate::{
     ConnectionString, Secret, Span,
     escape::encoded_value,
+    hole::{HOLE, HOLE_CHARACTER},
     parse::parse_text,
     secret::{MASK, colon, masked_value, redact},
-    template::{HOLE, HOLE_CHARACTER},
 };
 
 /// One correction.

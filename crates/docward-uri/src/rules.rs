@@ -3,7 +3,7 @@
 
 use docward_model::{NoteKind, UriFix};
 
-use crate::{ConnectionString, HostKind, Note, Span, Typed, UriOption, template::has_hole};
+use crate::{ConnectionString, HostKind, Note, Span, Typed, UriOption, hole::has_hole};
 
 /// Adds notes about combinations.
 pub(crate) fn note_combinations(uri: &mut ConnectionString) {

@@ -125,7 +125,7 @@ impl Note {
 /// A connection string in parts.
 #[derive(Clone, Debug)]
 pub struct ConnectionString {
-    /// The whole text, holes as [`crate::template::HOLE_CHARACTER`].
+    /// The whole text, holes as [`crate::hole::HOLE_CHARACTER`].
     pub(crate) text: Secret,
     /// Where the pieces of the text begin.
     pub(crate) cuts: Vec<(usize, usize)>,

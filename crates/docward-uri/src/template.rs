@@ -1,13 +1,7 @@
 //! Connection strings of which source code shows pieces: `f"mongodb://{user}:{pw}@{host}/{db}?w=1"`. What
 //! can be known is read, and a hole is never a mistake.
 
-use crate::{ConnectionString, Fault, parse::parse_text};
-
-/// What stands for a hole in names of hosts.
-pub const HOLE: &str = docward_model::client_uri::HOLE;
-
-/// What stands for a hole while the text is taken apart: a character that no connection string holds.
-pub(crate) const HOLE_CHARACTER: char = '\u{fffc}';
+use crate::{ConnectionString, Fault, hole::HOLE_CHARACTER, parse::parse_text};
 
 /// A piece of a connection string in source code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,17 +27,12 @@ pub fn parse_template(pieces: &[Piece<'_>]) -> Result<ConnectionString, Fault> {
     parse_text(text, cuts)
 }
 
-/// Whether a part of the text is computed.
-pub(crate) fn has_hole(text: &str) -> bool {
-    text.contains(HOLE_CHARACTER)
-}
-
 #[cfg(test)]
 mod tests {
     use docward_model::{OptionValue, Password, Purpose};
 
     use super::*;
-    use crate::At;
+    use crate::{At, HOLE};
 
     /// Pieces of a text in which `{}` is a hole.
     fn template(text: &str) -> ConnectionString {

@@ -3,8 +3,8 @@
 use docward_model::{NoteKind, OptionValue, UriFix};
 
 use crate::{
+    hole::HOLE_CHARACTER,
     options::{OptionInfo, ValueKind},
-    template::HOLE_CHARACTER,
 };
 
 /// A value as drivers read it.
