@@ -7,10 +7,13 @@ use docward_model::{
     Settings, Skipped, Subject, Threshold, ThresholdSetting, ThresholdValue,
 };
 
-use crate::{engine::ProposedChange, facts::names};
+use crate::{facts::names, proposed_change::ProposedChange};
 
 /// What a rule has worked out once for all its subjects, by name.
 pub(crate) type Shared = RefCell<BTreeMap<String, Rc<dyn Any>>>;
+
+/// The family of rules about the settings themselves.
+pub(crate) const SUPPRESSIONS: char = 'A';
 
 /// The context of one rule on one subject.
 pub struct Cx<'a> {
@@ -232,7 +235,7 @@ impl<'a> Cx<'a> {
 
     /// The suppressions that cover it today, by their place in the settings.
     fn covering(&self, draft: &Draft) -> Vec<usize> {
-        if self.rule.family() == crate::engine::SUPPRESSIONS {
+        if self.rule.family() == SUPPRESSIONS {
             return Vec::new();
         }
         let today = self.settings.today.as_deref();

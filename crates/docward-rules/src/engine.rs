@@ -3,11 +3,15 @@
 use std::collections::BTreeMap;
 
 use docward_model::{
-    Collection, CoreSource, Evidence, FieldChange, Finding, Namespace, Need, Settings, Skipped,
-    Workload, arrange,
+    Collection, CoreSource, Evidence, Finding, Need, Settings, Skipped, Workload, arrange,
 };
 
-use crate::{Check, Cx, RULES, Rule, cx::Shared, facts::sharding};
+use crate::{
+    Check, Cx, RULES, Rule,
+    cx::{SUPPRESSIONS, Shared},
+    facts::sharding,
+    proposed_change::ProposedChange,
+};
 
 /// What came of judging.
 #[derive(Debug, Default)]
@@ -26,17 +30,6 @@ pub struct Outcome {
     pub changes: Vec<ProposedChange>,
 }
 
-/// What a finding asks to be done to a field.
-#[derive(Clone, Debug)]
-pub struct ProposedChange {
-    /// The rule that asks for it.
-    pub rule: &'static str,
-    /// The collection.
-    pub namespace: Namespace,
-    /// What is to be done.
-    pub change: FieldChange,
-}
-
 impl Outcome {
     /// The rules that ran and had all they need.
     pub fn judged(&self, settings: &Settings) -> impl Iterator<Item = &'static Rule> {
@@ -45,9 +38,6 @@ impl Outcome {
         })
     }
 }
-
-/// The family of rules about the settings themselves.
-pub(crate) const SUPPRESSIONS: char = 'A';
 
 /// Applies every rule that is switched on.
 pub fn judge(evidence: &Evidence, settings: &Settings) -> Outcome {

@@ -10,6 +10,7 @@ mod engine;
 pub mod facts;
 mod growth;
 pub mod infer;
+mod proposed_change;
 #[cfg(test)]
 mod registry_tests;
 mod rules;
@@ -20,8 +21,9 @@ mod testing;
 
 pub use checklist::checklist;
 pub use cx::Cx;
-pub use engine::{Outcome, ProposedChange, find, judge, type_changes};
+pub use engine::{Outcome, find, judge, type_changes};
 pub use growth::forecasts;
+pub use proposed_change::ProposedChange;
 pub use rules::RULES;
 pub use security::security_checklist;
 pub use shardkey::{KeyQuestion, shard_keys};

@@ -51,7 +51,7 @@ fn pages_are_complete() {
             assert!(section.is_some_and(|s| !s.is_empty()), "{}: no section {heading}", meta.code);
         }
         // What Docward says about its own settings comes from no rule book.
-        let is_own = meta.family() == crate::engine::SUPPRESSIONS;
+        let is_own = meta.family() == crate::cx::SUPPRESSIONS;
         assert!(is_own || !meta.clauses.is_empty(), "{} cites no clause", meta.code);
         let mut keys = BTreeSet::new();
         for threshold in meta.thresholds {

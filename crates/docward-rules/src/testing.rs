@@ -20,7 +20,7 @@ use docward_profile::{Links, Profiler, relate};
 use docward_schema::{Tally, Validator};
 use docward_workload::{Entry, Ran, Recorder, log_entry, profile_entry, running_entry};
 
-use crate::{Outcome, RULES, engine};
+use crate::{Outcome, RULES, cx::SUPPRESSIONS, engine};
 
 mod facts;
 mod placeholders;
@@ -45,7 +45,7 @@ pub(crate) fn judged(code: &str, body: &str) -> Vec<Finding> {
 pub(crate) fn check_with(code: &str, settings: &str, body: &str) -> Vec<Finding> {
     let rule = RULES.iter().find(|r| r.meta.code == code).expect("the rule exists");
     let example = Example::new(code, settings, body);
-    if rule.meta.family() == engine::SUPPRESSIONS {
+    if rule.meta.family() == SUPPRESSIONS {
         let mut findings = engine::judge(&example.evidence, &example.settings).findings;
         findings.retain(|finding| finding.rule == code);
         return findings;
