@@ -2,7 +2,7 @@
 
 use docward_model::Location;
 
-use crate::yaml::At;
+use crate::position::At;
 
 /// One mistake in a model file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

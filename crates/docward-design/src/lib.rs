@@ -30,6 +30,7 @@ mod pattern;
 mod plan;
 mod planned;
 mod pools;
+mod position;
 mod predict;
 mod preview;
 pub mod quantile;

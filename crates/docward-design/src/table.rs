@@ -2,7 +2,8 @@
 //! was probably meant.
 
 use crate::fault::Faults;
-use crate::yaml::{At, Node, Value};
+use crate::position::At;
+use crate::yaml::{Node, Value};
 
 pub(crate) struct Table<'n> {
     pub(crate) at: At,

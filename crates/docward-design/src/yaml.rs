@@ -3,20 +3,13 @@
 
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle};
 
-use crate::fault::Faults;
+use crate::{fault::Faults, position::At};
 
 /// A piece of the file.
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
     pub(crate) at: At,
     pub(crate) value: Value,
-}
-
-/// A place: line from 1, column from 1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct At {
-    pub(crate) line: u32,
-    pub(crate) column: u32,
 }
 
 #[derive(Clone, Debug)]

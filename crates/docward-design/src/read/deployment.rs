@@ -4,8 +4,9 @@ use docward_model::DesignDeployment;
 
 use super::count;
 use crate::fault::Faults;
+use crate::position::At;
 use crate::table::Table;
-use crate::yaml::{At, Node};
+use crate::yaml::Node;
 
 /// Reads it, and says where the field of the zones is named.
 pub(super) fn read(

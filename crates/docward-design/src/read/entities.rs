@@ -4,9 +4,10 @@ use docward_model::{BsonType, Entity, EntityField, Lifecycle, Location, Series, 
 
 use super::{count, one_text, rate};
 use crate::fault::Faults;
+use crate::position::At;
 use crate::quantity;
 use crate::table::{Table, listed, nearest};
-use crate::yaml::{At, Node, Value};
+use crate::yaml::{Node, Value};
 
 pub(super) fn read(node: &Node, faults: &mut Faults<'_>) -> Vec<Entity> {
     let Some(table) = Table::of(node, "`entities`", faults) else { return Vec::new() };

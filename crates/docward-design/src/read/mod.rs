@@ -13,6 +13,7 @@ mod wholes;
 use docward_model::DesignModel;
 
 use crate::fault::{Fault, Faults};
+use crate::position::At;
 use crate::quantity;
 use crate::table::Table;
 use crate::yaml::{self, Node};
@@ -35,7 +36,7 @@ pub fn read(file: &str, text: &str) -> Result<DesignModel, Vec<Fault>> {
 }
 
 fn model(text: &str, faults: &mut Faults<'_>) -> Option<DesignModel> {
-    let start = yaml::At { line: 1, column: 1 };
+    let start = At { line: 1, column: 1 };
     if text.len() > MAX_BYTES {
         faults.push(start, "the file is longer than 8 MB", Some("split the model".to_owned()));
         return None;

@@ -6,8 +6,8 @@ use docward_model::{
 };
 
 use crate::fault::Faults;
+use crate::position::At;
 use crate::table::nearest;
-use crate::yaml::At;
 
 pub(super) fn check(model: &DesignModel, faults: &mut Faults<'_>) {
     let mut names = Names { model, faults };

@@ -4,8 +4,9 @@ use docward_model::{DesignRead, DesignWrite, Matching, With};
 
 use super::{at_least_one, one_text, rate};
 use crate::fault::Faults;
+use crate::position::At;
 use crate::table::Table;
-use crate::yaml::{At, Node, Value};
+use crate::yaml::{Node, Value};
 
 /// `$in` with this many values or more is a range (the equality-sort-range guideline).
 const MANY_VALUES: u32 = 201;

@@ -4,9 +4,10 @@ use docward_model::{ChildGrowth, Relationship, Spread};
 
 use super::{at_least_one, entities, one_text};
 use crate::fault::Faults;
+use crate::position::At;
 use crate::quantity;
 use crate::table::{Table, boolean};
-use crate::yaml::{At, Node, Value};
+use crate::yaml::{Node, Value};
 
 pub(super) fn read(node: &Node, faults: &mut Faults<'_>) -> Vec<Relationship> {
     let Some(table) = Table::of(node, "`relationships`", faults) else { return Vec::new() };
