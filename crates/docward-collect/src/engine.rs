@@ -20,18 +20,15 @@ use std::{
     time::Instant,
 };
 
-use docward_bson::walk::FaultKind;
 use docward_model::Checked;
 use docward_profile::{Damage, Profiled, Profiler, array_documents, last_id};
 
 use crate::{
     Progress,
-    examine::{Examined, Examiner, Task},
-    pull::{Pull, Pulled, relocate},
+    damages::{Damages, relocate},
+    examine::{BLOCK, Examined, Examiner, Task},
+    pull::{Pull, Pulled},
 };
-
-/// Size of a block. It is larger only for a document that does not fit.
-pub(crate) const BLOCK: usize = 256 * 1024;
 
 /// Workers that blocks go to. One thread that unpacks or parses does not keep more of them busy, and
 /// each has profiles of its own.
@@ -39,9 +36,6 @@ const BLOCK_WORKERS: usize = 2;
 
 /// With less room than this left, a block is sent rather than filled further.
 const LEAST_ROOM: usize = 64 * 1024;
-
-/// Damaged documents of a file that are remembered one by one.
-const DAMAGES: usize = 32;
 
 /// A file (or member) troubles and counts belong to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -64,27 +58,6 @@ pub(crate) struct Outcome {
     pub(crate) checked: BTreeMap<Slot, Checked>,
     /// Profilers of those that were asked to be kept, as bytes.
     pub(crate) states: BTreeMap<Slot, Vec<u8>>,
-}
-
-/// Damaged documents of a file.
-#[derive(Default)]
-pub(crate) struct Damages {
-    /// The first ones, in the order they stand in the file.
-    pub(crate) first: Vec<Damage>,
-    /// All.
-    pub(crate) count: u64,
-    /// What is the matter with them, each once.
-    pub(crate) kinds: BTreeSet<FaultKind>,
-}
-
-impl Damages {
-    pub(crate) fn add(&mut self, damages: Vec<Damage>, count: u64) {
-        self.count += count;
-        self.kinds.extend(damages.iter().map(|damage| damage.kind));
-        self.first.extend(damages);
-        self.first.sort_by_key(|damage| damage.offset);
-        self.first.truncate(DAMAGES);
-    }
 }
 
 /// Documents of one collection in a block.

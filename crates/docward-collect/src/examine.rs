@@ -6,6 +6,9 @@ use docward_model::Checked;
 use docward_profile::{Damage, Profiled, Profiler, array_documents};
 use docward_schema::{Tally, Validator};
 
+/// Size of a block. It is larger only for a document that does not fit.
+pub(crate) const BLOCK: usize = 256 * 1024;
+
 /// Looks at the documents of one collection, or at a part of them.
 pub(crate) enum Examiner {
     Profile(Box<Profiler>),

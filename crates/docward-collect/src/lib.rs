@@ -15,6 +15,7 @@
 
 mod catalogue;
 mod changed;
+mod damages;
 mod detect;
 mod engine;
 mod examine;

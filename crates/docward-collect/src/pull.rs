@@ -17,12 +17,12 @@ use std::{
 };
 
 use docward_bson::dump::{self, Next};
-use docward_profile::{Damage, last_id};
+use docward_profile::last_id;
 
 use crate::{
     Progress,
-    engine::{BLOCK, Damages},
-    examine::Examiner,
+    damages::{Damages, relocate},
+    examine::{BLOCK, Examiner},
 };
 
 /// Documents beyond this size are left to the caller, so that a block per thread is no memory to
@@ -159,12 +159,5 @@ impl Cursor {
                 _ => return None,
             }
         }
-    }
-}
-
-/// Says of damages where they stand in the file rather than in the collection.
-pub(crate) fn relocate(damages: &mut [Damage], position: u64, offset: u64) {
-    for damage in damages {
-        damage.offset = damage.offset.saturating_sub(position) + offset;
     }
 }

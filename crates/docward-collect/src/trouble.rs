@@ -3,12 +3,16 @@
 //! Nothing here ends a run: a trouble becomes a [`Problem`] of one file, and reading goes on with
 //! the next document or file. Every message says where, what became of the rest, and what to do.
 
+mod live;
+
+pub(crate) use live::LiveTrouble;
+
 use std::collections::BTreeMap;
 
 use docward_bson::{archive, json, walk};
 use docward_model::{Namespace, Problem, text};
 
-use crate::{engine::FileId, reader::live::LiveTrouble};
+use crate::engine::FileId;
 
 /// How many problems of one file are told one by one.
 const TOLD: usize = 20;

@@ -10,7 +10,8 @@ use super::{
     bson::{estimate, is_long},
 };
 use crate::{
-    engine::{BLOCK, FileId, Slot},
+    engine::{FileId, Slot},
+    examine::BLOCK,
     stream::{End, Stream},
     trouble::Trouble,
 };

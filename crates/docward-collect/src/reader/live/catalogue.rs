@@ -17,16 +17,16 @@ use mongodb::{
 use super::{
     super::Reader,
     Deployment,
+    driver_error::{Unanswered, code, is_forbidden, is_gone, words},
     privileges::Resource,
     session::{Question, Read, number, tree},
-    trouble::{LiveTrouble, Unanswered, code, is_forbidden, is_gone, words},
     workload::PROFILE,
 };
 use crate::{
     catalogue::{self, Facts},
     engine::Slot,
     plan::Place,
-    trouble::Trouble,
+    trouble::{LiveTrouble, Trouble},
 };
 
 /// The server's own databases: only the names of what does not belong there are read, unless `--db`

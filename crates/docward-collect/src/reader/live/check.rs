@@ -8,11 +8,11 @@ use super::{
     Deployment,
     catalogue::Listed,
     documents::End,
+    driver_error::{is_forbidden, words},
     privileges::Resource,
     session::{Read, Way, number},
-    trouble::{LiveTrouble, is_forbidden, words},
 };
-use crate::trouble::Trouble;
+use crate::trouble::{LiveTrouble, Trouble};
 
 impl Reader<'_, '_, '_> {
     /// Counts the documents that break the schema, and fetches some of them.

@@ -23,18 +23,16 @@ use super::{
     super::Reader,
     Deployment,
     catalogue::Listed,
+    driver_error::{code, is_forbidden, is_gone, is_overtaken, is_passing, is_unreachable, words},
     pace::{Patience, wait_for_rate},
     privileges::Resource,
     ranges::id_of,
     session::{Read, Way, number},
-    trouble::{
-        LiveTrouble, code, is_forbidden, is_gone, is_overtaken, is_passing, is_unreachable, words,
-    },
 };
 use crate::{
     engine::{FileId, Sent, Slot},
     resume::{IdRange, Resumed},
-    trouble::Trouble,
+    trouble::{LiveTrouble, Trouble},
 };
 
 /// Documents of each collection that are read when nothing else is asked for.

@@ -13,8 +13,8 @@ use super::{
     super::Reader,
     Deployment,
     catalogue::Listed,
+    driver_error::{is_forbidden, words},
     session::{Read, number},
-    trouble::{is_forbidden, words},
 };
 
 /// Documents the server looks at: enough for the figures that are compared, where its own default is

@@ -22,10 +22,13 @@ use super::{
     super::Reader,
     Deployment,
     catalogue::Listed,
+    driver_error::{is_gone, is_passing, is_silent, words},
     session::Asked,
-    trouble::{LiveTrouble, is_gone, is_passing, is_silent, words},
 };
-use crate::{engine::Slot, trouble::Trouble};
+use crate::{
+    engine::Slot,
+    trouble::{LiveTrouble, Trouble},
+};
 
 /// Documents kept of a collection, and their bytes.
 const KEPT: usize = 128;

@@ -14,6 +14,7 @@ mod catalogue;
 mod check;
 mod cluster;
 mod documents;
+mod driver_error;
 mod key_analysis;
 mod lookups;
 mod order;
@@ -24,7 +25,6 @@ mod ranges;
 mod resolve;
 mod server;
 mod session;
-mod trouble;
 mod uri;
 mod workload;
 
@@ -34,7 +34,6 @@ pub(crate) use privileges::Missing;
 pub use resolve::{Resolved, resolve_name};
 pub(crate) use session::Session;
 use session::Stop;
-pub(crate) use trouble::LiveTrouble;
 
 use docward_model::{Namespace, SourceKind};
 
@@ -42,7 +41,7 @@ use super::Reader;
 use crate::{
     engine::FileId,
     identity::Likeness,
-    trouble::{Trouble, Troubles},
+    trouble::{LiveTrouble, Trouble, Troubles},
 };
 
 /// Whether a source is a connection string.

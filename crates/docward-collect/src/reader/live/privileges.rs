@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use docward_model::{AUDIT_ROLE, Namespace};
 
-use super::{trouble::LiveTrouble, workload::PROFILE};
+use super::workload::PROFILE;
+use crate::trouble::LiveTrouble;
 
 /// Collections of one database that are named one by one; for more, the database is named.
 const NAMED: usize = 5;

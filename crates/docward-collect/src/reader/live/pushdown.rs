@@ -17,11 +17,11 @@ use super::{
     super::Reader,
     Deployment,
     catalogue::Listed,
+    driver_error::{code, is_gone},
     privileges::Resource,
     session::{Read, number},
-    trouble::{LiveTrouble, code, is_gone},
 };
-use crate::trouble::Trouble;
+use crate::trouble::{LiveTrouble, Trouble};
 
 /// Groups of field, type and length that are brought home.
 const MOST_GROUPS: i32 = 20_000;

@@ -26,9 +26,9 @@ use super::{
     Deployment,
     catalogue::Listed,
     documents::{AHEAD, ATTEMPTS, End, GLANCE, PAUSE, SILENCE, batch_size},
+    driver_error::{is_gone, is_passing},
     pace::{Patience, wait_for_rate},
     session::{Bounds, Read},
-    trouble::{is_gone, is_passing},
 };
 use crate::{engine::FileId, resume::IdRange};
 

@@ -11,11 +11,15 @@ use mongodb::bson::{Bson, Document, doc};
 use super::{
     super::Reader,
     Answering, Deployment,
+    driver_error::code,
     privileges::Resource,
     session::{Read, number},
-    trouble::{LiveTrouble, code},
 };
-use crate::{catalogue, identity::DeploymentId, trouble::Trouble};
+use crate::{
+    catalogue,
+    identity::DeploymentId,
+    trouble::{LiveTrouble, Trouble},
+};
 
 /// Parameters that matter for safety.
 const PARAMETERS: [&str; 4] =

@@ -30,11 +30,11 @@ use tokio::runtime::Runtime;
 
 use super::{
     documents::{GLANCE, SILENCE},
-    trouble::{
-        LiveTrouble, Unanswered, code, is_forbidden, is_passing, is_silent, is_unreachable,
-        unanswered, words,
+    driver_error::{
+        Unanswered, code, is_forbidden, is_passing, is_silent, is_unreachable, unanswered, words,
     },
 };
+use crate::trouble::LiveTrouble;
 
 /// How long to look for a server, unless the connection string says.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -15,11 +15,11 @@ use mongodb::{
 use super::{
     super::Reader,
     Deployment,
+    driver_error::{code, is_forbidden, is_gone, is_passing, words, words_of},
     privileges::Resource,
     session::{Question, Read},
-    trouble::{LiveTrouble, code, is_forbidden, is_gone, is_passing, words, words_of},
 };
-use crate::trouble::Trouble;
+use crate::trouble::{LiveTrouble, Trouble};
 
 /// The collection the profiler of a database writes to.
 pub(super) const PROFILE: &str = "system.profile";
