@@ -5,7 +5,8 @@ use std::fmt::Write;
 use docward_model::{Report, SourceKind, Verdict, text};
 
 use crate::{
-    terminal::{TerminalOptions, problems},
+    terminal::problems,
+    terminal_options::TerminalOptions,
     text::{Paint, line, wrap},
 };
 

@@ -17,20 +17,25 @@ mod overview;
 mod ranking;
 mod read;
 mod sarif;
+mod shape;
 mod shardkey;
+mod table;
 mod terminal;
+mod terminal_options;
 mod text;
 
+use docward_design::{Design, Pools};
 use docward_model::{Report, RuleMeta, Severity};
 
 pub use baseline::{BaselineFault, baseline_json, read_baseline};
-pub use connect::{Look, PlanReport, Shape, choice, plan_fails, plan_report};
-pub use design::{Detail, design_pictures, design_report, simulation_report};
+pub use connect::{PlanReport, choice, plan_fails};
+pub use design::{Detail, simulation_report};
 pub use fixes::fix_script;
 pub use json::{json, rules_json};
 pub use read::{ReportFault, read};
+pub use shape::{Look, Shape};
 pub use shardkey::{shard_keys, shard_keys_json};
-pub use terminal::{Detail as TerminalDetail, Expand, TerminalOptions};
+pub use terminal_options::{Detail as TerminalDetail, Expand, TerminalOptions};
 pub use text::{Paint, wrap};
 
 /// The shapes a report can have.
@@ -131,4 +136,36 @@ pub fn render(report: &Report, how: &Rendering<'_>) -> String {
         (Format::Github, view) => github::github(report, view),
         (Format::Gitlab, view) => gitlab::gitlab(report, view),
     }
+}
+
+/// The plan as text.
+pub fn plan_report(report: &PlanReport, shape: Shape, look: Look) -> String {
+    match shape {
+        Shape::Terminal => connect::plan::terminal(report, look),
+        Shape::Json => connect::plan::as_json(report),
+        Shape::Markdown => connect::plan::markdown(report),
+        Shape::Html => html::connections::page(report),
+    }
+}
+
+/// A design and the pools of its clients as text.
+pub fn design_report(
+    design: &Design,
+    pools: &Pools,
+    shape: Shape,
+    look: Look,
+    detail: Detail,
+) -> String {
+    match shape {
+        Shape::Json => design::json::json(design, pools),
+        Shape::Markdown => design::markdown::markdown(design, pools),
+        Shape::Html => html::design::page(design, pools),
+        Shape::Terminal => design::terminal::terminal(design, pools, look, detail),
+    }
+}
+
+/// Pictures of the model before and after, each a file of its own.
+pub fn design_pictures(design: &Design) -> [(&'static str, String); 2] {
+    let (before, after) = html::design::pictures(design);
+    [("before.svg", before), ("after.svg", after)]
 }

@@ -8,7 +8,8 @@ use docward_model::{
 
 use crate::{
     overview,
-    terminal::{Detail, TerminalOptions, problems},
+    terminal::problems,
+    terminal_options::{Detail, TerminalOptions},
     text::{Paint, change, line, summary, wrap},
 };
 

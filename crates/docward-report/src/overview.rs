@@ -7,7 +7,7 @@ use docward_model::{Report, Severity, SourceKind, text};
 
 use crate::{
     ranking::{self, FIX_FIRST, OfRule},
-    terminal::TerminalOptions,
+    terminal_options::TerminalOptions,
     text::{Paint, besides, cut, line, summary},
 };
 

@@ -7,77 +7,12 @@ use docward_model::{Change, Finding, Report, Severity, SourceKind, Subject, text
 use crate::{
     overview,
     ranking::missing_inputs,
+    terminal_options::{Detail, Expand, TerminalOptions},
     text::{Paint, line, seen, summary, task, wrap},
 };
 
 /// More rules than this are not listed one by one when they could not look.
 const LISTED_RULES: usize = 12;
-
-/// Which repeated findings are written out.
-#[derive(Clone, Debug, Default)]
-pub enum Expand {
-    /// More than three of one rule become one paragraph.
-    #[default]
-    No,
-    /// All are written out.
-    All,
-    /// Those of these rules (codes or names) are written out.
-    Rules(Vec<String>),
-}
-
-/// How much of the findings is printed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Detail {
-    /// One screen: counts, what to fix first, one table.
-    Overview,
-    /// Every finding in full.
-    #[default]
-    Full,
-    /// The number of findings for each rule.
-    Statistics,
-}
-
-/// How the terminal looks.
-#[derive(Clone, Debug)]
-pub struct TerminalOptions {
-    /// How much of the findings is printed.
-    pub detail: Detail,
-    /// Only findings of these rules, families, severities, databases or collections; all when empty.
-    pub show: Vec<String>,
-    /// Colours.
-    pub color: bool,
-    /// Columns.
-    pub width: usize,
-    /// Which repeated findings are written out.
-    pub expand: Expand,
-    /// Only problems and the summary.
-    pub quiet: bool,
-}
-
-impl TerminalOptions {
-    /// Whether `--show` asks for a finding, by its rule or by its place.
-    pub(crate) fn shows(&self, finding: &Finding) -> bool {
-        let named = |wanted: &String| {
-            let is = |word: &str| wanted.eq_ignore_ascii_case(word);
-            let database = finding.at.namespace();
-            let database = database.as_deref();
-            let in_namespace = database.is_some_and(|ns| {
-                let (db, collection) = ns.split_once('.').unwrap_or((ns, ""));
-                is(ns) || is(db) || is(collection)
-            });
-            let file = finding.location.as_ref().map(|at| at.file.as_str());
-            is(&finding.rule)
-                || is(&finding.name)
-                || is(&finding.rule[..1])
-                || is(finding.severity.name())
-                || is(finding.severity.word())
-                || is(finding.area.name())
-                || in_namespace
-                || file.is_some_and(|file| file == wanted)
-        };
-        self.show.is_empty() || self.show.iter().any(named)
-    }
-}
 
 /// Columns before the text of a finding or problem.
 const INDENT: usize = 7;

@@ -6,9 +6,10 @@ use docward_connect::{ALARM, Choice, LockedDriver, Method, Reason, Skew};
 use docward_model::text;
 use serde_json::{Value, json};
 
-use super::{Look, Shape, table};
 use crate::markdown::cell;
+use crate::table::table;
 use crate::text::{Paint, wrap};
+use crate::{Look, Shape};
 
 /// The choice as text; `locked` are the drivers that files named.
 pub fn choice(

@@ -9,8 +9,10 @@ use docward_connect::{
 use docward_model::{LimitScope, text};
 use serde_json::{Value, json};
 
-use super::{Look, Shape, gravity, plot::plot, table, verdict};
+use super::{gravity, plot::plot, verdict};
+use crate::Look;
 use crate::markdown::cell;
+use crate::table::{Column, columns_markdown, columns_table};
 use crate::text::{Paint, wrap};
 
 /// A plan with what belongs to it.
@@ -35,16 +37,6 @@ pub struct PlanReport {
 /// Whether the plan itself breaks the budget; what may become of it does not count.
 pub fn plan_fails(report: &PlanReport) -> bool {
     report.plan.verdict != Verdict::Fits
-}
-
-/// The plan as text.
-pub fn plan_report(report: &PlanReport, shape: Shape, look: Look) -> String {
-    match shape {
-        Shape::Terminal => terminal(report, look),
-        Shape::Json => as_json(report),
-        Shape::Markdown => markdown(report),
-        Shape::Html => crate::html::connections::page(report),
-    }
 }
 
 /// `20 clients of 20 instances through the load balancer, limit 3,000 in all`.
@@ -83,29 +75,6 @@ fn options(part: &ServicePlan) -> String {
         part.source.name(),
         part.min_pool
     )
-}
-
-/// A column of a table: its heading, and a cell of it for each row.
-pub(crate) struct Column<R> {
-    pub(crate) heading: &'static str,
-    cell: fn(&R) -> String,
-    /// Whether its cells are words; numbers are aligned to the right.
-    pub(crate) is_text: bool,
-}
-
-impl<R> Column<R> {
-    const fn words(heading: &'static str, cell: fn(&R) -> String) -> Self {
-        Self { heading, cell, is_text: true }
-    }
-
-    const fn number(heading: &'static str, cell: fn(&R) -> String) -> Self {
-        Self { heading, cell, is_text: false }
-    }
-
-    /// The cell of a row.
-    pub(crate) fn of(&self, row: &R) -> String {
-        (self.cell)(row)
-    }
 }
 
 /// The largest pool that fits, in words: 0 would mean one without a limit.
@@ -163,25 +132,6 @@ pub(crate) fn service_columns() -> Vec<Column<ServicePlan>> {
     ]
 }
 
-/// A table for the terminal.
-fn columns_table<R>(columns: &[Column<R>], rows: &[R]) -> String {
-    let mut lines = vec![columns.iter().map(|column| column.heading.to_owned()).collect()];
-    lines.extend(rows.iter().map(|row| columns.iter().map(|column| column.of(row)).collect()));
-    let left: Vec<usize> = (0..columns.len()).filter(|at| columns[*at].is_text).collect();
-    table(&lines, &left, 2)
-}
-
-/// A table for Markdown.
-fn columns_markdown<R>(columns: &[Column<R>], rows: &[R], out: &mut String) {
-    let line = |cells: Vec<String>| format!("| {} |", cells.join(" | "));
-    let _ = writeln!(out, "{}", line(columns.iter().map(|c| c.heading.to_owned()).collect()));
-    let rule: String = columns.iter().map(|c| if c.is_text { "---|" } else { "---:|" }).collect();
-    let _ = writeln!(out, "|{rule}");
-    for row in rows {
-        let _ = writeln!(out, "{}", line(columns.iter().map(|c| cell(&c.of(row))).collect()));
-    }
-}
-
 /// By Little's law, when the rate is known.
 pub(crate) fn little(part: &ServicePlan) -> Option<String> {
     let mean = part.longest_mean_ms?;
@@ -191,7 +141,7 @@ pub(crate) fn little(part: &ServicePlan) -> Option<String> {
     ))
 }
 
-fn terminal(report: &PlanReport, look: Look) -> String {
+pub(crate) fn terminal(report: &PlanReport, look: Look) -> String {
     let paint = Paint { color: look.color };
     let plan = &report.plan;
     let mut out = String::new();
@@ -287,7 +237,7 @@ fn sums(report: &PlanReport) -> Vec<String> {
     lines
 }
 
-fn markdown(report: &PlanReport) -> String {
+pub(crate) fn markdown(report: &PlanReport) -> String {
     let plan = &report.plan;
     let mut out = String::new();
     let head = cell(&subject(report));
@@ -330,7 +280,7 @@ fn markdown(report: &PlanReport) -> String {
     out
 }
 
-fn as_json(report: &PlanReport) -> String {
+pub(crate) fn as_json(report: &PlanReport) -> String {
     let plan = &report.plan;
     let first = plan.services.first();
     let given = report.given.first();

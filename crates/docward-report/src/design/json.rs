@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::keys;
 
-pub(super) fn json(design: &Design, pools: &Pools) -> String {
+pub(crate) fn json(design: &Design, pools: &Pools) -> String {
     let (pools, undeclared) = match pools {
         Pools::Planned(plan) => (self::pools(plan), Vec::new()),
         Pools::Open(open) => (Value::Null, vec![question(open)]),

@@ -8,7 +8,7 @@ use docward_model::text;
 use super::{costs, crossings, keys, patterns, pool_notes, rows};
 use crate::markdown::{cell, escaped};
 
-pub(super) fn markdown(design: &Design, pools: &Pools) -> String {
+pub(crate) fn markdown(design: &Design, pools: &Pools) -> String {
     let mut out = format!(
         "## {}\n\n| relationship | verdict | decided by | becomes |\n|---|---|---|---|\n",
         cell(&design.name)

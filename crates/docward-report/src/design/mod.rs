@@ -1,16 +1,14 @@
 //! Designs, in the shapes they can have.
 
-mod json;
-mod markdown;
+pub(crate) mod json;
+pub(crate) mod markdown;
 mod simulation;
-mod terminal;
+pub(crate) mod terminal;
 
-use docward_design::{Decision, Design, OperationCost, Pattern, PoolPlan, Pools, Vote, Window};
+use docward_design::{Decision, OperationCost, Pattern, PoolPlan, Vote, Window};
 use docward_model::text;
 
 pub use simulation::simulation_report;
-
-use crate::{Look, Shape};
 
 /// How much is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,22 +17,6 @@ pub enum Detail {
     Brief,
     /// Also every row, the costs of the alternatives, and all indexes.
     Whole,
-}
-
-/// A design and the pools of its clients as text.
-pub fn design_report(
-    design: &Design,
-    pools: &Pools,
-    shape: Shape,
-    look: Look,
-    detail: Detail,
-) -> String {
-    match shape {
-        Shape::Json => json::json(design, pools),
-        Shape::Markdown => markdown::markdown(design, pools),
-        Shape::Html => crate::html::design::page(design, pools),
-        Shape::Terminal => terminal::terminal(design, pools, look, detail),
-    }
 }
 
 /// The options of every client in one line.
@@ -57,12 +39,6 @@ pub(crate) fn pool_notes(plan: &PoolPlan) -> Vec<String> {
         ));
     }
     notes
-}
-
-/// Pictures of the model before and after, each a file of its own.
-pub fn design_pictures(design: &Design) -> [(&'static str, String); 2] {
-    let (before, after) = crate::html::design::pictures(design);
-    [("before.svg", before), ("after.svg", after)]
 }
 
 /// Names of the patterns of a decision, with what matters about each.

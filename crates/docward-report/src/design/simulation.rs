@@ -9,8 +9,8 @@ use docward_model::text;
 use serde_json::{Value, json};
 
 use super::{number, rate};
-use crate::connect::table;
 use crate::markdown::cell;
+use crate::table::table;
 use crate::text::{Paint, wrap};
 use crate::{Look, Shape};
 

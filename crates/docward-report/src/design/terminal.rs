@@ -9,10 +9,10 @@ use super::{
     Detail, costs, crossings, keys, number, pattern, patterns, pool_notes, pool_options, rows,
 };
 use crate::Look;
-use crate::connect::table;
+use crate::table::table;
 use crate::text::{Paint, wrap};
 
-pub(super) fn terminal(design: &Design, pools: &Pools, look: Look, detail: Detail) -> String {
+pub(crate) fn terminal(design: &Design, pools: &Pools, look: Look, detail: Detail) -> String {
     let paint = Paint { color: look.color };
     let mut out = String::new();
     let _ = writeln!(

@@ -6,7 +6,8 @@ use docward_model::{LimitScope, text};
 use maud::{Markup, html};
 
 use super::{code_spans, document, head::buttons};
-use crate::connect::{Column, PlanReport};
+use crate::connect::PlanReport;
+use crate::table::Column;
 
 // Narrow enough that text stays readable when the picture is as wide as a phone.
 const WIDTH: f64 = 440.0;
