@@ -1,12 +1,16 @@
 //! Asking a document. One walk per object or array and schema; nothing is copied.
 
+mod holds;
+mod path;
+
 use std::cmp::Ordering;
 
 use docward_bson::walk::{Fault, FaultKind, MAX_DEPTH};
 
+pub(crate) use path::{Leaf, Subject, split, straight, visit};
+
 use crate::{
     names::Met,
-    query::path::{Leaf, Subject, visit},
     schema::{Array, Dependency, Items, Node, Object, Rest, Scalar},
     value::{ARRAY, OBJECT, Raw, repeated},
 };

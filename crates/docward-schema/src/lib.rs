@@ -11,25 +11,26 @@
 
 mod compare;
 mod evaluate;
+mod explain;
 mod names;
 mod number;
 mod parse;
 mod pattern;
-mod query;
 mod schema;
 mod tally;
+mod validator;
 mod value;
-mod whole;
 
 use bson::Document;
 use docward_bson::walk::{Fault, count_elements};
 
 pub use compare::{Change, Comparison, Containment, Effect, Outline, compare, outline};
 use evaluate::Checker;
-use query::{Expr, Extent, explain, schema_rules};
-pub use query::{Validator, ValidatorFault, Violation};
-use schema::Node;
+pub use explain::Violation;
+use explain::{Extent, explain};
+use schema::{Expr, Node};
 pub use tally::{Tally, as_stored};
+pub use validator::{Validator, ValidatorFault};
 use value::{OBJECT, Raw};
 
 /// A schema, ready to be asked.
@@ -61,7 +62,7 @@ impl Schema {
             );
             return parse::fault(parse::FAILED_TO_PARSE, message);
         }
-        let rules = schema_rules(Raw { tag: OBJECT, bytes: schema })?;
+        let rules = parse::schema_rules(Raw { tag: OBJECT, bytes: schema })?;
         Ok(Self { root, rules })
     }
 

@@ -1,16 +1,22 @@
 //! Reading a schema. Keywords are looked at in the server's order, whatever the order they are written
 //! in, so that of several mistakes the same one is reported.
 
+mod integer;
+mod rules;
+mod validator;
+mod values;
+
 use docward_bson::walk::{Element, Elements, count_elements};
+
+pub(crate) use rules::schema as schema_rules;
+pub(crate) use validator::validator;
 
 use crate::{
     SchemaFault,
     number::Number,
     pattern::Pattern,
-    query::property_rules,
     schema::{Array, Dependency, Items, Node, Object, Rest, Scalar, Types, is_path},
     value::{ARRAY, BOOL, Literal, OBJECT, Raw, STRING, repeated},
-    whole,
 };
 
 pub(crate) const BAD_VALUE: i32 = 2;
@@ -270,7 +276,7 @@ impl Reader {
                 let place = if element.key.is_empty() { Place::Document } else { Place::Value };
                 let node = self.node(inner, place)?;
                 if is_path(element.key) {
-                    object.paths.push(property_rules(element)?);
+                    object.paths.push(rules::optional(element)?);
                 }
                 match &mut object.names.entry(element.key).property {
                     // Both hold of a name that is written twice.
@@ -537,7 +543,7 @@ pub(crate) fn flag(keywords: &Keywords<'_>, keyword: &str) -> Result<bool> {
 /// A number of characters, elements or fields.
 pub(crate) fn count(keywords: &Keywords<'_>, keyword: &str) -> Result<Option<u64>> {
     let Some(value) = keywords.get(keyword) else { return Ok(None) };
-    match whole::positive(keyword.as_bytes(), value) {
+    match integer::positive(keyword.as_bytes(), value) {
         Ok(count) => Ok(Some(count)),
         Err(message) => fault(FAILED_TO_PARSE, message),
     }

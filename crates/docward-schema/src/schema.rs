@@ -1,6 +1,12 @@
 //! A schema as it is asked: each keyword in the form its check needs.
 
-use crate::{names::Names, number::Number, pattern::Pattern, query::Expr, value::Literal};
+mod expr;
+
+pub(crate) use expr::{
+    Account, Allowed, Bits, Bound, Choice, Comparison, Expr, LONE, Note, Regex, Test, What,
+};
+
+use crate::{names::Names, number::Number, pattern::Pattern, value::Literal};
 
 /// What one (sub)schema demands; absent keywords demand nothing.
 #[derive(Debug, Default)]

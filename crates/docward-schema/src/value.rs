@@ -1,8 +1,12 @@
 //! Values as they lie in a document, and what equality means between them.
 
+mod order;
+
 use std::cmp::Ordering;
 
 use docward_bson::walk::{Element, Elements, Fault, FaultKind, MAX_DEPTH, i32_at};
+
+pub(crate) use order::{order, rank};
 
 use crate::number::{Decimal, Number};
 
@@ -140,7 +144,7 @@ impl<'d> Raw<'d> {
             OBJECT => fields(self, other, true, depth),
             ARRAY => fields(self, other, false, depth),
             // Numbers that code sees are compared by value, too.
-            SCOPED_CODE => crate::query::order(self, other),
+            SCOPED_CODE => order(self, other),
             _ => Ok(self.bytes.cmp(other.bytes)),
         }
     }

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 
 use docward_bson::walk::{Fault, FaultKind, MAX_DEPTH};
 
-use crate::value::{ARRAY, BOOL, CODE, OBJECT, Raw, SCOPED_CODE, STRING, SYMBOL, text};
+use super::{ARRAY, BOOL, CODE, OBJECT, Raw, SCOPED_CODE, STRING, SYMBOL, text};
 
 /// Where a type stands among the others. Types of one rank are compared by value.
 pub(crate) fn rank(tag: u8) -> i16 {

@@ -3,8 +3,10 @@
 use bson::{Bson, Document};
 use docward_bson::walk::Fault;
 
-use super::path::split;
-use crate::value::{ARRAY, OBJECT, Raw};
+use crate::{
+    evaluate::split,
+    value::{ARRAY, OBJECT, Raw},
+};
 
 /// One demand that a document does not meet.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

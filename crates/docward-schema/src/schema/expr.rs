@@ -3,12 +3,8 @@
 
 use bson::Document;
 
-use crate::{
-    number::Number,
-    pattern::Pattern,
-    schema::{Node, Types},
-    value::Literal,
-};
+use super::{Node, Types};
+use crate::{number::Number, pattern::Pattern, value::Literal};
 
 /// A condition, and what is told of it when it fails.
 #[derive(Debug)]
@@ -109,6 +105,9 @@ pub(crate) enum What {
     /// At least or at most so many fields.
     Fields(Bound),
 }
+
+/// The name of a lone value. Any name would do; this is the server's.
+pub(crate) const LONE: &[u8] = b"i";
 
 /// What is asked of a value.
 #[derive(Debug)]

@@ -5,14 +5,15 @@ use std::cmp::Ordering;
 use docward_bson::walk::Fault;
 
 use super::{
-    order::{order, rank},
+    Checker,
     path::{Leaf, Subject, visit},
-    tree::{Bits, Choice, Comparison, Expr, Regex, Test, What},
 };
 use crate::{
-    evaluate::Checker,
     number::Number,
-    value::{ARRAY, BINARY, NULL, OBJECT, REGEX, Raw, STRING, SYMBOL, UNDEFINED, text},
+    schema::{Bits, Choice, Comparison, Expr, Regex, Test, What},
+    value::{
+        ARRAY, BINARY, NULL, OBJECT, REGEX, Raw, STRING, SYMBOL, UNDEFINED, order, rank, text,
+    },
 };
 
 impl Expr {

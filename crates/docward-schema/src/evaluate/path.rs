@@ -4,7 +4,10 @@
 
 use docward_bson::walk::Fault;
 
-use crate::value::{ARRAY, OBJECT, Raw};
+use crate::{
+    schema::LONE,
+    value::{ARRAY, OBJECT, Raw},
+};
 
 /// What an expression is asked of.
 #[derive(Clone, Copy, Debug)]
@@ -14,9 +17,6 @@ pub(crate) enum Subject<'d> {
     /// One value, under the name that schemas of elements and properties have for it.
     Lone(Raw<'d>),
 }
-
-/// The name of a lone value. Any name would do; this is the server's.
-pub(crate) const LONE: &[u8] = b"i";
 
 impl<'d> Subject<'d> {
     /// The first field of a name.

@@ -1,30 +1,16 @@
 //! Validators: what a collection demands of its documents, as `$jsonSchema`, as conditions with query
 //! operators, or as both.
 
-mod explain;
-mod holds;
-mod keywords;
-mod order;
-pub(crate) mod path;
-mod read;
-mod reasons;
-mod rules;
-mod telling;
-mod tree;
-mod values;
-mod violations;
-
 use bson::Document;
 use docward_bson::walk::{Fault, count_elements};
 
-pub(crate) use explain::{Extent, explain};
-pub(crate) use order::order;
-use path::Subject;
-pub(crate) use rules::{optional as property_rules, schema as schema_rules};
-pub(crate) use tree::Expr;
-pub use violations::Violation;
-
-use crate::SchemaFault;
+use crate::{
+    SchemaFault,
+    evaluate::Subject,
+    explain::{Extent, Violation, explain, violations_of},
+    parse,
+    schema::Expr,
+};
 
 /// The `validator` of a collection, ready to be asked.
 ///
@@ -63,7 +49,7 @@ pub enum ValidatorFault {
 impl Validator {
     /// Reads a validator out of BSON. An empty one accepts everything.
     pub fn compile(validator: &[u8]) -> Result<Self, ValidatorFault> {
-        let read = read::validator(validator).map_err(ValidatorFault::Refused)?;
+        let read = parse::validator(validator).map_err(ValidatorFault::Refused)?;
         match read.unevaluated {
             None => Ok(Self { root: read.root }),
             Some(operator) => Err(ValidatorFault::NotEvaluated { operator }),
@@ -86,7 +72,7 @@ impl Validator {
     pub fn violations(&self, document: &[u8]) -> Result<Vec<Violation>, Fault> {
         match self.details(document, Extent::All)? {
             None => Ok(Vec::new()),
-            Some(details) => violations::of(&details, document),
+            Some(details) => violations_of(&details, document),
         }
     }
 

@@ -1,24 +1,32 @@
 //! Why a document is refused, in the words and the shape of the server's `errInfo.details`. Run for
 //! documents that are refused only.
 
+mod keywords;
+mod reasons;
+mod telling;
+mod violations;
+
 use bson::{Array, Bson, Document, doc};
 use docward_bson::walk::Fault;
 
-use super::{
-    path::{Leaf, Subject, straight, visit},
-    reasons::{BITS, NUMBERS, PATTERNS, reasons},
-    telling::{
-        Considered, conjunction, disjunction, list_types, named, number, show, show_types, titles,
-    },
-    tree::{Account, Comparison, Expr, Note, Test, What},
+use reasons::{BITS, NUMBERS, PATTERNS, reasons};
+use telling::{
+    Considered, conjunction, disjunction, list_types, named, number, show, show_types, titles,
 };
-use crate::value::{ARRAY, OBJECT, Raw, STRING, lossy, told};
+pub use violations::Violation;
+pub(crate) use violations::of as violations_of;
+
+use crate::{
+    evaluate::{Leaf, Subject, straight, visit},
+    schema::{Account, Comparison, Expr, Note, Test, What},
+    value::{ARRAY, OBJECT, Raw, STRING, lossy, told},
+};
 
 /// More values than this are not shown.
 const MOST_VALUES: usize = 10;
 
 /// What one condition contributes.
-pub(super) enum Told {
+enum Told {
     /// The name of a property that is missing.
     Name(String),
     One(Document),
@@ -27,7 +35,7 @@ pub(super) enum Told {
 }
 
 impl Told {
-    pub(super) fn into_details(self) -> Bson {
+    fn into_details(self) -> Bson {
         match self {
             Self::Name(name) => Bson::String(name),
             Self::One(document) => Bson::Document(document),
@@ -35,7 +43,7 @@ impl Told {
         }
     }
 
-    pub(super) fn add_to(self, list: &mut Array) {
+    fn add_to(self, list: &mut Array) {
         match self {
             Self::Several(several) => list.extend(several),
             one => list.push(one.into_details()),
@@ -96,13 +104,13 @@ fn unknown(expr: &Expr) -> Option<&Expr> {
 
 /// What is asked, and whether the opposite is.
 #[derive(Clone, Copy)]
-pub(super) struct Asked<'d> {
-    pub(super) subject: Subject<'d>,
-    pub(super) inverted: bool,
+struct Asked<'d> {
+    subject: Subject<'d>,
+    inverted: bool,
 }
 
 impl<'d> Asked<'d> {
-    pub(super) fn of(self, subject: Subject<'d>) -> Self {
+    fn of(self, subject: Subject<'d>) -> Self {
         Self { subject, ..self }
     }
 
@@ -111,19 +119,14 @@ impl<'d> Asked<'d> {
     }
 }
 
-pub(super) struct Teller<'d> {
+struct Teller<'d> {
     root: Raw<'d>,
-    pub(super) extent: Extent,
+    extent: Extent,
 }
 
 impl<'d> Teller<'d> {
     /// What a condition contributes; with `doubt` only if it is one of those that are to blame.
-    pub(super) fn tell(
-        &self,
-        expr: &Expr,
-        asked: Asked<'d>,
-        doubt: bool,
-    ) -> Result<Option<Told>, Fault> {
+    fn tell(&self, expr: &Expr, asked: Asked<'d>, doubt: bool) -> Result<Option<Told>, Fault> {
         if matches!(expr.note, Note::Silent) {
             return Ok(None);
         }
@@ -396,12 +399,7 @@ impl<'d> Teller<'d> {
     }
 
     /// Whether a path leads to one value of some types without entering arrays.
-    pub(super) fn applies(
-        &self,
-        path: &[u8],
-        types: &[u8],
-        asked: Asked<'d>,
-    ) -> Result<bool, Fault> {
+    fn applies(&self, path: &[u8], types: &[u8], asked: Asked<'d>) -> Result<bool, Fault> {
         let value = straight(asked.subject, path)?;
         Ok(value.is_some_and(|value| types.contains(&value.tag)))
     }
@@ -440,6 +438,6 @@ impl<'d> Teller<'d> {
     }
 }
 
-pub(super) fn one(document: Document) -> Option<Told> {
+fn one(document: Document) -> Option<Told> {
     Some(Told::One(document))
 }

@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 
 use bson::{Array, Bson, Document};
 
-use super::tree::Account;
-use crate::value::Raw;
+use crate::{schema::Account, value::Raw};
 
 /// The values that were looked at.
 #[derive(Default)]

@@ -5,15 +5,10 @@
 use bson::{Document, doc};
 use docward_bson::walk::Element;
 
-use super::{
-    path::LONE,
-    tree::{Allowed, Bound, Comparison, Expr, Note, Test, What},
-    values,
-};
+use super::{Keywords, Result, count, elements, flag, types, values};
 use crate::{
-    parse::{self, Keywords, Result, elements, flag},
     pattern::Pattern,
-    schema::Types,
+    schema::{Allowed, Bound, Comparison, Expr, LONE, Note, Test, Types, What},
     value::{ARRAY, BOOL, Literal, OBJECT, Raw, STRING, lossy},
 };
 
@@ -44,7 +39,7 @@ fn titles(schema: Raw<'_>) -> Result<Document> {
 /// One schema, asked of what is at a path; an empty path is the document itself.
 fn subschema(path: &[u8], schema: Raw<'_>) -> Result<Expr> {
     let keywords = Keywords::read(schema)?;
-    let types = parse::types(&keywords)?;
+    let types = types(&keywords)?;
     let rules = Rules { path, stated: stated(&keywords, types)?, keywords };
     let mut parts = Vec::new();
     rules.scalar(&mut parts)?;
@@ -153,10 +148,10 @@ impl<'s> Rules<'s> {
             };
             parts.push(self.on("pattern", text, test));
         }
-        if let Some(most) = parse::count(&self.keywords, "maxLength")? {
+        if let Some(most) = count(&self.keywords, "maxLength")? {
             parts.push(self.on("maxLength", text, Test::Length(Bound::Most(most))));
         }
-        if let Some(least) = parse::count(&self.keywords, "minLength")? {
+        if let Some(least) = count(&self.keywords, "minLength")? {
             parts.push(self.on("minLength", text, Test::Length(Bound::Least(least))));
         }
         if let Some(divisor) = self.keywords.get("multipleOf").and_then(Raw::number) {
@@ -204,10 +199,10 @@ impl<'s> Rules<'s> {
 
     fn array(&self, parts: &mut Vec<Expr>) -> Result<()> {
         let array = Types::default().with(ARRAY);
-        if let Some(least) = parse::count(&self.keywords, "minItems")? {
+        if let Some(least) = count(&self.keywords, "minItems")? {
             parts.push(self.on("minItems", array, Test::Items(Bound::Least(least))));
         }
-        if let Some(most) = parse::count(&self.keywords, "maxItems")? {
+        if let Some(most) = count(&self.keywords, "maxItems")? {
             parts.push(self.on("maxItems", array, Test::Items(Bound::Most(most))));
         }
         if flag(&self.keywords, "uniqueItems")? {
@@ -273,7 +268,7 @@ impl<'s> Rules<'s> {
             ("minProperties", Bound::Least as fn(u64) -> Bound),
             ("maxProperties", Bound::Most as fn(u64) -> Bound),
         ] {
-            if let Some(count) = parse::count(&self.keywords, keyword)? {
+            if let Some(count) = count(&self.keywords, keyword)? {
                 let expr = Expr::new(What::Fields(bound(count)), self.note(keyword));
                 parts.push(self.on_object(expr));
             }

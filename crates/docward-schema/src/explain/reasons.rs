@@ -1,7 +1,9 @@
 //! The server's words for why a condition on values failed.
 
-use super::tree::Test;
-use crate::value::{BINARY, REGEX, STRING, SYMBOL};
+use crate::{
+    schema::Test,
+    value::{BINARY, REGEX, STRING, SYMBOL},
+};
 
 /// Types that numbers have.
 pub(crate) const NUMBERS: [u8; 4] = [0x01, 0x10, 0x12, 0x13];

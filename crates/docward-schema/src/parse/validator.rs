@@ -7,17 +7,12 @@ use bson::{Document, doc};
 use docward_bson::walk::Element;
 
 use super::{
-    order::order,
-    rules,
-    tree::{Choice, Comparison, Expr, Note, Regex, Test, What},
-    values,
+    BAD_VALUE, FAILED_TO_PARSE, MAX_NESTING, Result, TYPE_MISMATCH, elements, fault, integer,
+    rules, schema, sound, values,
 };
 use crate::{
-    parse::{
-        self, BAD_VALUE, FAILED_TO_PARSE, MAX_NESTING, Result, TYPE_MISMATCH, elements, fault,
-    },
-    value::{ARRAY, Literal, NULL, OBJECT, REGEX, Raw, STRING, UNDEFINED, lossy, told},
-    whole,
+    schema::{Choice, Comparison, Expr, Note, Regex, Test, What},
+    value::{ARRAY, Literal, NULL, OBJECT, REGEX, Raw, STRING, UNDEFINED, lossy, order, told},
 };
 
 /// The server's code where a nearest-neighbour search is not allowed.
@@ -130,7 +125,7 @@ pub(crate) struct Read {
 
 /// Reads a whole validator.
 pub(crate) fn validator(bytes: &[u8]) -> Result<Read> {
-    parse::sound(bytes)?;
+    sound(bytes)?;
     let mut reader = Reader { unevaluated: None, depth: 0 };
     let root = reader.conditions(Raw { tag: OBJECT, bytes }, Level::Document)?;
     Ok(Read { root, unevaluated: reader.unevaluated })
@@ -230,7 +225,7 @@ impl Reader {
             "$comment" => return Ok(None),
             "$jsonSchema" => self.schema(value)?,
             "$alwaysTrue" | "$alwaysFalse" => {
-                let whole = whole::number(element.key, value)
+                let whole = integer::number(element.key, value)
                     .or_else(|message| fault(FAILED_TO_PARSE, message))?;
                 if whole != 1 {
                     let message = format!("{name} must be an integer value of 1");
@@ -356,7 +351,7 @@ impl Reader {
             }
             "$in" => plain(Test::In(choice(value)?)),
             "$nin" => inverted(Test::In(choice(value)?)),
-            "$size" => match whole::small_positive(element.key, value) {
+            "$size" => match integer::small_positive(element.key, value) {
                 Ok(size) => plain(Test::Size(i64::from(size))),
                 Err(why) => return fault(BAD_VALUE, format!("Failed to parse $size. {why}")),
             },
@@ -474,7 +469,7 @@ impl Reader {
         if value.tag != OBJECT {
             return fault(TYPE_MISMATCH, "$jsonSchema must be an object");
         }
-        let parse::Read { root, encrypted } = parse::schema(value.bytes)?;
+        let super::Read { root, encrypted } = schema(value.bytes)?;
         if let Some(keyword) = encrypted {
             return Ok(self.skip(keyword));
         }

@@ -1,13 +1,11 @@
 //! What operators take: patterns, types, divisors, bits.
 
-use super::tree::{Bits, Regex, Test};
+use super::{BAD_VALUE, FAILED_TO_PARSE, Result, TYPE_MISMATCH, elements, fault, integer, tag};
 use crate::{
     number::Number,
-    parse::{BAD_VALUE, FAILED_TO_PARSE, Result, TYPE_MISMATCH, elements, fault, tag},
     pattern::Pattern,
-    schema::Types,
+    schema::{Bits, Regex, Test, Types},
     value::{ARRAY, BINARY, BOOL, NULL, Raw, UNDEFINED, significant, told_field},
-    whole,
 };
 
 /// A regular expression as a test.
@@ -82,7 +80,7 @@ fn kind(types: Types, name: &[u8], value: Raw<'_>) -> Result<Types> {
         let text = significant(number.as_double(), 6);
         fault(BAD_VALUE, format!("Invalid numerical type code: {text}{hint}"))
     };
-    match whole::small(name, value) {
+    match integer::small(name, value) {
         Ok(0) => unknown(". Instead use {$exists:false}."),
         Ok(-1) => Ok(types.with(0xff)),
         Ok(code @ (1..=19 | 127)) => Ok(types.with(code as u8)),
@@ -137,7 +135,7 @@ pub(crate) fn bits(path: &[u8], operator: &str, value: Raw<'_>) -> Result<Bits> 
     };
     if value.tag == ARRAY {
         for element in elements(value)? {
-            match whole::small_positive(element.key, Raw::from(element)) {
+            match integer::small_positive(element.key, Raw::from(element)) {
                 Ok(position) => {
                     // Numbers go on beyond their 64 bits with their sign.
                     bits.mask |= 1 << position.min(63);
@@ -149,7 +147,7 @@ pub(crate) fn bits(path: &[u8], operator: &str, value: Raw<'_>) -> Result<Bits> 
             }
         }
     } else if value.number().is_some() {
-        bits.mask = whole::positive(operator.as_bytes(), value)
+        bits.mask = integer::positive(operator.as_bytes(), value)
             .or_else(|message| fault(FAILED_TO_PARSE, message))?;
         bits.positions = (0..64).filter(|bit| bits.mask >> bit & 1 == 1).collect();
     } else if value.tag == BINARY {

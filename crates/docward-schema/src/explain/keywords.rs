@@ -4,12 +4,14 @@ use bson::{Array, Bson, Document, doc};
 use docward_bson::walk::Fault;
 
 use super::{
-    explain::{Asked, Extent, Teller, Told, one},
-    path::{Subject, straight},
+    Asked, Extent, Teller, Told, one,
     telling::{named, number, titles},
-    tree::{Account, Allowed, Expr, Test, What},
 };
-use crate::value::{ARRAY, Raw, lossy};
+use crate::{
+    evaluate::{Subject, straight},
+    schema::{Account, Allowed, Expr, Test, What},
+    value::{ARRAY, Raw, lossy},
+};
 
 impl<'d> Teller<'d> {
     /// `items` with a schema per position.
