@@ -6,6 +6,7 @@ mod codegen;
 mod docs;
 mod examples;
 mod gallery;
+mod import_graph;
 mod new_rule;
 mod source;
 mod tidy;
@@ -51,7 +52,7 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "tidy",
-        about: "check layers, generated files, file sizes, the trace table, the code map and links",
+        about: "check layers, import cycles, generated files, file sizes, the trace table, the code map and links",
         run: |_| tidy::run(),
     },
 ];

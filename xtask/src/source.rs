@@ -59,18 +59,3 @@ pub(crate) fn test_names() -> Result<Vec<String>> {
     names.dedup();
     Ok(names)
 }
-
-/// Lines of code before the tests of a file.
-pub(crate) fn code_lines(text: &str) -> usize {
-    let mut lines = 0;
-    for line in text.lines() {
-        if line.trim_start().starts_with("#[cfg(test)]") {
-            break;
-        }
-        let line = line.trim();
-        if !line.is_empty() && !line.starts_with("//") {
-            lines += 1;
-        }
-    }
-    lines
-}
