@@ -102,11 +102,10 @@ fn lookups(request: &Request) -> Result<Vec<String>, Failure> {
             reveals |= REVEALING.contains(&element.name);
             if matches!(element.name, b"from" | b"$unionWith")
                 && let Some(target) = element.document()
+                && let Some(database) = target.get("db")?
             {
-                if let Some(database) = target.get("db")? {
-                    let no_name = Fault::Document("the database of a stage is not a string");
-                    databases.push(database.text().ok_or(no_name)?.to_owned());
-                }
+                let no_name = Fault::Document("the database of a stage is not a string");
+                databases.push(database.text().ok_or(no_name)?.to_owned());
             }
             Ok(())
         });

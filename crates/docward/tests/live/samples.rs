@@ -207,7 +207,8 @@ fn a_sample_ends_though_the_server_has_lost_count() {
     let findings = cut["findings"].as_array().unwrap();
     let seen = &findings.iter().find(|f| f["rule"] == "T001").unwrap()["seen"];
     assert!(seen["sampled"].as_u64().unwrap() < 20_000, "{seen}");
-    assert_eq!(seen["total"], 20_000, "{seen}");
+    // The time limit may end the run before the documents are counted; then the total is a lower bound.
+    assert!(seen["total"].as_u64() > seen["sampled"].as_u64(), "{seen}");
     assert_eq!(cut["sources"][0]["sampled"], true);
     // Who asks for all still gets all, and fewer than asked for are all.
     for more in [&["--full"][..], &["--sample", "30000"]] {
