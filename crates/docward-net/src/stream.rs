@@ -27,14 +27,16 @@ pub enum Stream {
     Unix(UnixStream),
 }
 
-/// An idle peer that is gone is noticed after 90 seconds: the third of three lost probes closes the connection.
+/// A connection that is idle for this long, plus up to [`KEEPALIVE_SPREAD`] seconds, is probed. Three lost probes close it.
 const KEEPALIVE: Duration = Duration::from_secs(60);
+/// Connections are probed at different times, because the kernel drops packets when thousands are probed at once.
+const KEEPALIVE_SPREAD: u16 = 30;
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
 const KEEPALIVE_TRIES: u32 = 3;
 /// How long sent data may stay unacknowledged. Linux also applies this to probes: a shorter time would close an idle
 /// connection after a single lost probe.
 #[cfg(target_os = "linux")]
-const UNACKNOWLEDGED: Duration = Duration::from_secs(90);
+const UNACKNOWLEDGED: Duration = Duration::from_secs(120);
 
 /// How often [`Stream::left`] looks whether a socket with unread data was closed.
 const POLL: Duration = Duration::from_secs(1);
@@ -54,8 +56,9 @@ pub async fn connect(address: &Address, tls: Option<&TlsClient>) -> io::Result<S
 pub fn tune(stream: &TcpStream) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let socket = socket2::SockRef::from(stream);
+    let spread = stream.peer_addr().map_or(0, |peer| peer.port() % KEEPALIVE_SPREAD);
     let keepalive = socket2::TcpKeepalive::new()
-        .with_time(KEEPALIVE)
+        .with_time(KEEPALIVE + Duration::from_secs(spread.into()))
         .with_interval(KEEPALIVE_INTERVAL)
         .with_retries(KEEPALIVE_TRIES);
     socket.set_tcp_keepalive(&keepalive)?;
