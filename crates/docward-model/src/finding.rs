@@ -730,7 +730,6 @@ impl Finding {
     /// The order of reports, before findings of one rule are put together.
     fn sort_key(&self) -> impl Ord + '_ {
         (
-            self.area == Area::Hygiene,
             std::cmp::Reverse(self.severity),
             self.area,
             // Findings with a date come first, the nearest date leading.
@@ -743,13 +742,10 @@ impl Finding {
     }
 }
 
-/// Puts findings into the order that every report has: by what happens if nothing is done. Notes come last,
-/// and before them what is merely untidy; findings of one rule and severity stand together.
+/// Puts findings into the order that every report has: by severity, then by area, worst first. Findings of one rule
+/// and severity stand together.
 pub fn arrange(findings: &mut [Finding]) {
-    findings.sort_by(|a, b| {
-        let notes = |finding: &Finding| finding.severity == Severity::Info;
-        (notes(a), a.sort_key()).cmp(&(notes(b), b.sort_key()))
-    });
+    findings.sort_by(|a, b| a.sort_key().cmp(&b.sort_key()));
     let mut first: BTreeMap<(Cow<'static, str>, Severity, Area), usize> = BTreeMap::new();
     for (at, finding) in findings.iter().enumerate() {
         first.entry((finding.rule.clone(), finding.severity, finding.area)).or_insert(at);

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use docward_model::{Finding, Report, Severity, Verdict, text};
 
 use crate::{
-    View,
+    View, ranking,
     text::{change, checkout_path, plain},
 };
 
@@ -56,7 +56,7 @@ fn findings(report: &Report, errors_before: usize, out: &mut String) {
             Severity::Warn => SHOWN - 1,
             Severity::Info => SHOWN - 1,
         };
-        let all = report.findings.iter().filter(|f| f.severity == severity);
+        let all = ranking::readable(report).filter(|f| f.severity == severity);
         let count = all.clone().count();
         all.take(room).for_each(|found| finding(report, found, out));
         if count > room {

@@ -6,7 +6,7 @@ use docward_model::{Report, Severity, Subject};
 use serde::Serialize;
 
 use crate::{
-    View,
+    View, ranking,
     text::{change, checkout_path, plain},
 };
 
@@ -34,9 +34,7 @@ struct Lines {
 /// data get that of their collection.
 pub(crate) fn gitlab(report: &Report, view: View) -> String {
     let mut issues: Vec<Issue> = match view {
-        View::Findings => report
-            .findings
-            .iter()
+        View::Findings => ranking::readable(report)
             .map(|finding| Issue {
                 description: plain(&format!(
                     "{}{}: {}",

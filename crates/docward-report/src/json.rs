@@ -9,6 +9,8 @@ use docward_model::{
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use crate::ranking;
+
 #[derive(Serialize)]
 struct Root<'a> {
     version: u32,
@@ -113,6 +115,8 @@ struct Summary {
     error: usize,
     warn: usize,
     info: usize,
+    /// How many of `info` are recognised design patterns, which need no action.
+    patterns: usize,
     suppressed: u64,
     baselined: u64,
 }
@@ -265,6 +269,7 @@ pub fn json(report: &Report) -> String {
             error: report.count(Severity::Error),
             warn: report.count(Severity::Warn),
             info: report.count(Severity::Info),
+            patterns: ranking::recognised(report).count(),
             suppressed: report.suppressed,
             baselined: report.baselined,
         },

@@ -6,7 +6,7 @@ use quick_junit::{
 };
 
 use crate::{
-    View,
+    View, ranking,
     text::{plain, seen},
 };
 
@@ -40,7 +40,7 @@ pub(crate) fn junit(report: &Report, view: View, fails_from: Option<Severity>) -
 
 fn findings(report: &Report, fails_from: Option<Severity>) -> TestSuite {
     let mut suite = TestSuite::new("findings");
-    for finding in &report.findings {
+    for finding in ranking::readable(report) {
         suite.add_test_case(case(report, finding, fails_from));
     }
     for known in report.compared.iter().flat_map(|compared| &compared.fixed) {

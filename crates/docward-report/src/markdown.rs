@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, fmt::Write};
 use docward_model::{Change, Finding, Known, Report, Severity, Verdict, text};
 
 use crate::{
-    View,
+    View, ranking,
     text::{plain, seen, summary},
 };
 
@@ -42,7 +42,7 @@ fn findings(report: &Report) -> String {
     let mut left_out = 0;
     for severity in Severity::ALL {
         let found: Vec<&Finding> =
-            report.findings.iter().filter(|f| f.severity == severity).collect();
+            ranking::readable(report).filter(|f| f.severity == severity).collect();
         if found.is_empty() {
             continue;
         }
@@ -54,7 +54,7 @@ fn findings(report: &Report) -> String {
         let _ = writeln!(out, "### {title} ({})\n", text::count(found.len() as u64));
         let in_full = match severity {
             Severity::Error => true,
-            Severity::Warn => report.findings.len() <= SHORT_REPORT,
+            Severity::Warn => ranking::readable(report).count() <= SHORT_REPORT,
             Severity::Info => false,
         };
         left_out += section(report, &found, in_full, &mut out);

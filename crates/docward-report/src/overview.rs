@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, fmt::Write};
 use docward_model::{Report, Severity, SourceKind, text};
 
 use crate::{
-    ranking::{self, FIX_FIRST, OfRule},
+    ranking::{self, OfRule},
     terminal_options::TerminalOptions,
     text::{Paint, besides, cut, line, summary},
 };
@@ -43,7 +43,7 @@ pub(crate) fn overview(report: &Report, options: &TerminalOptions) -> String {
 pub(crate) fn statistics(report: &Report, options: &TerminalOptions) -> String {
     let paint = Paint { color: options.color };
     let mut counts: BTreeMap<(&str, &str), BTreeMap<Severity, usize>> = BTreeMap::new();
-    for finding in &report.findings {
+    for finding in ranking::readable(report) {
         let of_rule = counts.entry((&*finding.rule, &*finding.name)).or_default();
         *of_rule.entry(finding.severity).or_default() += 1;
     }
@@ -183,7 +183,7 @@ impl Overview<'_> {
             return Vec::new();
         }
         let mut lines = vec![String::new(), self.paint.bold("Fix first")];
-        for (at, rule) in rules.iter().take(FIX_FIRST).enumerate() {
+        for (at, rule) in ranking::fix_first(rules).into_iter().enumerate() {
             let code = self.tag(rule.first.severity, &rule.first.rule);
             let times = if rule.count > 1 { format!("×{} ", rule.count) } else { String::new() };
             let (place, what) = (line(&rule.first.place()), line(&rule.first.what));
@@ -191,7 +191,9 @@ impl Overview<'_> {
             // The place has named the field already.
             let path = rule.first.at.path().map(|path| format!("`{}` ", path.as_str()));
             let what = path.and_then(|path| what.strip_prefix(&path)).unwrap_or(&what);
-            let text = format!("{times}{place}: {what}");
+            let limit = rule.first.deadline.as_ref();
+            let limit = limit.map_or_else(String::new, |day| format!(" (limit on {day})"));
+            let text = format!("{times}{place}{limit}: {what}");
             let text = cut(&text, self.width().saturating_sub(used).max(20));
             lines.push(format!("  {} {code} {text}", at + 1));
         }
@@ -245,7 +247,8 @@ impl Overview<'_> {
             lines.extend(self.folded(&text, NOT_CHECKED).iter().map(|line| self.paint.dim(line)));
         }
         let command = self.command();
-        let rule = self.report.findings.first().filter(|f| f.severity > Severity::Info);
+        let rules = ranking::by_rule(self.report);
+        let rule = ranking::fix_first(&rules).first().map(|rule| rule.first);
         let mut next = Vec::new();
         if let Some(first) = rule {
             next.push((format!("{command} --show {}", first.rule), "one rule in full"));
@@ -267,7 +270,7 @@ impl Overview<'_> {
     /// The command that was typed, to be typed again.
     fn command(&self) -> String {
         let run = self.report.run.as_ref().map(|run| run.command.as_str());
-        run.unwrap_or("docward audit …").to_owned()
+        run.map_or_else(|| "docward audit …".to_owned(), without_output_options)
     }
 
     fn tag(&self, severity: Severity, code: &str) -> String {
@@ -277,6 +280,36 @@ impl Overview<'_> {
             Severity::Info => self.paint.blue(code),
         }
     }
+}
+
+/// A command line without the options that say how its report looks and where it goes: the next command sets its own.
+fn without_output_options(command: &str) -> String {
+    const WITH_VALUE: [&str; 7] =
+        ["-f", "--format", "-o", "--output", "--show", "--expand", "--emit-fixes"];
+    const ALONE: [&str; 3] = ["-v", "--verbose", "--statistics"];
+    let (mut kept, mut is_value) = (Vec::new(), false);
+    for word in shell_words(command) {
+        if std::mem::take(&mut is_value) || ALONE.contains(&word) {
+            continue;
+        }
+        let option = word.split_once('=').map_or(word, |(option, _)| option);
+        if WITH_VALUE.contains(&option) {
+            is_value = option == word;
+            continue;
+        }
+        kept.push(word);
+    }
+    kept.join(" ")
+}
+
+/// The words of a command line in which single quotes hold a word together.
+fn shell_words(command: &str) -> Vec<&str> {
+    let mut quoted = false;
+    let words = command.split(|c: char| {
+        quoted ^= c == '\'';
+        c == ' ' && !quoted
+    });
+    words.filter(|word| !word.is_empty()).collect()
 }
 
 /// How much was read: documents, collections, lines, files, bytes.
@@ -335,4 +368,21 @@ fn not_checked(report: &Report) -> String {
         missing.iter().flat_map(|input| input.rules.iter().copied()).collect();
     let inputs: Vec<String> = missing.iter().map(ranking::MissingInput::text).collect();
     format!("Not checked: {} more rules need {}", rules.len(), inputs.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_output_options;
+
+    #[test]
+    fn next_commands_set_their_own_output() {
+        for (typed, expect) in [
+            ("docward audit dump", "docward audit dump"),
+            ("docward audit dump -f json -o out.json", "docward audit dump"),
+            ("docward audit --format=html=a.html dump --show D008", "docward audit dump"),
+            ("docward audit 'my dump' -o 'a b.html' --full -v", "docward audit 'my dump' --full"),
+        ] {
+            assert_eq!(without_output_options(typed), expect);
+        }
+    }
 }

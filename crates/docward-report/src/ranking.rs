@@ -3,10 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use docward_model::{Finding, Report, Severity};
+use docward_model::{Area, Finding, Report, Severity};
 
 /// Rules listed under "Fix first".
 pub(crate) const FIX_FIRST: usize = 5;
+
+/// Rules of one area among them, unless nothing else was found.
+const OF_AREA: usize = 2;
 
 /// The rule that recognises patterns done right.
 const PATTERNS: &str = "R020";
@@ -32,6 +35,23 @@ pub(crate) fn by_rule(report: &Report) -> Vec<OfRule<'_>> {
     rules
 }
 
+/// The rules to fix first: by what happens if nothing is done, so untidiness comes last whatever its severity. No
+/// area takes more than [`OF_AREA`] of the places while others have something to say.
+pub(crate) fn fix_first<'a, 'r>(rules: &'r [OfRule<'a>]) -> Vec<&'r OfRule<'a>> {
+    let mut ordered: Vec<&OfRule<'_>> = rules.iter().collect();
+    ordered.sort_by_key(|rule| rule.first.area == Area::Hygiene);
+    let mut of_area: BTreeMap<Area, usize> = BTreeMap::new();
+    let (mut chosen, mut others) = (Vec::new(), Vec::new());
+    for rule in ordered {
+        let count = of_area.entry(rule.first.area).or_default();
+        *count += 1;
+        if *count <= OF_AREA { chosen.push(rule) } else { others.push(rule) }
+    }
+    chosen.extend(others);
+    chosen.truncate(FIX_FIRST);
+    chosen
+}
+
 /// Whether a finding recognises a pattern. Nothing is to be done about it, so it is counted apart, unless the
 /// configuration made it more than a note.
 pub(crate) fn is_recognised(finding: &Finding) -> bool {
@@ -41,6 +61,11 @@ pub(crate) fn is_recognised(finding: &Finding) -> bool {
 /// The patterns that were recognised.
 pub(crate) fn recognised(report: &Report) -> impl Iterator<Item = &Finding> {
     report.findings.iter().filter(|finding| is_recognised(finding))
+}
+
+/// The findings to read: all but recognised patterns.
+pub(crate) fn readable(report: &Report) -> impl Iterator<Item = &Finding> + Clone {
+    report.findings.iter().filter(|finding| !is_recognised(finding))
 }
 
 /// Input that was not given, with the rules that need it.

@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 use crate::{
     View,
     json::data,
+    ranking,
     text::{checkout_path, plain, seen},
 };
 
@@ -68,9 +69,7 @@ pub(crate) fn sarif(report: &Report, view: View, rules: &[&RuleMeta]) -> String 
 fn findings(report: &Report, rules: &[&RuleMeta]) -> (Vec<Value>, Vec<Value>) {
     let fixed = report.compared.iter().flat_map(|compared| &compared.fixed);
     // Only rules that said something, in the order of their codes.
-    let mut index: BTreeMap<&str, usize> = report
-        .findings
-        .iter()
+    let mut index: BTreeMap<&str, usize> = ranking::readable(report)
         .map(|finding| &*finding.rule)
         .chain(fixed.clone().map(|known| known.rule.as_str()))
         .map(|code| (code, 0))
@@ -85,9 +84,7 @@ fn findings(report: &Report, rules: &[&RuleMeta]) -> (Vec<Value>, Vec<Value>) {
         })
         .collect();
     let place = |code: &str| index.get(code).copied().unwrap_or_default();
-    let mut results: Vec<Value> = report
-        .findings
-        .iter()
+    let mut results: Vec<Value> = ranking::readable(report)
         .map(|finding| result(report, finding, place(&finding.rule)))
         .collect();
     results.extend(fixed.map(|known| absent(report, known, place(&known.rule))));

@@ -6,7 +6,7 @@ use docward_model::{Change, Finding, Report, Severity, SourceKind, Subject, text
 
 use crate::{
     overview,
-    ranking::missing_inputs,
+    ranking::{is_recognised, missing_inputs},
     terminal_options::{Detail, Expand, TerminalOptions},
     text::{Paint, line, seen, summary, task, wrap},
 };
@@ -147,6 +147,8 @@ impl Page<'_> {
             .findings
             .iter()
             .filter(|f| f.severity == severity && self.options.shows(f))
+            // Who asks for a rule or a place gets all of it.
+            .filter(|f| !is_recognised(f) || !self.options.show.is_empty())
             .collect();
         if findings.is_empty() {
             return;

@@ -35,7 +35,7 @@ use crate::{
     reading,
     run::{self, Run},
     secrets, source_code,
-    terminal::{CLEAN, FINDINGS, PROBLEMS, complain, note_written, put, tell},
+    terminal::{CLEAN, FINDINGS, PROBLEMS, complain, note_written, put},
 };
 
 /// What of an audit is printed.
@@ -182,7 +182,7 @@ pub(crate) fn audit(mut args: AuditArgs, shown: Shown) -> anyhow::Result<u8> {
             && evidence.collections.is_empty()
             && evidence.workload.is_none();
         if (is_filtered || nothing_was_read(&evidence)) && !problems.is_empty() {
-            return Ok(refuse(&problems));
+            return Ok(run::refuse(&problems));
         }
     }
     let mut profile_reason = None;
@@ -424,15 +424,6 @@ fn nothing_was_read(evidence: &Evidence) -> bool {
         && evidence.code.is_none()
         && evidence.server.is_none()
         && !evidence.uris.iter().any(|uri| uri.purpose == Purpose::Client)
-}
-
-/// Says why nothing could be read. No report is written: an empty one would look like a pass, and would
-/// replace the last good one.
-pub(crate) fn refuse(problems: &[Problem]) -> u8 {
-    for problem in problems {
-        tell(&format!("error: {}: {}", problem.source, problem.message));
-    }
-    PROBLEMS
 }
 
 /// The rules whose silence means something: those that had all they need. From a sample rare things are

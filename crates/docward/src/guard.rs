@@ -9,7 +9,7 @@ use anyhow::{Context, bail};
 use clap::{Args, Subcommand, ValueEnum};
 use docward_guard::{Face, Guard, serve_admin};
 use docward_net::topology::Address;
-use mongodb::options::ClientOptions;
+use mongodb::{error::ErrorKind, options::ClientOptions};
 use tokio::{
     net::TcpListener,
     signal::unix::{Signal, SignalKind, signal},
@@ -208,7 +208,7 @@ async fn run(args: &RunArgs) -> anyhow::Result<u8> {
     let file = settings::load(args)?;
     let upstream = settings::upstream(args, &file)?;
     secrets::expect_connection_string(&upstream, "--upstream")?;
-    let options = ClientOptions::parse(&upstream).await.context("--upstream")?;
+    let options = options(&upstream).await?;
     let live = settings::live(args, &file)?;
     let settings = settings::settings(args, &file, options, live.limits)?;
     let (listen, face) = (settings.listen.clone(), settings.face);
@@ -290,6 +290,21 @@ fn reload(guard: &Guard, args: &RunArgs) -> anyhow::Result<String> {
     let live = settings::live(args, &file)?;
     guard.reload(live)?;
     Ok("reloaded pools, limits, users and certificates; other settings need a restart".to_owned())
+}
+
+/// Reads the connection string of the deployment. Docward's own parser goes first: its messages name the place and
+/// repeat no password.
+async fn options(upstream: &str) -> anyhow::Result<ClientOptions> {
+    if let Err(fault) = docward_uri::parse(upstream) {
+        bail!("--upstream: {fault}");
+    }
+    ClientOptions::parse(upstream).await.map_err(|error| match *error.kind {
+        ErrorKind::InvalidArgument { message, .. } => anyhow::anyhow!("--upstream: {message}"),
+        ErrorKind::DnsResolve { message, .. } => anyhow::anyhow!(
+            "--upstream: DNS knows no servers of this mongodb+srv name: {message}; check the name and the DNS server"
+        ),
+        kind => anyhow::anyhow!("--upstream: {kind}"),
+    })
 }
 
 /// Looks up the servers of a `mongodb+srv` connection string in DNS at regular intervals.

@@ -139,6 +139,9 @@ pub(crate) fn lint(args: &LintArgs) -> anyhow::Result<u8> {
 
     let interrupt = Interrupt::listen();
     let mut pass = Pass::new(args, &run.config.settings, &interrupt);
+    if pass.read_nothing() {
+        return Ok(run::refuse(&pass.problems));
+    }
     if args.diff {
         let masks = Masks::of(pass.evidence.code.as_ref());
         let findings = || pass.outcome.findings.iter().filter(|finding| is_touched(finding));
@@ -225,6 +228,12 @@ struct Pass {
 }
 
 impl Pass {
+    /// Whether nothing could be read: a report would look like a pass.
+    fn read_nothing(&self) -> bool {
+        let files = self.evidence.code.as_ref().map_or(0, |code| code.files);
+        files == 0 && !self.interrupted && !self.problems.is_empty()
+    }
+
     fn new(args: &LintArgs, settings: &Settings, interrupt: &Interrupt) -> Self {
         let mut settings = settings.clone();
         let request = SourceRequest {

@@ -63,7 +63,7 @@ fn main() -> ExitCode {
         }
         cli::Command::Checklist(args) => audit::audit(args.audit, Shown::Checklists),
         cli::Command::ShardKey(args) => shardkey::shardkey(args),
-        cli::Command::Schema(args) => schema::schema(&args),
+        cli::Command::Schema(mut args) => schema::schema(&mut args),
         cli::Command::Lint(args) => lint::lint(&args),
         cli::Command::Connect(args) => connect::connect(&args),
         cli::Command::Design(args) => design::design(args),

@@ -81,14 +81,23 @@ fn scope(sources: &[String]) -> anyhow::Result<Option<NamespacePattern>> {
 /// Takes the source from the environment where none was named.
 pub(crate) fn or_from_environment(sources: &mut Vec<String>) -> anyhow::Result<()> {
     if sources.is_empty() {
-        let uri = env::var("MONGODB_URI").ok().filter(|uri| !uri.trim().is_empty());
-        let Some(uri) = uri else {
-            bail!(
-                "no source was named; name a mongodump directory, a file or a connection string \
-                 (mongodb://…), or set MONGODB_URI"
-            );
-        };
-        sources.push(uri.trim().to_owned());
+        sources.push(from_environment().context(
+            "no source was named; name a mongodump directory, a file or a connection string \
+             (mongodb://…), or set MONGODB_URI",
+        )?);
     }
     Ok(())
+}
+
+/// Returns the deployment to change: as it was named, or from the environment.
+pub(crate) fn deployment(named: Option<&str>) -> anyhow::Result<String> {
+    named.map(str::to_owned).or_else(from_environment).context(
+        "no deployment was named; name its connection string (mongodb://…), or set MONGODB_URI",
+    )
+}
+
+fn from_environment() -> Option<String> {
+    let uri = env::var("MONGODB_URI").ok()?;
+    let uri = uri.trim();
+    (!uri.is_empty()).then(|| uri.to_owned())
 }

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use crate::terminal::complain;
 
 /// Old names by the command that has them.
-const RENAMED: [(&str, &str, &str); 8] = [
+const RENAMED: [(&str, &str, &str); 11] = [
     ("audit", "--uri", "--client-uri"),
     ("audit", "--model", "--design"),
     ("audit", "--namespace", "--as"),
@@ -14,6 +14,9 @@ const RENAMED: [(&str, &str, &str); 8] = [
     ("checklist", "--model", "--design"),
     ("checklist", "--namespace", "--as"),
     ("shardkey", "--workload", "--log"),
+    ("connect plan", "--uri", "--server"),
+    ("connect choose", "--uri", "--server"),
+    ("design simulate", "--uri", "--server"),
 ];
 
 /// Says on standard error which option has a new name.
@@ -25,14 +28,22 @@ pub(crate) fn note_old_names(words: impl Iterator<Item = OsString>) {
 }
 
 fn old_names(words: &[String]) -> Vec<(&'static str, &'static str)> {
-    let Some((command, rest)) = words.split_first() else { return Vec::new() };
+    let is_option = |word: &&String| word.starts_with('-');
+    let command = words.iter().take_while(|word| !is_option(word)).map(String::as_str);
+    let command = command.collect::<Vec<_>>().join(" ");
+    let rest = words;
     let is_given = |name: &str| {
         rest.iter().take_while(|word| *word != "--").any(|word| {
             word == name || word.strip_prefix(name).is_some_and(|rest| rest.starts_with('='))
         })
     };
-    let of_command = RENAMED.iter().filter(|(of, ..)| of == command);
+    let of_command = RENAMED.iter().filter(|(of, ..)| is_command(&command, of));
     of_command.filter(|(_, old, _)| is_given(old)).map(|(_, old, new)| (*old, *new)).collect()
+}
+
+/// Whether the words before the first option begin with this command.
+fn is_command(words: &str, command: &str) -> bool {
+    words.strip_prefix(command).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
 }
 
 #[cfg(test)]
@@ -44,6 +55,8 @@ mod tests {
         assert_eq!(found("audit dump --uri=mongodb://h"), [("--uri", "--client-uri")]);
         assert_eq!(found("shardkey dump --workload a.log"), [("--workload", "--log")]);
         assert_eq!(found("audit dump --client-uri mongodb://h -- --uri"), []);
-        assert_eq!(found("connect plan --uri mongodb://h"), []);
+        assert_eq!(found("connect plan --uri mongodb://h"), [("--uri", "--server")]);
+        assert_eq!(found("design simulate a.yaml --uri mongodb://h"), [("--uri", "--server")]);
+        assert_eq!(found("connect check --uri mongodb://h"), []);
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use docward_config::{Config, FailOn};
-use docward_model::{Evidence, Filter, Report, Settings, Severity, SuppressionUse, key_text};
+use docward_model::{Evidence, Filter, Problem, Report, Settings, Severity, SuppressionUse, key_text};
 use docward_report::{Format, View};
 use docward_rules::{
     Outcome,
@@ -15,7 +15,7 @@ use crate::{
     baseline::Baseline,
     config, excerpt, fix,
     output::{self, Look, Started},
-    terminal::{CLEAN, FINDINGS, PROBLEMS, complain},
+    terminal::{CLEAN, FINDINGS, PROBLEMS, complain, tell},
 };
 
 /// A run of a command that judges: its settings, its baseline and where its report goes.
@@ -120,6 +120,15 @@ fn exit_code(report: &Report, fail_on: FailOn) -> u8 {
     }
     let failed = report.findings.iter().any(|finding| report.fails(finding, fail_on.least()));
     if failed { FINDINGS } else { CLEAN }
+}
+
+/// Says why nothing could be read. No report is written: an empty one would look like a pass, and would
+/// replace the last good one.
+pub(crate) fn refuse(problems: &[Problem]) -> u8 {
+    for problem in problems {
+        tell(&format!("error: {}: {}", problem.source, problem.message));
+    }
+    PROBLEMS
 }
 
 /// Prints a note for each declared shard key that differs from the key of the cluster, which is the one judged.

@@ -44,6 +44,9 @@ pub(crate) fn shardkey(mut args: ShardKeyArgs) -> anyhow::Result<u8> {
         .filter(|c| c.kind.is_business() && c.kind != CollectionKind::TimeSeries)
         .filter(|c| c.profile.as_ref().is_some_and(|p| p.documents > 0))
         .collect();
+    if business.is_empty() && !problems.is_empty() && !interrupted {
+        return Ok(run::refuse(&problems));
+    }
     if business.is_empty() && problems.is_empty() {
         match evidence.collections.iter().find_map(not_to_be_judged) {
             Some(why) => bail!("{why}"),

@@ -299,7 +299,7 @@ fn drawn(report: &Report, finding: &Finding, change: Option<&Change>, why: &str)
                 span class={ "badge " (class) } { (finding.severity.word()) }
                 span .of-rule { " " b { (finding.rule) } " " span .name { (finding.name) } }
                 " " code .place { (plain(&place)) }
-                @if let Some(day) = &finding.deadline { " " span .badge.bad { "limit reached " (day) } }
+                @if let Some(day) = &finding.deadline { " " span .badge.bad { "limit on " (day) } }
                 @match change {
                     Some(Change::New) => { " " span .badge { "new" } },
                     Some(Change::Worse(before)) => { " " span .badge { "was " (before.word()) } },

@@ -159,7 +159,7 @@ pub(super) fn fix_first(report: &Report, rules: &[&RuleMeta]) -> Markup {
         @if !ranked.is_empty() {
             h3 #fix-first { "Fix first" }
             ol .fix-first {
-                @for rule in ranked.iter().take(FIX_FIRST) {
+                @for rule in ranking::fix_first(&ranked) {
                     @let first = rule.first;
                     @let title = rules.iter().find(|known| known.code == first.rule).map_or(&*first.name, |known| known.title());
                     li {
@@ -168,7 +168,7 @@ pub(super) fn fix_first(report: &Report, rules: &[&RuleMeta]) -> Markup {
                             b { (first.rule) } " " (title)
                         }
                         @if rule.count > 1 { " in " (text::plural(rule.count as u64, "place")) }
-                        @if let Some(day) = &first.deadline { " " span .badge.bad { "limit reached " (day) } }
+                        @if let Some(day) = &first.deadline { " " span .badge.bad { "limit on " (day) } }
                         span .what { code { (line(&first.place())) } ": " (code_spans(&first.what)) }
                     }
                 }

@@ -127,6 +127,9 @@ pub(super) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
         string.client.driver = args.driver;
         string.client.service = service.map(str::to_owned);
     }
+    if given.is_empty() && !problems.is_empty() {
+        return Ok(run::refuse(&problems));
+    }
     if args.resolve {
         strings::resolve(&mut given, &run.config.settings, &mut problems);
     }

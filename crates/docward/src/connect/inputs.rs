@@ -33,8 +33,8 @@ pub(super) fn counts() -> clap::builder::RangedU64ValueParser {
 #[derive(Args, Debug)]
 pub(super) struct AroundArgs {
     /// A running deployment: Docward reads its topology, servers, version and connection limit
-    #[arg(long, value_name = "URI")]
-    uri: Option<String>,
+    #[arg(long, alias = "uri", value_name = "URI")]
+    server: Option<String>,
 
     /// Settings (default: the nearest docward.toml)
     #[arg(long, value_name = "FILE")]
@@ -53,7 +53,7 @@ impl AroundArgs {
     /// The settings, and what a running deployment says when one is named.
     pub(super) fn known(&self) -> anyhow::Result<(Settings, Option<Live>)> {
         let settings = config::settings(self.config.as_deref(), &[])?;
-        Ok((settings, self.uri.as_deref().map(live).transpose()?))
+        Ok((settings, self.server.as_deref().map(live).transpose()?))
     }
 
     /// How an answer is to look.
@@ -100,9 +100,9 @@ pub(super) struct Live {
 
 /// Asks a deployment; reading only, and no document is looked at.
 pub(super) fn live(uri: &str) -> anyhow::Result<Live> {
-    secrets::expect_connection_string(uri, "--uri")?;
+    secrets::expect_connection_string(uri, "--server")?;
     let client = docward_uri::parse(uri)
-        .map_err(|fault| anyhow::anyhow!("--uri: {fault}"))?
+        .map_err(|fault| anyhow::anyhow!("--server: {fault}"))?
         .client(Purpose::Source);
     // Facts about servers are asked for; no collection is.
     let nothing = NamespacePattern::new("docward/none").map_err(anyhow::Error::msg)?;
@@ -118,7 +118,7 @@ pub(super) fn live(uri: &str) -> anyhow::Result<Live> {
     bar.finish();
     let told: Vec<String> = collected.problems.iter().map(|p| p.message.clone()).collect();
     let Some(server) = collected.evidence.server else {
-        bail!("--uri: the deployment did not answer: {}", told.join("; "));
+        bail!("--server: the deployment did not answer: {}", told.join("; "));
     };
     for problem in &told {
         complain(&format!("note: {problem}"));

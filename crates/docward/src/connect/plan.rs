@@ -21,7 +21,7 @@ Examples:
   docward connect plan --platform serverless --apps 2 --processes 500 --method lb
   docward connect plan --apps 1 --method lb --pool 500 --qps 50000
                                        the mean time of an operation that the pool is enough for
-  docward connect plan --apps 20 --pool 100 --uri \"$MONGODB_URI\"
+  docward connect plan --apps 20 --pool 100 --server \"$MONGODB_URI\"
                                        limit and servers from a running deployment
   docward connect plan --method srv    [deployment] and [[service]] of docward.toml
   docward connect plan --method srv --format html --output plan.html

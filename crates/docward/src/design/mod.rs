@@ -33,7 +33,7 @@ Examples:
   docward design init > shop.yaml               a model to start from
   docward design init --from dump/ > shop.yaml  filled in from data
   docward design check shop.yaml dump/          whether data still follows the model
-  docward design simulate shop.yaml --uri mongodb://127.0.0.1/ --yes
+  docward design simulate shop.yaml --server mongodb://127.0.0.1/ --yes
   docward design shop.yaml --format json | jq '.decisions[] | {relationship, verdict, pattern}'
 
 docs/design.md tells the whole story, docs/design-model.md every key of a model file.

@@ -20,11 +20,11 @@ use crate::{
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
-  docward design simulate shop.yaml --uri mongodb://127.0.0.1/           what would be done
-  docward design simulate shop.yaml --uri mongodb://127.0.0.1/ --yes     do it
-  docward design simulate blog.yaml --uri mongodb://127.0.0.1/ --relationship post.comments --parents 5000 --yes
-  docward design simulate iot.yaml --uri mongodb://127.0.0.1/ --series reading --readings 1000000 --yes
-  docward design simulate shop.yaml --uri mongodb://127.0.0.1/ --yes --format json | jq '.relationships[].ranking'
+  docward design simulate shop.yaml --server mongodb://127.0.0.1/           what would be done
+  docward design simulate shop.yaml --server mongodb://127.0.0.1/ --yes     do it
+  docward design simulate blog.yaml --server mongodb://127.0.0.1/ --relationship post.comments --parents 5000 --yes
+  docward design simulate iot.yaml --server mongodb://127.0.0.1/ --series reading --readings 1000000 --yes
+  docward design simulate shop.yaml --server mongodb://127.0.0.1/ --yes --format json | jq '.relationships[].ranking'
 
 It writes to a database of its own, docward_simulate_…, which did not exist before, and drops it at the end,
 also after a failure, Ctrl-C and SIGTERM. docs/design-simulate.md explains the figures.
@@ -56,8 +56,8 @@ pub(super) struct SimulateArgs {
     model: PathBuf,
 
     /// The server; an account that may make and drop a database
-    #[arg(long, value_name = "URI")]
-    uri: String,
+    #[arg(long, alias = "uri", value_name = "URI")]
+    server: String,
 
     /// Only this relationship; can be repeated
     #[arg(long, value_name = "NAME")]
@@ -138,9 +138,9 @@ pub(super) fn simulate(args: &SimulateArgs) -> anyhow::Result<u8> {
         bail!("the model has no relationship and no series that can be simulated");
     }
     refuse_huge(&plan)?;
-    secrets::expect_connection_string(&args.uri, "--uri")?;
+    secrets::expect_connection_string(&args.server, "--server")?;
     let interrupt = Interrupt::listen();
-    let operator = Operator::connect(&args.uri)?;
+    let operator = Operator::connect(&args.server)?;
     let database = Operator::scratch_name();
     let actions = [
         "listCollections",

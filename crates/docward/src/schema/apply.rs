@@ -61,11 +61,12 @@ enum State {
 
 /// Runs `schema apply`.
 pub(crate) fn apply(args: &ApplyArgs) -> anyhow::Result<u8> {
+    let uri = reading::deployment(args.uri.as_deref())?;
     let schema = load::one(&args.schema)?;
     super::tell_notes(&args.schema, &schema.notes, false);
     let namespace = namespace(args.namespace.as_deref(), &schema)?;
     // A schema that MongoDB would refuse is told before anything is asked of a server.
-    check::prepared(&schema, std::slice::from_ref(&args.uri), args.examples)
+    check::prepared(&schema, std::slice::from_ref(&uri), args.examples)
         .with_context(|| args.schema.display().to_string())?;
     let validator = RawDocumentBuf::from_bytes(schema.validator.clone())
         .context("the validator is no BSON document")?;
@@ -79,9 +80,9 @@ pub(crate) fn apply(args: &ApplyArgs) -> anyhow::Result<u8> {
         let opened = std::fs::OpenOptions::new().create(true).append(true).open(path);
         opened.with_context(|| format!("cannot write the report to {}", path.display()))?;
     }
-    secrets::expect_connection_string(&args.uri, "schema apply")?;
+    secrets::expect_connection_string(&uri, "schema apply")?;
     let interrupt = Interrupt::listen();
-    let operator = Operator::connect(&args.uri)?;
+    let operator = Operator::connect(&uri)?;
     let mut actions = vec!["listCollections", "find"];
     if args.yes {
         actions.push("collMod");
@@ -113,7 +114,7 @@ pub(crate) fn apply(args: &ApplyArgs) -> anyhow::Result<u8> {
     };
     let (documents, refused) = operator.measure(&namespace, &validator, interrupt.stop())?;
     let checked =
-        if refused > 0 { breakdown(args, &schema, &namespace, &interrupt)? } else { None };
+        if refused > 0 { breakdown(&uri, args.examples, &schema, &namespace, &interrupt)? } else { None };
     let cost = if args.measure_cost {
         operator.measure_cost(&namespace, &validator, args.turns, interrupt.stop())?
     } else {
@@ -199,8 +200,9 @@ fn lowers(present: &Validation, wanted: &Validation) -> bool {
 pub(crate) fn rollback(args: &RollbackArgs) -> anyhow::Result<u8> {
     load::refuse_uri(&args.file.to_string_lossy(), "a file of `schema apply`")?;
     let undo = Undo::read(&args.file).with_context(|| args.file.display().to_string())?;
-    secrets::expect_connection_string(&args.uri, "schema rollback")?;
-    let operator = Operator::connect(&args.uri)?;
+    let uri = reading::deployment(args.uri.as_deref())?;
+    secrets::expect_connection_string(&uri, "schema rollback")?;
+    let operator = Operator::connect(&uri)?;
     let namespace = &undo.namespace;
     let mut actions = vec!["listCollections"];
     if args.yes {
@@ -286,14 +288,15 @@ fn refuse_missing(missing: &[Missing]) -> anyhow::Result<()> {
 
 /// What the documents that break it break: the server says which, we say why.
 fn breakdown(
-    args: &ApplyArgs,
+    uri: &str,
+    examples: u64,
     schema: &Loaded,
     namespace: &Namespace,
     interrupt: &Interrupt,
 ) -> anyhow::Result<Option<Checked>> {
-    let request = Request { sources: vec![args.uri.clone()], ..Request::default() };
+    let request = Request { sources: vec![uri.to_owned()], ..Request::default() };
     let schema = Loaded { namespace: Some(namespace.clone()), ..schema.clone() };
-    let collected = check::hold(&request, &schema, args.examples, &Silent, interrupt)?;
+    let collected = check::hold(&request, &schema, examples, &Silent, interrupt)?;
     Ok(check::of_collection(collected, namespace))
 }
 

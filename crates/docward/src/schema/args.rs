@@ -167,9 +167,9 @@ Examples:
 /// What to apply where.
 #[derive(Args, Debug)]
 pub(crate) struct ApplyArgs {
-    /// The deployment: a connection string with an operator's account
+    /// The deployment: a connection string with an operator's account [default: $MONGODB_URI]
     #[arg(value_name = "URI")]
-    pub(crate) uri: String,
+    pub(crate) uri: Option<String>,
 
     /// A file that holds a schema or validator
     #[arg(long, value_name = "FILE")]
@@ -241,9 +241,9 @@ pub(crate) struct RollbackArgs {
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 
-    /// The deployment: a connection string with an operator's account
+    /// The deployment: a connection string with an operator's account [default: $MONGODB_URI]
     #[arg(value_name = "URI")]
-    pub(crate) uri: String,
+    pub(crate) uri: Option<String>,
 
     /// Do it; without, only what would happen is shown
     #[arg(long)]
@@ -298,8 +298,8 @@ Exit codes: 0 accepted, 1 refused, 2 could not run.";
 /// How to read a schema off documents.
 #[derive(Args, Debug)]
 pub(crate) struct InferArgs {
-    /// As for audit: dumps, archives, .bson, .json, .zip, - for stdin, or connection strings
-    #[arg(required = true, value_name = "SOURCE")]
+    /// As for audit: dumps, archives, .bson, .json, .zip, - for stdin, or connection strings [default: $MONGODB_URI]
+    #[arg(value_name = "SOURCE")]
     pub(crate) sources: Vec<String>,
 
     /// Share of values that may be left out: fields absent from no more documents are required, types
@@ -375,8 +375,8 @@ pub(crate) struct CheckArgs {
     #[arg(value_name = "SCHEMA")]
     pub(crate) schema: PathBuf,
 
-    /// As for audit: dumps, archives, .bson, .json, .zip, - for stdin, or connection strings
-    #[arg(required = true, value_name = "SOURCE")]
+    /// As for audit: dumps, archives, .bson, .json, .zip, - for stdin, or connection strings [default: $MONGODB_URI]
+    #[arg(value_name = "SOURCE")]
     pub(crate) sources: Vec<String>,
 
     /// Documents of a running deployment that are fetched to see what they break

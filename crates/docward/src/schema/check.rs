@@ -86,7 +86,10 @@ pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
     if checked.is_empty() && interrupted {
         bail!("interrupted before any collection was checked");
     }
-    if checked.is_empty() && problems.is_empty() {
+    if checked.is_empty() && !problems.is_empty() {
+        return Ok(run::refuse(&problems));
+    }
+    if checked.is_empty() {
         bail!("no document was checked; look at the sources, --db and --collection");
     }
     if !args.judging.quiet && args.formats.is_for_people() {

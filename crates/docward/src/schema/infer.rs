@@ -21,7 +21,7 @@ use crate::{
     config,
     interrupt::Interrupt,
     progress::Bar,
-    reading,
+    reading, run,
     terminal::{CLEAN, PROBLEMS, complain, put},
 };
 
@@ -81,8 +81,8 @@ pub(crate) fn infer(args: &InferArgs) -> anyhow::Result<u8> {
         outcomes.push(Outcome { namespace: &collection.namespace, inferred, checked: None });
     }
     if outcomes.is_empty() {
-        for problem in &problems {
-            complain(&format!("problem: {}: {}", problem.source, problem.message));
+        if !problems.is_empty() {
+            return Ok(run::refuse(&problems));
         }
         bail!("no collection with documents was found; check the source, --db and --collection");
     }

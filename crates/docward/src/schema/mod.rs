@@ -14,13 +14,19 @@ use std::path::Path;
 
 use args::{SchemaArgs, SchemaCommand};
 
-use crate::terminal::complain;
+use crate::{reading::or_from_environment, terminal::complain};
 
 /// Runs one of the commands.
-pub(crate) fn schema(args: &SchemaArgs) -> anyhow::Result<u8> {
-    match &args.command {
-        SchemaCommand::Infer(args) => infer::infer(args),
-        SchemaCommand::Check(args) => check::check(args),
+pub(crate) fn schema(args: &mut SchemaArgs) -> anyhow::Result<u8> {
+    match &mut args.command {
+        SchemaCommand::Infer(args) => {
+            or_from_environment(&mut args.sources)?;
+            infer::infer(args)
+        }
+        SchemaCommand::Check(args) => {
+            or_from_environment(&mut args.sources)?;
+            check::check(args)
+        }
         SchemaCommand::Test(args) => trial::test(args),
         SchemaCommand::Diff(args) => diff::diff(args),
         SchemaCommand::Import(args) => import::import(args),
