@@ -44,6 +44,7 @@ pub use reader::live::{Resolved, is_uri, resolve_name};
 pub use resume::{Resume, Unfinished};
 pub use saved::{SavedError, SavedEvidence};
 pub use source::{SourceRequest, SourceSeen, read_source};
+pub use trouble::dns_words;
 
 use std::{
     collections::BTreeMap,

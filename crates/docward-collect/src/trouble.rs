@@ -6,6 +6,7 @@
 mod live;
 
 pub(crate) use live::LiveTrouble;
+pub use live::dns_words;
 
 use std::collections::BTreeMap;
 

@@ -300,10 +300,7 @@ async fn options(upstream: &str) -> anyhow::Result<ClientOptions> {
     }
     ClientOptions::parse(upstream).await.map_err(|error| match *error.kind {
         ErrorKind::InvalidArgument { message, .. } => anyhow::anyhow!("--upstream: {message}"),
-        ErrorKind::DnsResolve { message, .. } => anyhow::anyhow!(
-            "--upstream: DNS knows no servers of this mongodb+srv name: {message}; check the name and the DNS server"
-        ),
-        kind => anyhow::anyhow!("--upstream: {kind}"),
+        kind => anyhow::anyhow!("--upstream: {}", docward_collect::dns_words(&kind.to_string())),
     })
 }
 

@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use docward_config::{Config, FailOn};
-use docward_model::{Evidence, Filter, Problem, Report, Settings, Severity, SuppressionUse, key_text};
+use docward_model::{
+    Evidence, Filter, Problem, Report, Settings, Severity, SuppressionUse, key_text,
+};
 use docward_report::{Format, View};
 use docward_rules::{
     Outcome,

@@ -1,6 +1,7 @@
 //! Standard output, standard error and files: everything that the program prints goes through here.
 
 use std::{
+    borrow::Cow,
     env,
     io::{IsTerminal, Write},
     path::Path,
@@ -38,13 +39,27 @@ pub(crate) enum Color {
 
 /// Writes a line to standard error, without passwords; if that is closed, nobody is listening.
 pub(crate) fn complain(text: &str) {
-    let _ = writeln!(std::io::stderr(), "{}", secrets::in_message(text));
+    let _ = writeln!(std::io::stderr(), "{}", folded(&secrets::in_message(text)));
 }
 
 /// The same for a line of our own words, which may name hosts and forms of connection strings: only what was
 /// given as an argument is masked.
 pub(crate) fn tell(text: &str) {
-    let _ = writeln!(std::io::stderr(), "{}", secrets::in_report(text));
+    let _ = writeln!(std::io::stderr(), "{}", folded(&secrets::in_report(text)));
+}
+
+/// Text with its long lines broken at words where a person reads it; programs get lines as they are.
+fn folded(text: &str) -> Cow<'_, str> {
+    if !std::io::stderr().is_terminal() {
+        return Cow::Borrowed(text);
+    }
+    let width = terminal_width();
+    let fits = |line: &str| line.chars().count() <= width;
+    let lines = text.split('\n').map(|line| match fits(line) {
+        true => line.to_owned(),
+        false => docward_report::wrap(line, width, 0, 2),
+    });
+    Cow::Owned(lines.collect::<Vec<_>>().join("\n"))
 }
 
 /// Writes to a file, or to standard output, without passwords that were given as arguments.

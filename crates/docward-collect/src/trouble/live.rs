@@ -20,7 +20,7 @@ pub(crate) enum LiveTrouble {
          host; leave the option out, and connect by a name that stands in the certificate"
     )]
     NamesChecked,
-    #[error("the host cannot be found: {0}; check its name and the name server")]
+    #[error("the host cannot be found: {}; check its name and the DNS server", dns_words(_0))]
     UnknownHost(String),
     #[error(
         "TLS cannot be set up: {0}; check tlsCAFile and tlsCertificateKeyFile, and \
@@ -153,10 +153,34 @@ fn near_or_all(wanted: &str, known: &[String]) -> String {
 /// How a handshake ends when a server does not take what it was shown: without a word.
 const HUNG_UP: &str = "peer closed connection without sending TLS close_notify";
 
-/// The driver's words without its links.
+/// What the TLS library says of a certificate, and the same in words.
+const CERTIFICATES: [(&str, &str); 5] = [
+    ("UnknownIssuer", "its certificate is signed by an unknown authority"),
+    ("NotValidForName", "its certificate is for another name"),
+    ("Expired", "its certificate has expired"),
+    ("NotValidYet", "its certificate is not valid yet"),
+    ("CaUsedAsEndEntity", "its certificate is that of an authority"),
+];
+
+/// The driver's words without its links and without names of the TLS library.
 fn plain(why: &str) -> String {
-    match why.find(HUNG_UP) {
-        Some(at) => format!("{}the server ended the TLS handshake", &why[..at]),
+    if let Some(at) = why.find(HUNG_UP) {
+        return format!("{}the server ended the TLS handshake", &why[..at]);
+    }
+    let said = why.split_once("invalid peer certificate: ").and_then(|(before, certificate)| {
+        let (_, words) = CERTIFICATES.iter().find(|(name, _)| certificate.contains(name))?;
+        Some(format!("{before}{words}"))
+    });
+    said.unwrap_or_else(|| why.to_owned())
+}
+
+/// What the DNS library says, without its types.
+pub fn dns_words(why: &str) -> String {
+    let name = why.split_once("no records found for Query { name: Name(\"");
+    match name.and_then(|(_, rest)| rest.split_once('"')) {
+        Some((name, _)) => {
+            format!("DNS has no SRV record `{}`", name.trim_end_matches('.'))
+        }
         None => why.to_owned(),
     }
 }
@@ -165,11 +189,14 @@ fn plain(why: &str) -> String {
 fn way_out(why: &str, certified: bool) -> &'static str {
     let says = |words: &[&str]| words.iter().any(|word| why.contains(word));
     if says(&["UnknownIssuer"]) {
-        "its certificate is signed by an authority that nobody knows here: name the authority's file with tlsCAFile"
+        "name the file of the authority with tlsCAFile"
     } else if says(&["NotValidForName"]) {
-        "its certificate is for other names: connect by one that stands in it, or have this one added"
+        "connect by a name that stands in it, or have this name added"
+    } else if says(&["CaUsedAsEndEntity"]) {
+        "let that authority sign a certificate for the server (basicConstraints CA:FALSE), and give the authority's \
+         own to clients with tlsCAFile"
     } else if says(&["peer certificate: Expired", "certificate expired"]) {
-        "its certificate is out of date: have it renewed"
+        "have it renewed"
     } else if says(&[HUNG_UP, "fatal alert"]) && certified {
         "servers do so with a client certificate that is out of date or signed by another authority than theirs: check tlsCertificateKeyFile, and see the server's log"
     } else if says(&[HUNG_UP, "fatal alert"]) {
@@ -232,7 +259,16 @@ mod tests {
             "db:27017: peer closed connection without sending TLS close_notify: https://docs.rs/x";
         for (why, certified, expected) in [
             ("db:27017: invalid peer certificate: UnknownIssuer", false, "with tlsCAFile"),
-            ("db:27017: invalid peer certificate: NotValidForName", false, "for other names"),
+            (
+                "db:27017: invalid peer certificate: NotValidForName",
+                false,
+                "for another name; connect",
+            ),
+            (
+                "db:27017: invalid peer certificate: Other(OtherError(CaUsedAsEndEntity))",
+                false,
+                "CA:FALSE",
+            ),
             ("db:27017: invalid peer certificate: Expired", false, "have it renewed"),
             (hung_up, true, "check tlsCertificateKeyFile"),
             (hung_up, false, "it may ask for a client certificate"),
@@ -246,7 +282,14 @@ mod tests {
             let message = said(why, certified);
             assert!(message.contains(expected), "{message}");
             assert!(!message.contains("docs.rs"), "{message}");
+            assert!(!message.contains("invalid peer certificate"), "{message}");
         }
+        let unknown = "DNS error: no records found for Query { name: Name(\"_mongodb._tcp.db.example.\"), query_type: SRV }";
+        assert_eq!(
+            LiveTrouble::UnknownHost(unknown.to_owned()).to_string(),
+            "the host cannot be found: DNS has no SRV record `_mongodb._tcp.db.example`; check its name and the DNS \
+             server"
+        );
         let refused = |certified| {
             LiveTrouble::Certificate { why: "Authentication failed".to_owned(), certified }
                 .to_string()

@@ -113,8 +113,11 @@ pub(crate) fn apply(args: &ApplyArgs) -> anyhow::Result<u8> {
         Step::Strict => Rung::Strict,
     };
     let (documents, refused) = operator.measure(&namespace, &validator, interrupt.stop())?;
-    let checked =
-        if refused > 0 { breakdown(&uri, args.examples, &schema, &namespace, &interrupt)? } else { None };
+    let checked = if refused > 0 {
+        breakdown(&uri, args.examples, &schema, &namespace, &interrupt)?
+    } else {
+        None
+    };
     let cost = if args.measure_cost {
         operator.measure_cost(&namespace, &validator, args.turns, interrupt.stop())?
     } else {
