@@ -5,12 +5,14 @@ other languages by scripts/clients.py, the shell by scripts/mongosh.py. Where a 
 shell cannot be had its tests are skipped, and the end of the output says so.
 
     python3 scripts/test.py            all steps
+    python3 scripts/test.py --fast     formatting, and the tests that need no server and no browser
     python3 scripts/test.py NAME...    only these steps (see --list)
 
 Each step is one command. A failure does not keep the later steps from running: the end of the output lists
-every step and every test that failed, and the exit code is 1.
+the time of each step, and every step and test that failed; the exit code is 1.
 """
 
+import json
 import os
 import re
 import shutil
@@ -44,6 +46,28 @@ STEPS = [
     ("examples", ["cargo", "xtask", "examples", "--check"]),
     ("tidy", ["cargo", "xtask", "tidy"]),
 ]
+
+# Test programs that start servers: the fast tier leaves them out.
+WITH_SERVERS = {"end_to_end", "decisions", "server", "servers", "verdicts"}
+# Test programs whose time is printed at the end.
+SLOWEST = 5
+
+
+def fast_steps():
+    """Formatting, and every test program but those that start servers."""
+    packages = json.loads(subprocess.check_output(["cargo", "metadata", "--no-deps", "--format-version=1"], cwd=ROOT))
+    names = {
+        target["name"]
+        for package in packages["packages"]
+        for target in package["targets"]
+        if "test" in target["kind"]
+    }
+    # A name that is gone would otherwise bring its tests into the fast tier unnoticed.
+    if gone := WITH_SERVERS - names:
+        sys.exit(f"no test program is called {', '.join(sorted(gone))}: correct WITH_SERVERS in scripts/test.py")
+    chosen = [word for name in sorted(names - WITH_SERVERS) for word in ("--test", name)]
+    tests = ["cargo", "test", "--workspace", "--no-fail-fast", "--lib", "--bins", *chosen]
+    return [(name, tests if name == "tests" else command) for name, command in STEPS if name in ("fmt", "tests")]
 
 
 def need(tool, why):
@@ -107,6 +131,8 @@ class Results:
         # Such as "docward-code tests/models.rs: hostile::some_test".
         self.failures = []
         self.targets = 0
+        # Seconds of each test program.
+        self.seconds = {}
         self._package = ""
         self._target = None
 
@@ -126,6 +152,8 @@ class Results:
             self.passed += int(found[1])
             self.failed += int(found[2])
             self.skipped += int(found[3])
+            if self._target is not None and (time_taken := re.search(r"finished in ([\d.]+)s", line)):
+                self.seconds[self._target] = float(time_taken[1])
             self._target = None
 
     def _begin(self, target):
@@ -162,6 +190,11 @@ def main():
     if "--list" in sys.argv:
         print("\n".join(names))
         return 0
+    steps = STEPS
+    if "--fast" in sys.argv:
+        if wanted:
+            sys.exit("--fast chooses the steps by itself; leave out the names")
+        steps = fast_steps()
     unknown = [word for word in wanted if word not in names]
     if unknown:
         sys.exit(f"no step {unknown[0]}; there are: {', '.join(names)}")
@@ -171,8 +204,9 @@ def main():
     space()
     skipped = []
     failed = []
+    times = []
     results = Results()
-    for name, command in STEPS:
+    for name, command in steps:
         if wanted and name not in wanted:
             continue
         print(f"== {name}: {' '.join(command)}", flush=True)
@@ -197,10 +231,15 @@ def main():
         if name == "packages" and code == NO_PACKAGE_MANAGER:
             skipped.append("the wheel or the npm packages were not installed: pip, venv or npm is missing")
             code = 0
-        print(f"== {name}: {time.monotonic() - start:.0f} s", flush=True)
+        times.append(f"{name} {time.monotonic() - start:.0f} s")
+        print(f"== {times[-1]}", flush=True)
         if code != 0:
             print(f"== {name} failed", flush=True)
             failed.append(name)
+    print(f"== times: {', '.join(times)}")
+    slowest = sorted(results.seconds.items(), key=lambda target: -target[1])[:SLOWEST]
+    if slowest:
+        print(f"== slowest tests: {', '.join(f'{name} {seconds:.0f} s' for name, seconds in slowest)}")
     for what in skipped:
         print(f"== SKIPPED: {what}")
     for failure in results.failures:

@@ -64,6 +64,21 @@ class ReadsTheOutputOfCargo(unittest.TestCase):
         self.assertEqual(results.total(), "3 passed, 3 failed, 1 skipped")
 
 
+class FastTier(unittest.TestCase):
+    def test_no_program_that_starts_servers_is_in_it(self):
+        steps = dict(test.fast_steps())
+        self.assertEqual(list(steps), ["fmt", "tests"])
+        programs = set(steps["tests"])
+        self.assertFalse(programs & test.WITH_SERVERS)
+        self.assertIn("snapshots", programs)
+
+    def test_the_time_of_each_program_is_known(self):
+        results = test.Results()
+        for line in OUTPUT.splitlines(keepends=True):
+            results.read(line)
+        self.assertEqual(results.seconds["docward-code src/lib.rs"], 0.01)
+
+
 class RunsAllSteps(unittest.TestCase):
     def run_steps(self, steps):
         """Exit code and last lines of a run with these steps, each a line of Python."""

@@ -8,7 +8,7 @@ use docward_model::{Report, Severity, SourceKind, text};
 use crate::{
     ranking::{self, OfRule},
     terminal_options::TerminalOptions,
-    text::{Paint, besides, cut, line, summary},
+    text::{Paint, besides, cut, limit_day, line, scope, summary},
 };
 
 /// Lines that fit a screen.
@@ -95,7 +95,7 @@ impl Overview<'_> {
             "{} {} audit of {}",
             self.paint.bold("docward"),
             report.tool_version,
-            self.paint.bold(&shown)
+            self.paint.bold(&shown) + &scope(report)
         );
         let mut lines = vec![title];
         lines.extend(self.folded(&facts(report).join(" · "), 2));
@@ -191,8 +191,8 @@ impl Overview<'_> {
             // The place has named the field already.
             let path = rule.first.at.path().map(|path| format!("`{}` ", path.as_str()));
             let what = path.and_then(|path| what.strip_prefix(&path)).unwrap_or(&what);
-            let limit = rule.first.deadline.as_ref();
-            let limit = limit.map_or_else(String::new, |day| format!(" (limit on {day})"));
+            let limit = limit_day(self.report, rule.first);
+            let limit = limit.map_or_else(String::new, |limit| format!(" ({limit})"));
             let text = format!("{times}{place}{limit}: {what}");
             let text = cut(&text, self.width().saturating_sub(used).max(20));
             lines.push(format!("  {} {code} {text}", at + 1));

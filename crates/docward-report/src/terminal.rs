@@ -8,7 +8,7 @@ use crate::{
     overview,
     ranking::{is_recognised, missing_inputs},
     terminal_options::{Detail, Expand, TerminalOptions},
-    text::{Paint, line, seen, summary, task, wrap},
+    text::{Paint, line, scope, seen, summary, task, wrap},
 };
 
 /// More rules than this are not listed one by one when they could not look.
@@ -120,7 +120,7 @@ impl Page<'_> {
         let subject = match (&self.report.against, pair) {
             (_, Some((old, new))) => format!("diff of {} and {}: {shown}", line(old), line(new)),
             (Some(model), None) => format!("design check of {} against {shown}", line(model)),
-            (None, None) => format!("{command} of {shown}"),
+            (None, None) => format!("{command} of {shown}{}", scope(self.report)),
         };
         let _ = writeln!(
             out,

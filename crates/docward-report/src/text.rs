@@ -1,6 +1,8 @@
 //! Colours, line breaking, and sentences that several formats share.
 
-use docward_model::{Basis, Change, Finding, Report, Seen, Severity, SourceKind, text};
+use docward_model::{
+    Basis, Change, Finding, NamespacePattern, Report, Seen, Severity, SourceKind, text,
+};
 
 /// Colours, or none.
 #[derive(Clone, Copy, Debug)]
@@ -164,6 +166,24 @@ pub(crate) fn task(report: &Report) -> &'static str {
         _ if report.evidence.collections.iter().any(|c| c.checked.is_some()) => "schema check",
         _ => "audit",
     }
+}
+
+/// When a thing that grows reaches its limit: `limit on 2029-02-20`, or `limit due since …` if that day has passed.
+pub(crate) fn limit_day(report: &Report, finding: &Finding) -> Option<String> {
+    let day = finding.deadline.as_ref()?;
+    let today = report.run.as_ref().and_then(|run| run.started.get(..day.len()));
+    let word = if today.is_some_and(|today| day.as_str() < today) { "due since" } else { "on" };
+    Some(format!("limit {word} {day}"))
+}
+
+/// What of the sources was read, where not everything: `database shop`.
+pub(crate) fn scope(report: &Report) -> String {
+    let part = |kind: &str, pattern: &Option<NamespacePattern>| {
+        pattern.as_ref().map(|pattern| format!(", {kind} {}", line(pattern.as_str())))
+    };
+    let parts =
+        [part("database", &report.filter.database), part("collection", &report.filter.collection)];
+    parts.into_iter().flatten().collect()
 }
 
 /// The line people quote.

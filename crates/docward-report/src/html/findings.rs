@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::{MAX_FINDING_BYTES, MAX_FINDINGS, code_spans, command, figures, pack, verdict};
 use crate::{
     ranking,
-    text::{checkout_path, line, plain, seen},
+    text::{checkout_path, limit_day, line, plain, seen},
 };
 
 /// A finding for the script: what it is filtered by, and how it looks.
@@ -299,7 +299,7 @@ fn drawn(report: &Report, finding: &Finding, change: Option<&Change>, why: &str)
                 span class={ "badge " (class) } { (finding.severity.word()) }
                 span .of-rule { " " b { (finding.rule) } " " span .name { (finding.name) } }
                 " " code .place { (plain(&place)) }
-                @if let Some(day) = &finding.deadline { " " span .badge.bad { "limit on " (day) } }
+                @if let Some(limit) = limit_day(report, finding) { " " span .badge.bad { (limit) } }
                 @match change {
                     Some(Change::New) => { " " span .badge { "new" } },
                     Some(Change::Worse(before)) => { " " span .badge { "was " (before.word()) } },

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 
 use crate::{
     overview::amounts,
-    text::{line, plain, task},
+    text::{line, plain, scope, task},
 };
 
 /// Sources that are named one by one.
@@ -21,7 +21,7 @@ pub(super) fn subject(report: &Report) -> String {
     };
     match &report.against {
         Some(model) => format!("{} against {named}", line(model)),
-        None => named,
+        None => named + &scope(report),
     }
 }
 

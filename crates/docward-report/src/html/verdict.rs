@@ -8,7 +8,7 @@ use maud::{Markup, html};
 use super::{code_spans, findings::severity_class, head::kind};
 use crate::{
     ranking::{self, FIX_FIRST},
-    text::{line, plain},
+    text::{limit_day, line, plain},
 };
 
 /// What can be said about an area.
@@ -168,7 +168,7 @@ pub(super) fn fix_first(report: &Report, rules: &[&RuleMeta]) -> Markup {
                             b { (first.rule) } " " (title)
                         }
                         @if rule.count > 1 { " in " (text::plural(rule.count as u64, "place")) }
-                        @if let Some(day) = &first.deadline { " " span .badge.bad { "limit on " (day) } }
+                        @if let Some(limit) = limit_day(report, first) { " " span .badge.bad { (limit) } }
                         span .what { code { (line(&first.place())) } ": " (code_spans(&first.what)) }
                     }
                 }
