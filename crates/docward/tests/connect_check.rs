@@ -339,9 +339,16 @@ fn bad_input_is_told_and_the_rest_goes_on() {
         assert!(!stderr(&output).is_empty());
     }
     let empty = written(&folder.path().join("empty.txt"), "# nothing\n");
-    let (report, exit) = check(&["--file", &empty, "--config", &config]);
-    assert_eq!(exit, 2);
-    assert_eq!(report["problems"][0]["message"], "holds no connection string");
+    // Where nothing could be read there is no report, and an earlier one stays.
+    let kept = written(&folder.path().join("kept.json"), "yesterday");
+    for given in [vec!["--file", &empty], vec!["mongo://h"]] {
+        let output = docward(
+            &[vec!["connect", "check", "--output", &kept, "--config", &config], given].concat(),
+        );
+        assert_eq!((code(&output), stdout(&output)), (2, String::new()));
+        assert!(stderr(&output).starts_with("error: "), "{}", stderr(&output));
+        assert_eq!(fs::read_to_string(&kept).unwrap(), "yesterday");
+    }
 }
 
 #[test]

@@ -7,6 +7,7 @@ use std::{fs, path::Path, process::Output};
 use assert_cmd::Command;
 use bson::doc;
 use docward_testkit::Launch;
+use serde_json::Value;
 
 use crate::common::{audit_json, code, docward, findings, root, stderr, stdout};
 
@@ -54,8 +55,7 @@ fn what_was_not_checked_is_the_same_number_everywhere() {
     let (html, json) = (file("a.html"), file("a.json"));
     let (as_html, as_json) = (format!("html={html}"), format!("json={json}"));
     let screen = docward(&["audit", SHOP, "--format", &as_html, "--format", &as_json]);
-    let report: serde_json::Value =
-        serde_json::from_str(&fs::read_to_string(json).unwrap()).unwrap();
+    let report: Value = serde_json::from_str(&fs::read_to_string(json).unwrap()).unwrap();
     let skipped = report["skipped"].as_array().unwrap().len();
     let text = stdout(&screen).replace('\n', " ");
     assert!(text.contains(&format!("Not checked: {skipped} more rules need")), "{text}");
@@ -142,6 +142,29 @@ fn details_are_behind_verbose_show_and_statistics() {
     assert_eq!(code(&docward(&["audit", SHOP, "--show", "D012"])), 1);
 }
 
+/// The rules that "Fix first" names, chosen from the JSON.
+fn chosen_first(report: &Value) -> Vec<String> {
+    let text = |finding: &Value, key: &str| finding[key].as_str().unwrap().to_owned();
+    let mut rules: Vec<(String, String, String)> = Vec::new();
+    for finding in report["findings"].as_array().unwrap() {
+        let rule = (text(finding, "rule"), text(finding, "severity"), text(finding, "area"));
+        if rule.1 != "info" && !rules.iter().any(|known| known.0 == rule.0 && known.1 == rule.1) {
+            rules.push(rule);
+        }
+    }
+    rules.sort_by_key(|(.., area)| area == "hygiene");
+    let mut areas: Vec<String> = Vec::new();
+    let (mut chosen, mut others) = (Vec::new(), Vec::new());
+    for (rule, _, area) in rules {
+        let of_area = areas.iter().filter(|known| **known == area).count();
+        areas.push(area);
+        if of_area < 2 { chosen.push(rule) } else { others.push(rule) }
+    }
+    chosen.extend(others);
+    chosen.truncate(5);
+    chosen
+}
+
 #[test]
 fn every_format_has_the_order_of_the_first_screen() {
     let (report, _) = audit_json(&[SHOP]);
@@ -152,8 +175,16 @@ fn every_format_has_the_order_of_the_first_screen() {
             order.push(rule);
         }
     }
-    let screen = fix_first(&stdout(&docward(&["audit", SHOP])));
-    assert_eq!(order[..5], screen.iter().collect::<Vec<_>>()[..]);
+    let screen = stdout(&docward(&["audit", SHOP]));
+    // One column: the table has the order of the report.
+    let narrow = run_in(&root(), &[("COLUMNS", "50")], &["audit", SHOP]);
+    let narrow = stdout(&narrow);
+    let (_, table) = narrow.split_once("By rule\n").unwrap();
+    let rows: Vec<&str> =
+        table.lines().take(5).filter_map(|row| row.split_whitespace().next()).collect();
+    assert_eq!(order[..5], rows[..]);
+    // What to fix first is chosen in that order, at most two rules of an area, untidiness last.
+    assert_eq!(chosen_first(&report), fix_first(&screen));
     let markdown = stdout(&docward(&["audit", SHOP, "--format", "markdown"]));
     let at = |rule: &str| markdown.find(rule).unwrap_or(usize::MAX);
     assert!(at("V006") < at("D008") && at("D008") < at("N006"), "the same order");
@@ -174,6 +205,19 @@ fn what_cannot_be_read_is_an_error_and_replaces_no_report() {
             assert_eq!(stdout(&run), "", "{source}");
             assert!(stderr(&run).starts_with("error: "), "{source}: {}", stderr(&run));
             assert_eq!(fs::read_to_string(&kept).unwrap(), "yesterday", "{source} {format}");
+        }
+    }
+    // The other commands do the same.
+    fs::create_dir(directory.path().join("empty")).unwrap();
+    for command in
+        [vec!["schema", "infer"], vec!["shardkey"], vec!["checklist"], vec!["lint"], vec!["audit"]]
+    {
+        for source in ["nothere", "empty"] {
+            let arguments = [command.clone(), vec![source, "--output", &output]].concat();
+            let run = run_in(directory.path(), &[], &arguments);
+            assert_eq!((code(&run), stdout(&run)), (2, String::new()), "{arguments:?}");
+            assert!(stderr(&run).starts_with("error: "), "{arguments:?}: {}", stderr(&run));
+            assert_eq!(fs::read_to_string(&kept).unwrap(), "yesterday", "{arguments:?}");
         }
     }
     // A part that can be read is reported on.
@@ -298,7 +342,7 @@ fn one_run_writes_several_formats() {
             .starts_with("<!doctype html>")
     );
     let text = fs::read_to_string(file("report.sarif")).unwrap();
-    let sarif_report: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let sarif_report: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(sarif_report["version"], "2.1.0");
     let json = docward(&["audit", SHOP, "-f", "json", "-f", &sarif]);
     assert!(stdout(&json).starts_with('{'), "the one without a file goes to standard output");
@@ -314,7 +358,7 @@ fn commands_that_check_write_several_formats_too() {
     let directory = tempfile::tempdir().unwrap();
     let file = |name: &str| directory.path().join(name).display().to_string();
     let (json, sarif) = (format!("json={}", file("r.json")), format!("sarif={}", file("r.sarif")));
-    let parsed = |name: &str| -> serde_json::Value {
+    let parsed = |name: &str| -> Value {
         serde_json::from_str(&fs::read_to_string(file(name)).unwrap()).unwrap()
     };
     let uri = "mongodb://db1.example.com,db2.example.com/shop?w=1";
@@ -423,4 +467,80 @@ fn init_writes_a_file_that_the_next_run_takes() {
     let nothing = run_in(directory.path(), &[], &["init", "nothere", "--output", "-"]);
     assert_eq!(code(&nothing), 2);
     assert!(stderr(&nothing).contains("error: nothere"), "{nothing:?}");
+}
+
+#[test]
+fn the_environment_names_the_deployment_of_every_command_that_reads_one() {
+    let directory = tempfile::tempdir().unwrap();
+    let schema = directory.path().join("a.schema.json");
+    fs::write(&schema, r#"{"$jsonSchema": {"required": ["name"]}}"#).unwrap();
+    let schema = schema.to_str().unwrap();
+    let dead = [("MONGODB_URI", "mongodb://127.0.0.1:1/shop?serverSelectionTimeoutMS=200")];
+    for arguments in [
+        vec!["audit"],
+        vec!["checklist"],
+        vec!["shardkey"],
+        vec!["schema", "infer"],
+        vec!["schema", "check", schema, "--as", "shop.a"],
+        vec!["schema", "apply", "--schema", schema, "--namespace", "shop.a"],
+    ] {
+        let run = run_in(directory.path(), &dead, &arguments);
+        assert_eq!(code(&run), 2, "{arguments:?}");
+        assert!(stderr(&run).contains("no server answered"), "{arguments:?}: {}", stderr(&run));
+        let run = run_in(directory.path(), &[], &arguments);
+        assert_eq!(code(&run), 2, "{arguments:?}");
+        assert!(stderr(&run).contains("MONGODB_URI"), "{arguments:?}: {}", stderr(&run));
+    }
+}
+
+#[test]
+fn the_guard_repeats_no_password_of_a_connection_string_it_cannot_read() {
+    let directory = tempfile::tempdir().unwrap();
+    for uri in [
+        "mongodb://app:s3cret/host",
+        "mongodb://app:s3cr%zzet@host",
+        "mongodb://app:s3cret@host:99999",
+        "mongo://app:s3cret@host",
+        "'mongodb://app:s3cret@host'",
+    ] {
+        let arguments = ["guard", "--listen", "127.0.0.1:0"];
+        let by_option = [arguments.as_slice(), &["--upstream", uri]].concat();
+        for (variables, arguments) in
+            [(vec![], by_option.as_slice()), (vec![("MONGODB_URI", uri)], arguments.as_slice())]
+        {
+            let run = run_in(directory.path(), &variables, arguments);
+            let said = stdout(&run) + &stderr(&run);
+            assert_eq!(code(&run), 2, "{said}");
+            assert!(said.starts_with("error: --upstream: "), "{said}");
+            assert!(!said.contains("s3c") && !said.contains("Kind:"), "{said}");
+        }
+    }
+}
+
+#[test]
+fn the_header_names_the_database_and_next_commands_set_their_own_output() {
+    let run = run_in(&root(), &[], &["audit", SHOP, "--db", "db_shop", "--fail-on", "never"]);
+    let text = stdout(&run);
+    let head = text.lines().next().unwrap();
+    assert!(head.ends_with("audit of examples/shop, database db_shop"), "{head}");
+    let directory = tempfile::tempdir().unwrap();
+    let page = directory.path().join("page.html").display().to_string();
+    let run = run_in(&root(), &[], &["audit", SHOP, "-f", &format!("html={page}")]);
+    let text = stdout(&run);
+    let next = text.lines().skip_while(|line| *line != "Next").nth(1).unwrap();
+    assert!(next.starts_with("  docward audit examples/shop --show "), "{next}");
+}
+
+#[test]
+fn connect_plan_asks_a_server_and_knows_the_old_name_of_the_option() {
+    let directory = tempfile::tempdir().unwrap();
+    let dead = "mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=200";
+    for (option, is_old) in [("--server", false), ("--uri", true)] {
+        let arguments = ["connect", "plan", "--apps", "2", "--pool", "10", option, dead];
+        let run = run_in(directory.path(), &[], &arguments);
+        assert_eq!(code(&run), 2);
+        let told = stderr(&run);
+        assert!(told.contains("error: --server: the deployment did not answer"), "{told}");
+        assert_eq!(told.contains("note: --uri is now called --server"), is_old, "{told}");
+    }
 }

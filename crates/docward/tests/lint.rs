@@ -642,9 +642,13 @@ fn bad_input_is_told_and_the_rest_goes_on() {
     assert!(report["problems"][0]["message"].as_str().unwrap().contains("no such file"));
     assert!(!places(&report).is_empty());
     let empty = project(&[("a.txt", "x")]);
-    let nothing = docward(&["lint", &path(&empty)]);
-    assert_eq!(code(&nothing), 2);
-    assert!(stdout(&nothing).contains("nothing was judged"), "{}", stdout(&nothing));
+    let elsewhere = tempfile::tempdir().unwrap();
+    let kept = elsewhere.path().join("kept.json");
+    fs::write(&kept, "yesterday").unwrap();
+    let nothing = docward(&["lint", &path(&empty), "--output", kept.to_str().unwrap()]);
+    assert_eq!((code(&nothing), stdout(&nothing)), (2, String::new()));
+    assert!(stderr(&nothing).contains("nothing was judged"), "{}", stderr(&nothing));
+    assert_eq!(fs::read_to_string(&kept).unwrap(), "yesterday");
     assert_eq!(code(&docward(&["lint"])), 2);
     assert_eq!(code(&docward(&["lint", ".", "--threads", "0"])), 2);
 }
@@ -653,6 +657,7 @@ fn bad_input_is_told_and_the_rest_goes_on() {
 fn sc_7_files_that_git_tracks_are_read_whatever_ignore_files_say() {
     let secret = "MONGO_URL=mongodb+srv://app:9dXk2pLw7Q@c.shop.io/x\n";
     let folder = project(&[
+        ("server/app.js", "start();\n"),
         ("server/.env", secret),
         ("server/.env.local", secret),
         ("mine/.env", secret),

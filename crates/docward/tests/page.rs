@@ -315,11 +315,15 @@ fn the_page_begins_with_facts_a_verdict_and_what_to_fix_first() {
     }
     // What to fix first is what the report has first, and its links lead there.
     let mut first: Vec<(String, String)> = Vec::new();
+    let mut areas: Vec<String> = Vec::new();
     for finding in json["findings"].as_array().into_iter().flatten() {
         let key = |key: &str| finding[key].as_str().unwrap_or_default().to_owned();
-        let pair = (key("rule"), key("severity"));
-        if pair.1 != "info" && !first.contains(&pair) {
+        let (pair, area) = ((key("rule"), key("severity")), key("area"));
+        let of_area = areas.iter().filter(|known| **known == area).count();
+        // At most two rules of an area.
+        if pair.1 != "info" && of_area < 2 && !first.contains(&pair) {
             first.push(pair);
+            areas.push(area);
         }
     }
     let links = browser

@@ -53,7 +53,7 @@ fn access_control_and_tls_of_a_replica_set_are_no_obstacle() {
     // Without the authority's certificate there is no connection, and no password goes out.
     let uri = servers.uri().split("&tlsCAFile").next().unwrap().to_owned();
     let alone = refused(&uri);
-    assert!(alone.contains("name the authority's file with tlsCAFile"), "{alone}");
+    assert!(alone.contains("name the file of the authority with tlsCAFile"), "{alone}");
 }
 
 #[test]
