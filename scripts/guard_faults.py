@@ -5,11 +5,15 @@ and no write is applied twice.
     python3 scripts/guard_faults.py                    runs for five minutes, with a fault every five seconds
     python3 scripts/guard_faults.py --seconds 60 --every 3
     python3 scripts/guard_faults.py --faults step-down,kill-primary
+    python3 scripts/guard_faults.py --faults transaction --face router --auth list
     python3 scripts/guard_faults.py --soak             full load without faults; prints the memory of the guards
 
 The setup is a replica set of three members, two guards side by side, and eight writers with PyMongo. Each writer
 inserts documents, appends numbers to a list, appends with an update that drivers do not retry (`multi`), and moves
 amounts between accounts in transactions. At the end, the script compares the data with the acknowledged writes.
+
+The fault `transaction` is a run of its own, after the other faults: see guard_transactions.py. It steps the primary down,
+kills the primary or restarts the guard between a statement of a transaction and its end, for each face and login.
 
 The guard is $DOCWARD_BIN, else target/release/docward, else target/debug/docward.
 Exit codes: 0 no write lost or applied twice, 1 otherwise.
@@ -29,6 +33,7 @@ import time
 
 import clients
 import guard_suite
+import guard_transactions
 import mongod
 
 WRITERS = 8
@@ -40,19 +45,39 @@ PATIENCE = 120
 
 
 class Set:
-    """Three members and two guards. Each can be killed, frozen and restarted."""
+    """Three members and two guards. Each can be killed, frozen and restarted. With `has_users`, the members ask for a
+    login, and there is no guard."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, has_users=False):
         self.folder = folder
-        self.ports = guard_suite.free_ports(5)
+        self.ports = guard_suite.free_ports(3 if has_users else 5)
         self.members, self.guards = self.ports[:3], self.ports[3:]
-        self.uri = "mongodb://" + ",".join(f"127.0.0.1:{port}" for port in self.members) + "/?replicaSet=rs0"
+        self.key_file = os.path.join(folder, "key") if has_users else None
+        self.login = {}
         self.processes = {}
+        if has_users:
+            with open(self.key_file, "w", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
+                file.write("guardFaults" * 3)
         for port in self.members:
             self.start(port)
         self.initiate()
+        if has_users:
+            self.add_users()
+        hosts = ",".join(f"127.0.0.1:{port}" for port in self.members)
+        account = "{username}:{password}@".format(**self.login) if has_users else ""
+        self.uri = f"mongodb://{account}{hosts}/?replicaSet=rs0"
         for port in self.guards:
             self.start(port)
+
+    def add_users(self):
+        """Adds the account of the guard, and the user that programs log in as."""
+        root = {"username": "root", "password": "root-secret"}
+        with self.client(self.primary()) as client:
+            client.admin.command("createUser", root["username"], pwd=root["password"], roles=["root"])
+        self.login = root
+        with self.client(self.primary(), w="majority") as client:
+            client.admin.command("createUser", guard_transactions.USER, pwd=guard_transactions.PASSWORD,
+                                 roles=[{"role": "readWrite", "db": "db_faults"}])
 
     def start(self, port):
         if port in self.members:
@@ -60,6 +85,7 @@ class Set:
             os.makedirs(data, exist_ok=True)
             command = [mongod.find(), "--replSet", "rs0", "--bind_ip", "127.0.0.1", "--port", str(port), "--dbpath", data,
                        "--wiredTigerCacheSizeGB", "0.5", "--setParameter", "enableTestCommands=1"]
+            command += ["--keyFile", self.key_file] if self.key_file else []
         else:
             command = [guard_suite.binary(), "guard", "--upstream", self.uri, "--listen", f"127.0.0.1:{port}"]
         with open(os.path.join(self.folder, f"{port}.log"), "ab") as log:
@@ -72,7 +98,8 @@ class Set:
 
     def client(self, port, **more):
         import pymongo
-        return pymongo.MongoClient("127.0.0.1", port, directConnection=True, serverSelectionTimeoutMS=5000, **more)
+        return pymongo.MongoClient("127.0.0.1", port, directConnection=True, serverSelectionTimeoutMS=5000,
+                                   **self.login, **more)
 
     def initiate(self):
         members = [{"_id": at, "host": f"127.0.0.1:{port}"} for at, port in enumerate(self.members)]
@@ -240,21 +267,21 @@ def memory(process):
         return next(int(line.split()[1]) for line in status if line.startswith("VmRSS:"))
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=int, default=300)
-    parser.add_argument("--every", type=float, default=5)
-    parser.add_argument("--faults", default=",".join(FAULTS))
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--soak", action="store_true")
-    parser.add_argument("--keep", action="store_true", help="keep the logs and print their folder")
-    arguments = parser.parse_args()
-    sys.path.insert(0, clients.python(True)[0])
-    random.seed(arguments.seed)
+def in_folder(arguments, run):
+    """Runs in a temporary folder, which holds data and logs."""
     folder = tempfile.mkdtemp(prefix="guard-faults-")
-    servers = None
     try:
-        servers = Set(folder)
+        return run(folder)
+    finally:
+        if arguments.keep:
+            print(f"logs: {folder}")
+        else:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def run_writers(arguments, names, folder):
+    servers = Set(folder)
+    try:
         prepare(servers)
         uri = "mongodb://" + ",".join(f"127.0.0.1:{port}" for port in servers.guards) + "/"
         over = threading.Event()
@@ -267,7 +294,7 @@ def main():
             if arguments.soak:
                 sizes.append([memory(servers.processes[port]) for port in servers.guards])
                 continue
-            name = random.choice(arguments.faults.split(","))
+            name = random.choice(names)
             try:
                 FAULTS[name](servers)
                 done[name] += 1
@@ -297,12 +324,46 @@ def main():
         print("\n".join(wrong[:20]) if wrong else "no acknowledged write was lost, no write was applied twice")
         return 1 if wrong else 0
     finally:
-        if servers:
-            servers.stop()
-        if arguments.keep:
-            print(f"logs: {folder}")
-        else:
-            shutil.rmtree(folder, ignore_errors=True)
+        servers.stop()
+
+
+def run_transactions(arguments, folder):
+    servers = Set(folder, has_users=True)
+    try:
+        faces = [arguments.face] if arguments.face else guard_transactions.FACES
+        logins = [arguments.auth] if arguments.auth else guard_transactions.LOGINS
+        wrong = guard_transactions.run(servers, faces, logins, arguments.rounds)
+        print("\n".join(wrong[:20]) if wrong else "no committed transaction was lost, none was executed twice")
+        return 1 if wrong else 0
+    finally:
+        servers.stop()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=int, default=300)
+    parser.add_argument("--every", type=float, default=5)
+    parser.add_argument("--faults", default=",".join([*FAULTS, "transaction"]))
+    parser.add_argument("--face", choices=guard_transactions.FACES, help="only this face, for the fault `transaction`")
+    parser.add_argument("--auth", choices=guard_transactions.LOGINS, help="only this login, for the fault `transaction`")
+    parser.add_argument("--rounds", type=int, default=1, help="how often the fault `transaction` runs through all cases")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--soak", action="store_true")
+    parser.add_argument("--keep", action="store_true", help="keep the logs and print their folder")
+    arguments = parser.parse_args()
+    sys.path.insert(0, clients.python(True)[0])
+    random.seed(arguments.seed)
+    names = arguments.faults.split(",")
+    unknown = set(names) - {*FAULTS, "transaction"}
+    if unknown:
+        parser.error(f"unknown faults: {', '.join(sorted(unknown))}")
+    statements = [name for name in names if name in FAULTS]
+    result = 0
+    if statements or arguments.soak:
+        result |= in_folder(arguments, lambda folder: run_writers(arguments, statements, folder))
+    if "transaction" in names and not arguments.soak:
+        result |= in_folder(arguments, lambda folder: run_transactions(arguments, folder))
+    return result
 
 
 if __name__ == "__main__":
