@@ -37,14 +37,15 @@ pub(crate) struct Identity {
     /// The user as `database.user`, `list.user` for a user of the list, or an empty string without a login.
     pub(crate) name: Arc<str>,
     /// The account that the guard opens server connections as.
-    pub(crate) login: ServerLogin,
+    pub(crate) login: Arc<ServerLogin>,
     /// The user's entry with `--auth list`. The guard checks the rights of these users itself.
     pub(crate) listed: Option<Arc<FileUser>>,
 }
 
 impl Identity {
     /// Returns the identity of a login whose rights the servers check.
-    pub(crate) fn of(login: ServerLogin) -> Self {
+    pub(crate) fn of(login: impl Into<Arc<ServerLogin>>) -> Self {
+        let login = login.into();
         Self { name: Arc::clone(login.name()), login, listed: None }
     }
 }
@@ -57,7 +58,7 @@ type Looked = HashMap<(String, String), (Instant, Option<Arc<Verifiers>>)>;
 /// Looks up users and caches their verifiers.
 #[derive(Debug)]
 pub(crate) struct Users {
-    service: ServerLogin,
+    service: Arc<ServerLogin>,
     /// The users of the list, with `--auth list`.
     listed: Option<RwLock<Arc<FileUsers>>>,
     /// Determines the salts of unknown users.
@@ -66,7 +67,7 @@ pub(crate) struct Users {
 }
 
 impl Users {
-    pub(crate) fn new(service: ServerLogin, listed: Option<Arc<FileUsers>>) -> Self {
+    pub(crate) fn new(service: Arc<ServerLogin>, listed: Option<Arc<FileUsers>>) -> Self {
         let (listed, known) = (listed.map(RwLock::new), Mutex::default());
         Self { service, listed, secret: nonce(), known }
     }
@@ -86,7 +87,7 @@ impl Users {
 
     fn as_listed(&self, source: &str, user: Arc<FileUser>) -> Identity {
         let name = format!("{source}.{}", user.name).into();
-        Identity { name, login: self.service.clone(), listed: Some(user) }
+        Identity { name, login: Arc::clone(&self.service), listed: Some(user) }
     }
 
     /// Returns the user of the list with the subject of a client certificate.

@@ -37,7 +37,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Minimum transfer rate for long messages, in bytes per second.
 const LEAST_RATE: usize = 32 * 1024;
 /// Maximum size of messages before the login, and of commands that the guard answers itself.
-const MOST_BEFORE_LOGIN: usize = 64 * 1024;
+pub(crate) const MOST_BEFORE_LOGIN: usize = 64 * 1024;
 /// Time for the first `hello`, and for a login from its first to its last step.
 const LOGIN_WITHIN: Duration = Duration::from_secs(10);
 /// How long a client without a login may stay silent after its first `hello`.
@@ -66,7 +66,9 @@ pub(crate) async fn serve(
     };
     let (identity, is_known) = match guard.settings.auth {
         Auth::Off => (guard.service.clone(), true),
-        Auth::Mirror | Auth::List => (Identity::of(Credential::None.into()), false),
+        Auth::Mirror | Auth::List => {
+            (Identity::of(docward_net::Login::from(Credential::None)), false)
+        }
     };
     let mut client = Client {
         who: Caller { client: number, turn, identity, at, left: Arc::default() },
@@ -109,8 +111,7 @@ impl Left {
         }
         let unused = if is_balanced { Duration::ZERO } else { ORPHANED_AFTER };
         tokio::time::sleep(unused).await;
-        guard.sweep_cursors(&who, unused).await;
-        guard.abort_transactions(&who, unused).await;
+        guard.close_unused(&who, unused).await;
     }
 }
 

@@ -7,25 +7,25 @@ use std::{
     time::Duration,
 };
 
-use bson::{Binary, Bson, Document, doc, spec::BinarySubtype};
+use bson::{Bson, Document, doc};
 use bytes::BytesMut;
 use docward_net::{
-    Denied, Lane, Member, OpenError, Purpose, command,
+    Denied, Lane, Member, OpenError, Purpose,
     select::{BadPreference, ReadPreference},
     topology::{Address, TopologyKind, TopologyVersion},
 };
 use docward_wire::{Flags, Header, Kind, message, put_i64};
-use tokio::time::{Instant, timeout};
+use tokio::time::Instant;
 
 use crate::{
     caller::Caller,
     commands::Class,
-    cursors::{Cursor, NoCursor},
+    cursors::{Cursor, InUse as CursorInUse, NoCursor},
     errors::{Failure, code, hide_state_change, label},
     guard::Guard,
     reply::{self, ReplyFacts},
     request::Request,
-    settings::OWN_COMMANDS,
+    transactions::InUse as TransactionInUse,
 };
 
 /// The servers that a command may go to.
@@ -82,8 +82,16 @@ impl Guard {
         if request.class == Class::KillCursors {
             return self.kill_cursors(who, request).await;
         }
-        let cursor = self.own_cursor(who, request)?;
-        let target = self.target(who, request, cursor.as_ref().map(|(_, cursor)| cursor))?;
+        let own = self.own_cursor(who, request)?;
+        let (cursor, _cursor_in_use) =
+            own.map_or((None, None), |(id, cursor, used)| (Some((id, cursor)), Some(used)));
+        let name = &who.identity.name;
+        let _session_in_use = request
+            .session
+            .and_then(|session| self.cursors.begin_session_use(name, session, who.client));
+        let transaction = self.own_transaction(who, request);
+        let began_at = transaction.as_ref().map(|transaction| &transaction.server);
+        let target = self.target(who, request, cursor.as_ref().map(|c| &c.1), began_at)?;
         let (mut frame, seen, member) =
             self.deliver(who, request, target, cursor.as_ref().map(|c| &c.1), at_server).await?;
         self.note_transaction(who, request, &seen, &member);
@@ -96,7 +104,8 @@ impl Guard {
                 Some((at, real)) => {
                     self.cursors.remove(id);
                     known.id = real;
-                    let new = self.cursors.add(known, crate::guard::random);
+                    known.client = who.client;
+                    let new = self.add_cursor(known).await;
                     let _ = put_i64(&mut frame, at, new);
                 }
                 None if seen.has_cursor || seen.code == Some(i64::from(code::CURSOR_NOT_FOUND)) => {
@@ -105,7 +114,7 @@ impl Guard {
                 None => {}
             }
         } else if let Some((at, real)) = seen.cursor {
-            let id = self.keep_cursor(who, request, &member, real, &frame);
+            let id = self.keep_cursor(who, request, &member, real, &frame).await;
             let _ = put_i64(&mut frame, at, id);
         }
         Ok(frame)
@@ -117,7 +126,7 @@ impl Guard {
         &self,
         who: &Caller,
         request: &mut Request,
-    ) -> Result<Option<(i64, Cursor)>, Failure> {
+    ) -> Result<Option<(i64, Cursor, CursorInUse<'_>)>, Failure> {
         if request.class != Class::GetMore {
             return Ok(None);
         }
@@ -130,7 +139,8 @@ impl Guard {
         if number.kind != Kind::Int64 {
             return Err(wrong_type("getMore.getMore", "long"));
         }
-        let cursor = self.cursors.get(number.value, &who.identity.name).map_err(|no| match no {
+        let found = self.cursors.begin_use(number.value, &who.identity.name, who.client);
+        let (cursor, used) = found.map_err(|no| match no {
             NoCursor::Unknown => not_found(number.value, ""),
             NoCursor::Elsewhere => not_found(
                 number.value,
@@ -140,7 +150,18 @@ impl Guard {
         if !number.put(&mut request.frame, cursor.id) {
             return Err(not_found(number.value, ": the id must be a 64-bit integer"));
         }
-        Ok(Some((number.value, cursor)))
+        Ok(Some((number.value, cursor, used)))
+    }
+
+    /// Returns the transaction that a command continues, if the guard knows it.
+    fn own_transaction(&self, who: &Caller, request: &Request) -> Option<TransactionInUse<'_>> {
+        let (Some(session), Some(number)) = (request.session, request.transaction) else {
+            return None;
+        };
+        if !request.continues_transaction() {
+            return None;
+        }
+        self.transactions.begin_use(&who.identity.name, session, number, who.client)
     }
 
     fn target(
@@ -148,20 +169,12 @@ impl Guard {
         who: &Caller,
         request: &Request,
         cursor: Option<&Cursor>,
+        began_at: Option<&Address>,
     ) -> Result<Target, Failure> {
-        let continues_transaction = (request.is_in_transaction
-            || request.class == Class::EndTransaction)
-            && !request.starts_transaction;
-        let began_at = match (request.session, request.transaction) {
-            (Some(session), Some(number)) if continues_transaction => {
-                self.transactions.server(&who.identity.name, session, number)
-            }
-            _ => None,
-        };
         // All users of the list share one server account, so the servers do not protect their transactions from each
         // other. Commits pass: after a restart the guard does not know the transaction, and "no such transaction" would
         // make a driver repeat one that was committed. They need the random id of the session.
-        if continues_transaction
+        if request.continues_transaction()
             && began_at.is_none()
             && who.identity.listed.is_some()
             && request.class != Class::EndTransaction
@@ -176,9 +189,9 @@ impl Guard {
             return Ok(Target::Server(cursor.server.clone()));
         }
         if let Some(server) = began_at
-            && self.is_pinned(&server, request)
+            && self.is_pinned(server, request)
         {
-            return Ok(Target::Server(server));
+            return Ok(Target::Server(server.clone()));
         }
         let bad = |error: &BadPreference| {
             let code = match error {
@@ -418,7 +431,7 @@ impl Guard {
         }
     }
 
-    fn keep_cursor(
+    async fn keep_cursor(
         &self,
         who: &Caller,
         request: &Request,
@@ -432,15 +445,25 @@ impl Guard {
             server: member.address.clone(),
             id,
             user: Arc::clone(&who.identity.name),
+            login: Arc::clone(&who.identity.login),
             session: request.session,
             client: who.client,
             awaits: request.awaits,
             is_change_stream: request.is_change_stream,
             is_kept: request.is_kept,
             namespace,
-            used: Instant::now(),
         };
-        self.cursors.add(cursor, crate::guard::random)
+        self.add_cursor(cursor).await
+    }
+
+    /// Adds a cursor and returns its id. If the user had too many, the oldest is closed on its server. A user who opens
+    /// cursors faster than servers close them has to wait.
+    async fn add_cursor(&self, cursor: Cursor) -> i64 {
+        let (id, displaced) = self.cursors.add(cursor, crate::guard::random);
+        if let Some(displaced) = displaced {
+            let _ = self.displaced.send(displaced).await;
+        }
+        id
     }
 
     /// Handles `killCursors`, whose cursors may be open on several servers.
@@ -484,7 +507,8 @@ impl Guard {
         for (server, pairs) in by_server {
             let mut part = question.clone();
             part.insert("cursors", pairs.iter().map(|(_, real)| *real).collect::<Vec<_>>());
-            let said = self.ask(who, &server, &request.database, part).await;
+            let said =
+                self.ask(&who.identity.login, who.turn, &server, &request.database, part).await;
             for name in ["cursorsKilled", "cursorsNotFound", "cursorsAlive", "cursorsUnknown"] {
                 let own = said.as_ref().ok().and_then(|said| said.get_array(name).ok());
                 let own = own.into_iter().flatten().filter_map(Bson::as_i64);
@@ -512,66 +536,6 @@ impl Guard {
         let body = answer.to_vec().map_err(|_| bad())?;
         let frame = message(header.request_id, header.request_id, Flags::default(), &body);
         Ok(BytesMut::from(&frame[..]))
-    }
-
-    /// Runs a command of the guard with the login of a user.
-    async fn ask(
-        &self,
-        who: &Caller,
-        server: &Address,
-        database: &str,
-        question: Document,
-    ) -> Result<Document, OpenError> {
-        let gone = |why: String| OpenError::Answer(why);
-        let member =
-            self.deployment.member(server).ok_or_else(|| gone("no such server".to_owned()))?;
-        let lease = member.take(&who.identity.login, Lane::Ordinary, who.turn, Purpose::Other);
-        let mut lease = lease.await.map_err(|denied| gone(denied.to_string()))?;
-        let connection = lease.begin().ok_or_else(|| gone("no connection".to_owned()))?;
-        let frame = command(1, database, question, Flags::default())?;
-        connection.send(&frame).await?;
-        let reply = tokio::select! {
-            reply = timeout(OWN_COMMANDS, connection.listen()) => {
-                reply.unwrap_or(Err(OpenError::Timeout(OWN_COMMANDS)))?.0
-            }
-            () = member.lost.notified() => return Err(gone("it does not answer".to_owned())),
-        };
-        lease.end();
-        Ok(reply)
-    }
-
-    /// Aborts the open transactions of a client that were not used for `unused_for`.
-    pub(crate) async fn abort_transactions(&self, who: &Caller, unused_for: Duration) {
-        for (session, number, server) in self.transactions.of_client(who.client, &who.identity.name)
-        {
-            let name = &who.identity.name;
-            if self
-                .transactions
-                .unused_for(name, session, number)
-                .is_none_or(|for_| for_ < unused_for)
-            {
-                continue;
-            }
-            let id = Binary { subtype: BinarySubtype::Uuid, bytes: session.to_vec() };
-            let question = doc! {
-                "abortTransaction": 1, "lsid": { "id": id }, "txnNumber": number, "autocommit": false,
-            };
-            let _ = self.ask(who, &server, "admin", question).await;
-            self.transactions.end(name, session, number);
-        }
-    }
-
-    /// Closes the open cursors of a client that were not used for `unused_for`.
-    pub(crate) async fn sweep_cursors(&self, who: &Caller, unused_for: Duration) {
-        for (id, cursor) in self.cursors.of_client(who.client, &who.identity.name) {
-            if cursor.used.elapsed() < unused_for {
-                continue;
-            }
-            let (database, collection) = &cursor.namespace;
-            let question = doc! { "killCursors": collection, "cursors": [cursor.id] };
-            let _ = self.ask(who, &cursor.server, database, question).await;
-            self.cursors.remove(id);
-        }
     }
 }
 
@@ -637,6 +601,7 @@ fn broken(request: &Request, cursor: Option<&Cursor>, why: &str) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bson::{Binary, spec::BinarySubtype};
 
     #[test]
     fn px_4_a_write_that_was_sent_once_is_not_reported_as_not_performed() {

@@ -16,14 +16,14 @@ use docward_net::{
     topology::{Address, ServerKind},
 };
 use tokio::{
-    sync::watch,
+    sync::{mpsc, watch},
     time::{Instant, sleep, timeout},
 };
 
 use crate::{
     auth::{Identity, Users},
     caller::Caller,
-    cursors::Cursors,
+    cursors::{Cursor, Cursors},
     errors::{Failure, code},
     gate::Gate,
     hello::Names,
@@ -47,6 +47,8 @@ pub struct Guard {
     pub(crate) deployment: Arc<Deployment>,
     pub(crate) cursors: Cursors,
     pub(crate) transactions: Transactions,
+    /// Cursors that were removed from the table to be closed on their servers.
+    pub(crate) displaced: mpsc::Sender<Cursor>,
     pub(crate) users: Users,
     pub(crate) metrics: Metrics,
     pub(crate) memory: Memory,
@@ -73,6 +75,8 @@ pub struct Guard {
 
 /// The interval at which the guard removes expired cursors, transactions and holds.
 const SWEEP: Duration = Duration::from_secs(5);
+/// The number of displaced cursors that may wait to be closed.
+const MOST_TO_CLOSE: usize = 1000;
 /// The interval at which the guard asks the servers how many connections they have left.
 const ASK_FOR_ROOM: Duration = Duration::from_secs(30);
 /// The percentage of a server's connections that the guard and all other clients may use together.
@@ -96,7 +100,8 @@ impl Guard {
     /// Creates a guard and starts to monitor the deployment.
     pub fn new(settings: Settings, live: Live) -> Arc<Self> {
         let deployment = Deployment::start(settings.upstream.clone());
-        let service = Login::from(settings.service.clone());
+        let service = Arc::new(Login::from(settings.service.clone()));
+        let (displaced, mut to_close) = mpsc::channel(MOST_TO_CLOSE);
         let [low, high, ..] = random().to_le_bytes();
         let listed = matches!(settings.auth, Auth::List).then(|| Arc::clone(&live.users));
         let rates = Rates::default();
@@ -104,7 +109,8 @@ impl Guard {
         let guard = Arc::new(Self {
             cursors: Cursors::new(u16::from_le_bytes([low, high])),
             transactions: Transactions::default(),
-            users: Users::new(service.clone(), listed),
+            displaced,
+            users: Users::new(Arc::clone(&service), listed),
             metrics: Metrics::new(),
             memory: Memory::new(live.memory),
             rates,
@@ -127,8 +133,20 @@ impl Guard {
         });
         let weak = Arc::downgrade(&guard);
         tokio::spawn(async move {
+            let mut cursors = Vec::new();
+            loop {
+                tokio::select! {
+                    count = to_close.recv_many(&mut cursors, MOST_TO_CLOSE) => if count == 0 { return },
+                    () = sleep(SWEEP) => {}
+                }
+                let Some(guard) = weak.upgrade() else { return };
+                cursors.extend(guard.cursors.take_expired());
+                guard.close_on_servers(std::mem::take(&mut cursors)).await;
+            }
+        });
+        let weak = Arc::downgrade(&guard);
+        tokio::spawn(async move {
             while let Some(guard) = weak.upgrade() {
-                guard.cursors.sweep();
                 guard.transactions.sweep();
                 guard.gate.sweep();
                 drop(guard);
@@ -225,8 +243,8 @@ impl Guard {
     /// Whether a client has open cursors or transactions.
     pub(crate) fn has_open(&self, who: &Caller) -> bool {
         let name = &who.identity.name;
-        !self.cursors.of_client(who.client, name).is_empty()
-            || !self.transactions.of_client(who.client, name).is_empty()
+        self.cursors.has_of_client(who.client, name)
+            || self.transactions.has_of_client(who.client, name)
     }
 
     /// Subscribes to the time at which the shutdown began.

@@ -3,7 +3,8 @@
 //!
 //! The guard parses each command (`request.rs`), sends it to a suitable server (`forward.rs`), and checks the reply for
 //! cursors and state changes (`reply.rs`). Cursors and transactions belong to a server and not to a connection, so
-//! tables record their servers (`cursors.rs`, `transactions.rs`). `docward-wire` implements the wire protocol, and
+//! tables record their servers (`cursors.rs`, `transactions.rs`). The guard closes on the servers what clients left open
+//! (`closing.rs`). `docward-wire` implements the wire protocol, and
 //! `docward-net` implements connections and server discovery.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "tests: a panic is the message"))]
@@ -12,6 +13,7 @@ mod admin;
 mod auth;
 mod caller;
 mod client;
+mod closing;
 mod commands;
 mod cursors;
 
@@ -29,6 +31,7 @@ mod request;
 mod rights;
 mod settings;
 mod snapshot;
+mod table;
 mod transactions;
 
 pub use admin::{ReloadRequests, serve_admin};

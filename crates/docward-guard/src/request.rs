@@ -213,6 +213,11 @@ impl Request {
         }
     }
 
+    /// Whether it belongs to a transaction that an earlier command began.
+    pub(crate) fn continues_transaction(&self) -> bool {
+        (self.is_in_transaction || self.class == Class::EndTransaction) && !self.starts_transaction
+    }
+
     /// Whether the guard cancels it when its client disconnects.
     pub(crate) fn is_given_up(&self) -> bool {
         matches!(self.class, Class::Read | Class::GetMore) && !self.is_in_transaction

@@ -15,6 +15,7 @@ mod design_simulate;
 mod evidence;
 mod first_screen;
 mod guard;
+mod guard_cleanup;
 mod guard_clients;
 mod guard_operation;
 mod lint;

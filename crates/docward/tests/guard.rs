@@ -496,9 +496,9 @@ fn px_4_a_commit_is_repeated_by_the_driver_and_not_by_the_guard() {
 }
 
 /// Sends a message; the answer's bytes, empty where the guard closed the connection.
-fn answer_to(stream: &mut TcpStream, frame: &[u8]) -> Vec<u8> {
+pub(crate) fn answer_to(stream: &mut TcpStream, frame: &[u8]) -> Vec<u8> {
     use docward_wire::Header;
-    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(600))).unwrap();
     let _ = stream.write_all(frame);
     let mut head = [0; Header::SIZE];
     if stream.read_exact(&mut head).is_err() {
