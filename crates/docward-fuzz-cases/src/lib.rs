@@ -63,6 +63,49 @@ pub fn wire(bytes: &[u8]) {
     }
 }
 
+/// Messages that a client of the guard sends before its login: refused, or read as the `bson` crate reads them.
+pub fn guard(bytes: &[u8]) {
+    docward_guard::fuzzing::message(bytes);
+}
+
+/// The user whose login [`scram`] checks.
+pub const SCRAM_USER: &str = "app";
+/// The nonce of the server in [`scram`].
+pub const SCRAM_NONCE: &str = "def";
+
+/// Returns the keys of the user of [`scram`], and their verifier.
+pub fn scram_keys() -> &'static (docward_net::scram::Keys, docward_net::scram::Verifier) {
+    use docward_net::scram::{Keys, Mechanism, Verifier};
+    static KEYS: std::sync::LazyLock<(Keys, Verifier)> = std::sync::LazyLock::new(|| {
+        let keys = Keys::of_password(Mechanism::Sha256, SCRAM_USER, "secret", &[7; 28], 4096);
+        let keys = keys.expect("a plain password");
+        let verifier = keys.verifier(Mechanism::Sha256, &[7; 28], 4096);
+        (keys, verifier)
+    });
+    &KEYS
+}
+
+/// The messages of a login, separated by a line feed: refused, or the proof reveals the user's keys.
+pub fn scram(bytes: &[u8]) {
+    use docward_net::scram::{Mechanism, Opening, ServerLogin, Verifier};
+    let mut messages = bytes.splitn(2, |byte| *byte == b'\n');
+    let (first, last) = (messages.next().unwrap_or_default(), messages.next().unwrap_or_default());
+    let Ok(opening) = Opening::parse(first) else { return };
+    let (_, verifier) = scram_keys();
+    let (login, answer) = ServerLogin::start(&opening, verifier.clone(), SCRAM_NONCE);
+    assert_eq!(answer.split(',').count(), 3, "nonce, salt and iterations");
+    if let Ok((answer, keys)) = login.finish(last) {
+        assert!(answer.starts_with("v="));
+        let revealed = keys.verifier(Mechanism::Sha256, &[7; 28], 4096);
+        assert_eq!(revealed.to_text(), verifier.to_text(), "the keys of the user");
+    }
+    for mechanism in [Mechanism::Sha1, Mechanism::Sha256] {
+        let nobody = Verifier::of_nobody(mechanism, b"secret", &opening.user);
+        let (login, _) = ServerLogin::start(&opening, nobody, SCRAM_NONCE);
+        assert!(login.finish(last).is_err(), "nobody can log in as a user who does not exist");
+    }
+}
+
 /// The profiler takes anything.
 pub fn profile(bytes: &[u8]) {
     let mut profiler = docward_profile::Profiler::new();

@@ -94,6 +94,68 @@ fn wire() {
 }
 
 #[test]
+fn guard() {
+    use docward_wire::{Compressor, Flags, compress, message};
+    let id =
+        Bson::Binary(bson::Binary { subtype: bson::spec::BinarySubtype::Uuid, bytes: vec![7; 16] });
+    let session = doc! { "id": id };
+    let bodies = [
+        doc! {
+            "hello": 1, "helloOk": true, "saslSupportedMechs": "admin.app", "loadBalanced": true,
+            "compression": ["zstd", "zlib", "snappy"], "client": { "application": { "name": "web" } },
+            "speculativeAuthenticate": {
+                "saslStart": 1, "mechanism": "SCRAM-SHA-256", "payload": "n,,n=app,r=abc", "db": "admin",
+            },
+            "topologyVersion": { "processId": bson::oid::ObjectId::from_bytes([9; 12]), "counter": 1_i64 },
+            "maxAwaitTimeMS": 10_000_i64, "$db": "admin",
+        },
+        doc! { "saslStart": 1, "mechanism": "SCRAM-SHA-1", "payload": "n,,n=app,r=abc", "$db": "admin" },
+        doc! { "saslContinue": 1, "conversationId": 1, "payload": "c=biws,r=abcdef,p=AAAA", "$db": "admin" },
+        doc! {
+            "insert": "t", "$db": "d", "lsid": session.clone(), "txnNumber": 5_i64, "autocommit": false,
+            "startTransaction": true, "writeConcern": { "w": 0 }, "documents": [{ "a": 1 }],
+        },
+        doc! {
+            "aggregate": "t", "$db": "d", "lsid": session, "maxTimeMS": 5,
+            "pipeline": [{ "$changeStream": {} }, { "$merge": { "into": { "db": "e", "coll": "t" } } }],
+            "$readPreference": { "mode": "nearest", "tags": [{ "dc": "ny" }], "maxStalenessSeconds": 90 },
+        },
+        doc! { "getMore": 7_i64, "collection": "t", "$db": "d" },
+        doc! { "bulkWrite": 1, "ops": [{ "insert": 0 }], "nsInfo": [{ "ns": "d.t" }], "$db": "admin" },
+    ];
+    let plain = bodies.iter().map(|body| body.to_vec().unwrap());
+    let mut samples: Vec<_> =
+        plain.map(|body| message(1, 0, Flags(Flags::MORE_TO_COME), &body)).collect();
+    assert!(samples.iter().all(|sample| docward_guard::fuzzing::message(sample)));
+    samples
+        .extend([Compressor::Snappy, Compressor::Zlib].map(|c| compress(&samples[0], c).unwrap()));
+    let mut query = [0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0xd4, 7, 0, 0].to_vec();
+    query.extend(b"\0\0\0\0admin.$cmd\0\0\0\0\0\xff\xff\xff\xff");
+    query.extend(doc! { "isMaster": 1, "helloOk": true }.to_vec().unwrap());
+    let length = i32::try_from(query.len()).unwrap();
+    query[..4].copy_from_slice(&length.to_le_bytes());
+    assert!(docward_wire::Query::parse(&query).is_ok());
+    samples.push(query);
+    run(&samples, docward_fuzz_cases::guard, 3000);
+}
+
+#[test]
+fn scram() {
+    use docward_fuzz_cases::{SCRAM_NONCE, SCRAM_USER, scram_keys};
+    use docward_net::scram::{ClientLogin, Mechanism, Opening, ServerLogin};
+    let (keys, verifier) = scram_keys();
+    let login = ClientLogin::new(Mechanism::Sha256, SCRAM_USER, "abc".to_owned());
+    let opening = Opening::parse(login.first().as_bytes()).unwrap();
+    let (server, answer) = ServerLogin::start(&opening, verifier.clone(), SCRAM_NONCE);
+    let proof = login.prove(&login.challenge(answer.as_bytes()).unwrap(), keys);
+    assert!(server.finish(proof.payload.as_bytes()).is_ok(), "the sample is a login");
+    let sample = format!("{}\n{}", login.first(), proof.payload);
+    let empty = "y,,n==2C=3D,r=x\nc=eSws,r=xdef,p=";
+    let samples = [sample.as_str(), empty].map(|sample| sample.as_bytes().to_vec());
+    run(&samples, docward_fuzz_cases::scram, 4000);
+}
+
+#[test]
 fn evidence() {
     let mut profiler = docward_profile::Profiler::new();
     documents().iter().for_each(|document| profiler.add_block(document, 0));

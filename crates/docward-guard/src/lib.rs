@@ -19,6 +19,8 @@ mod cursors;
 
 mod errors;
 mod forward;
+#[doc(hidden)]
+pub mod fuzzing;
 mod gate;
 mod guard;
 mod hello;
