@@ -104,6 +104,7 @@ fn px_3_cursors_of_clients_that_left_are_closed_on_the_server() {
 fn px_3_cursors_that_the_guard_has_no_room_for_are_closed_on_the_server() {
     const MOST: i64 = 10_000;
     const MORE: i64 = 50;
+    const OTHERS: i64 = 10;
     let servers = Launch::replica_set(1).start();
     servers.insert("db_shop.t_order", numbers(3));
     let guard = Guard::start(&servers.uri(), &["--admin", "127.0.0.1:0"]);
@@ -111,7 +112,17 @@ fn px_3_cursors_that_the_guard_has_no_room_for_are_closed_on_the_server() {
     let mut client = Connection::open(&guard);
     let find = || doc! { "find": "t_order", "batchSize": 0 };
     let (oldest, second) = (client.open_cursor(find()), client.open_cursor(find()));
-    client.succeed_often(MOST - 2, "db_shop", find());
+    let each = (MOST - 2) / OTHERS;
+    let _others: Vec<_> = thread::scope(|scope| {
+        let open = || {
+            let mut other = Connection::open(&guard);
+            other.succeed_often(each, "db_shop", find());
+            other
+        };
+        let threads: Vec<_> = (0..OTHERS).map(|_| scope.spawn(open)).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    client.succeed_often(MOST - 2 - each * OTHERS, "db_shop", find());
     // The oldest one is used again, so that others make room.
     let more = |id: i64| doc! { "getMore": id, "collection": "t_order", "batchSize": 1 };
     client.succeed("db_shop", more(oldest));
