@@ -286,7 +286,7 @@ impl Overview<'_> {
 fn without_output_options(command: &str) -> String {
     const WITH_VALUE: [&str; 7] =
         ["-f", "--format", "-o", "--output", "--show", "--expand", "--emit-fixes"];
-    const ALONE: [&str; 3] = ["-v", "--verbose", "--statistics"];
+    const ALONE: [&str; 4] = ["-v", "--verbose", "--statistics", "--write-baseline"];
     let (mut kept, mut is_value) = (Vec::new(), false);
     for word in shell_words(command) {
         if std::mem::take(&mut is_value) || ALONE.contains(&word) {

@@ -39,6 +39,11 @@ pub(crate) fn terminal(report: &Report, options: &TerminalOptions) -> String {
         }
         if !options.show.is_empty() && !report.findings.iter().any(|f| options.shows(f)) {
             let wanted = line(&options.show.join(", "));
+            let skipped =
+                report.skipped.iter().filter(|skip| options.show.iter().any(|w| *w == skip.rule));
+            for skip in skipped {
+                let _ = writeln!(out, "\n{} was not checked: it needs {}", skip.rule, skip.needs);
+            }
             let _ = writeln!(
                 out,
                 "\nno finding matches --show {wanted}: name a rule, a family, a severity, an area, a database, a \
@@ -354,7 +359,9 @@ impl Page<'_> {
     }
 
     fn next_command(&self) -> String {
-        match self.report.findings.first() {
+        // Of what is shown, where only a part is.
+        let shown = self.report.findings.iter().find(|finding| self.options.shows(finding));
+        match shown.or(self.report.findings.first()) {
             Some(first) => format!("next: docward explain {}", first.rule),
             None if self.report.evidence.collections.iter().any(|c| c.checked.is_some()) => {
                 "next: docward schema apply, to make the server enforce the schema".to_owned()

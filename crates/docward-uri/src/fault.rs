@@ -46,6 +46,9 @@ pub enum FaultKind {
     /// A percent sign that starts no code.
     #[error("a `%` here is not followed by two hexadecimal digits; write it as %25")]
     Percent,
+    /// `&` in the place of `?`.
+    #[error("options begin with `?`: write it for the `&` here")]
+    Ampersand,
     /// An option without a value.
     #[error("an option has no value; write name=value")]
     OptionWithoutValue,

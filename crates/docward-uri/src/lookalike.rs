@@ -26,6 +26,9 @@ pub enum Lookalike {
     /// A slash is missing.
     #[error("the scheme has too few slashes; write `{0}`")]
     Slashes(&'static str),
+    /// The name of a variable before it.
+    #[error("remove `{0}=` before the connection string")]
+    Assignment(String),
     /// A login without a scheme.
     #[error(
         "this looks like a login without a scheme; write mongodb://USER:PASSWORD@HOST:PORT/DATABASE"
@@ -62,6 +65,14 @@ pub fn lookalike(text: &str) -> Option<Lookalike> {
     let meant = |scheme: &str| {
         if scheme.to_ascii_lowercase().contains("srv") { SRV } else { PLAIN }
     };
+    if let Some((name, value)) = bare.split_once('=') {
+        let is_name = !name.is_empty()
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+            && !name.starts_with(|c: char| c.is_ascii_digit());
+        if is_name && is_connection_string(value.trim_matches(quotes)) {
+            return Some(Lookalike::Assignment(name.to_owned()));
+        }
+    }
     if let Some((scheme, _)) = bare.split_once("://") {
         let is_scheme = (1..=20).contains(&scheme.len())
             && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+.-_".contains(c));
@@ -116,6 +127,10 @@ mod tests {
     #[test]
     fn what_is_wrong_is_named_and_nothing_secret_repeated() {
         for (text, expected) in [
+            (
+                "MONGODB_URI=mongodb://u:S3cret@h",
+                "remove `MONGODB_URI=` before the connection string",
+            ),
             ("mongo://u:S3cret@h", "the scheme is `mongo://`; write `mongodb://`"),
             ("MONGODB://u:S3cret@h", "the scheme is `MONGODB://`; write `mongodb://`"),
             ("mongdb+srv://u:S3cret@h", "the scheme is `mongdb+srv://`; write `mongodb+srv://`"),

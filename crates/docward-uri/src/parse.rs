@@ -269,6 +269,11 @@ fn read_database(path: Slice<'_>, uri: &mut ConnectionString) -> Result<(), Faul
     if name.text.is_empty() || name.is_computed() {
         return Ok(());
     }
+    // Drivers take all of it for the name of the database.
+    if let Some(at) = name.text.find('&').filter(|at| name.text[*at..].contains('=')) {
+        let at = name.start + at;
+        return Err(FaultKind::Ampersand.at(Span::new(at, at + 1)));
+    }
     let decoded = strictly_decoded(name.text).map_err(|at| {
         let at = name.start + at;
         FaultKind::Percent.at(Span::new(at, at + 1))

@@ -144,10 +144,26 @@ pub fn redact_argument(argument: &str) -> String {
     if argument.contains("://") {
         return masked(argument);
     }
+    if let Some(masked) = masked_pairs(argument) {
+        return masked;
+    }
     match argument.rfind('@').and_then(|at| Some((colon(&argument[..at])?, at))) {
         Some((colon, at)) => format!("{}:{MASK}{}", &argument[..colon], &argument[at..]),
         None => argument.to_owned(),
     }
+}
+
+/// `user=app password=…`, the form of other databases, with the passwords masked.
+fn masked_pairs(text: &str) -> Option<String> {
+    let lower = text.to_ascii_lowercase();
+    let starts = ["password=", "passwd=", "pwd="].iter().filter_map(|key| {
+        let at = lower.find(key)?;
+        let is_word = !lower[..at].ends_with(|c: char| c.is_ascii_alphanumeric());
+        is_word.then_some(at + key.len())
+    });
+    // Nothing tells where a password ends.
+    let at = starts.min()?;
+    Some(format!("{}{MASK}", &text[..at]))
 }
 
 /// Where the next URL begins and where its scheme ends.
@@ -255,7 +271,7 @@ fn masked(uri: &str) -> String {
     let start = uri.find("://").map_or(0, |at| at + 3);
     let (scheme, rest) = uri.split_at(start);
     let (login, rest) = rest.split_at(rest.rfind('@').unwrap_or(0));
-    let is_odd = |name: &str| name.contains(['@', '/', '?', '#']);
+    let is_odd = |name: &str| name.contains(['@', '/', '?', '#', ';', ',', '=', ' ']);
     let login = match colon(login) {
         Some(at) if !is_odd(&login[..at]) => format!("{}:{MASK}", &login[..at]),
         // Without a colon it is a name, unless it holds what a name does not: then nobody knows.
@@ -295,7 +311,14 @@ fn masked_ports(text: &str) -> String {
             _ => host.to_owned(),
         })
         .collect();
-    format!("{}{path}", hosts.join(","))
+    // `/shop&password=…`: options that begin with the wrong sign.
+    let (path, options) = path.split_at(path.find(['&', ';']).unwrap_or(path.len()));
+    let first = options.get(..1).unwrap_or_default();
+    format!(
+        "{}{path}{first}{}",
+        hosts.join(","),
+        masked_options(options.get(1..).unwrap_or_default())
+    )
 }
 
 /// Options with secret values masked.

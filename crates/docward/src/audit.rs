@@ -66,6 +66,7 @@ pub(crate) fn audit(mut args: AuditArgs, shown: Shown) -> anyhow::Result<u8> {
     };
     let settings = args.reading.config.as_deref();
     let mut run = Run::start(look, &args.judging, settings, &args.sources, Some(&args.baseline))?;
+    output::spare(args.emit_fixes.as_deref(), &args.sources)?;
     for uri in &args.uri {
         secrets::expect_connection_string(uri, "--client-uri")?;
     }

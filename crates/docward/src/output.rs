@@ -6,7 +6,7 @@ use std::{
     time::{Instant, SystemTime, UNIX_EPOCH},
 };
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 use docward_config::FailOn;
 use docward_model::{Report, Run};
 use docward_report::{Expand, Format, Rendering, TerminalDetail, TerminalOptions, View};
@@ -67,6 +67,39 @@ pub(crate) fn check(shown: &ShownArgs, output: Option<&Path>) -> anyhow::Result<
     }
     for code in shown.expand.iter().filter(|code| *code != "all") {
         config::known_selector(code)?;
+    }
+    // A letter and three digits are a rule, and nothing else is called so.
+    let is_code = |word: &&String| {
+        let (letter, digits) = word.split_at_checked(1).unwrap_or(("", ""));
+        letter.bytes().all(|b| b.is_ascii_uppercase())
+            && digits.len() == 3
+            && digits.bytes().all(|b| b.is_ascii_digit())
+    };
+    for code in shown.show.iter().filter(is_code) {
+        config::known_selector(code).with_context(|| format!("--show {code}"))?;
+    }
+    Ok(())
+}
+
+/// Refuses files that would replace what is read: a source, or the settings.
+pub(crate) fn spare<'f>(
+    files: impl IntoIterator<Item = &'f Path>,
+    sources: &[String],
+) -> anyhow::Result<()> {
+    let is = |file: &Path, other: &Path| {
+        file.is_file()
+            && matches!((file.canonicalize(), other.canonicalize()), (Ok(a), Ok(b)) if a == b)
+    };
+    for file in files {
+        let shown = file.display();
+        if sources.iter().any(|source| is(file, Path::new(source))) {
+            bail!("{shown} is a source, and the output would replace it; write to another file");
+        }
+        if file.file_name().is_some_and(|name| name == "docward.toml") && file.is_file() {
+            bail!(
+                "{shown} holds settings, and the output would replace them; write to another file"
+            );
+        }
     }
     Ok(())
 }

@@ -39,6 +39,8 @@ impl<'a> Run<'a> {
         baseline: Option<&BaselineArgs>,
     ) -> anyhow::Result<Self> {
         output::check(look.shown, look.output)?;
+        let files = look.shown.formats.format.iter().filter_map(|one| one.file.as_deref());
+        output::spare(files.chain(look.output), near)?;
         let config = config::load(settings, near, judging.quiet)?;
         let config = config::with_arguments(config, judging)?;
         let baseline = match baseline {

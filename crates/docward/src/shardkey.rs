@@ -10,6 +10,7 @@ use crate::{
     args::{Format, ShardKeyArgs},
     config,
     interrupt::Interrupt,
+    output,
     progress::Bar,
     reading, run,
     terminal::{CLEAN, FINDINGS, PROBLEMS, put},
@@ -19,6 +20,7 @@ use crate::{
 pub(crate) fn shardkey(mut args: ShardKeyArgs) -> anyhow::Result<u8> {
     reading::or_from_environment(&mut args.sources)?;
     let args = &args;
+    output::spare(args.reading.output.as_deref(), &args.sources)?;
     let keys = args.key.iter().map(|text| parse_key(text)).collect::<anyhow::Result<Vec<_>>>()?;
     let config = config::load(args.reading.config.as_deref(), &args.sources, false)?;
     let request = Request {

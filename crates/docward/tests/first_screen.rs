@@ -544,3 +544,68 @@ fn connect_plan_asks_a_server_and_knows_the_old_name_of_the_option() {
         assert_eq!(told.contains("note: --uri is now called --server"), is_old, "{told}");
     }
 }
+
+#[test]
+fn no_output_replaces_a_source_or_the_settings() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("a.json");
+    let settings = directory.path().join("docward.toml");
+    for (file, text) in [(&data, "{\"a\": 1}\n"), (&settings, "profile = \"neutral\"\n")] {
+        fs::write(file, text).unwrap();
+    }
+    for arguments in [
+        vec!["audit", "a.json", "--output", "a.json"],
+        vec!["audit", "a.json", "--format", "html=./a.json"],
+        vec!["audit", "a.json", "--emit-fixes", "a.json"],
+        vec!["audit", "a.json", "-f", "json", "-o", "docward.toml"],
+        vec!["lint", "a.json", "--output", "a.json"],
+        vec!["shardkey", "a.json", "--output", "a.json"],
+        vec!["schema", "infer", "a.json", "--output", "a.json"],
+    ] {
+        let run = run_in(directory.path(), &[], &arguments);
+        assert_eq!(code(&run), 2, "{arguments:?}");
+        assert!(stderr(&run).contains("would replace"), "{arguments:?}: {}", stderr(&run));
+    }
+    assert_eq!(fs::read_to_string(&data).unwrap(), "{\"a\": 1}\n");
+    assert_eq!(fs::read_to_string(&settings).unwrap(), "profile = \"neutral\"\n");
+}
+
+#[test]
+fn show_knows_rules_that_do_not_exist_or_were_not_checked() {
+    let run = run_in(&root(), &[], &["audit", SHOP, "--show", "D999"]);
+    assert_eq!((code(&run), stdout(&run)), (2, String::new()));
+    assert!(stderr(&run).contains("--show D999"), "{}", stderr(&run));
+    let run = run_in(&root(), &[], &["audit", SHOP, "--show", "W001"]);
+    assert!(stdout(&run).contains("W001 was not checked: it needs"), "{}", stdout(&run));
+    let run = run_in(&root(), &[], &["audit", SHOP, "--show", "K003"]);
+    assert!(stdout(&run).ends_with("next: docward explain K003\n"), "{}", stdout(&run));
+}
+
+#[test]
+fn passwords_of_other_forms_are_not_repeated() {
+    for argument in [
+        "mongodb://127.0.0.1:1/b&password=S3cretPw",
+        "mongodb://app;S3cretPw@127.0.0.1:1/b",
+        "user=app password=S3cretPw host=db1",
+    ] {
+        for command in [
+            vec!["connect", "check"],
+            vec!["audit"],
+            vec!["schema", "infer"],
+            vec!["checklist"],
+            vec!["shardkey"],
+            vec!["lint"],
+        ] {
+            let arguments = [command, vec![argument]].concat();
+            let run = run_in(&root(), &[], &arguments);
+            let said = stdout(&run) + &stderr(&run);
+            assert!(!said.contains("S3cretPw"), "{arguments:?}: {said}");
+        }
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let line = "u = \"mongodb://db1.corp.net/shop&password=S3cretPw\"\n";
+    fs::write(directory.path().join("a.py"), line).unwrap();
+    let run = run_in(directory.path(), &[], &["lint", ".", "--verbose"]);
+    let said = stdout(&run) + &stderr(&run);
+    assert!(!said.contains("S3cretPw"), "{said}");
+}

@@ -33,6 +33,7 @@ struct Made<'u, 't> {
 struct Found {
     /// With the password blotted out.
     shown: String,
+    mark: u64,
     fallback: bool,
     placeholder: Option<Placeholder>,
     in_sample: bool,
@@ -449,7 +450,9 @@ impl<'u, 't> Scan<'u, 't> {
             let in_sample = self.is_sample && !super::secrets::is_in_use(password, &client);
             let shown = parsed.redacted();
             let shown = shown.strip_prefix(SCHEME).filter(|_| is_bare).unwrap_or(&shown).to_owned();
-            let found = Found { shown, fallback: folded.fallback, literal, placeholder, in_sample };
+            let mark = super::secrets::mark(password);
+            let fallback = folded.fallback;
+            let found = Found { shown, mark, fallback, literal, placeholder, in_sample };
             self.secret(&client, found, at, scope);
         }
         Some(client)
@@ -495,7 +498,7 @@ impl<'u, 't> Scan<'u, 't> {
         }
         let secret = CodeSecret {
             place: self.place(at, scope),
-            mark: 0,
+            mark: found.mark,
             kind: SecretKind::ConnectionString,
             shown: found.shown,
             fallback: found.fallback,

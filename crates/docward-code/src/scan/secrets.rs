@@ -416,7 +416,7 @@ pub(super) fn in_text(
             out.code.secrets.push(CodeSecret {
                 place: Place { location: location(offset + at), function: None },
                 kind: SecretKind::ConnectionString,
-                mark: 0,
+                mark: mark(password),
                 shown: parsed.redacted(),
                 fallback: false,
                 local: !client.srv && client.hosts.iter().all(|host| is_local(host)),

@@ -535,6 +535,21 @@ impl Reader<'_> {
         if !self.choices.values || path == "_id" || !has_range(field, &number) {
             return;
         }
+        if let Some((kind, limit_of)) = coordinate(path) {
+            if number.min < -limit_of || number.max > limit_of {
+                let why = format!(
+                    "values outside of -{limit_of} to {limit_of} are no {kind}, so no range is set"
+                );
+                self.leave_open(path, why);
+                return;
+            }
+            let why = format!("a {kind} lies between -{limit_of} and {limit_of}");
+            for (keyword, value) in [("minimum", -limit_of), ("maximum", limit_of)] {
+                self.because(path, keyword, why.clone(), 0);
+                entries.push((keyword.to_owned(), limit(value)));
+            }
+            return;
+        }
         if number.min >= 0.0 {
             self.because(path, "minimum", format!("the smallest is {}", figure(number.min)), 0);
             entries.push(("minimum".to_owned(), Value::Int(0)));
@@ -657,6 +672,16 @@ fn has_range(field: &Field, number: &NumberProfile) -> bool {
         && field.types.of(BsonType::Decimal) == 0
         && number.not_finite == 0
         && number.max.max(-number.min) < EXACT / 10.0
+}
+
+/// What a coordinate is called, and how far it goes from zero, by the last part of a path.
+fn coordinate(path: &str) -> Option<(&'static str, f64)> {
+    let name = path.rsplit('.').next().unwrap_or(path).to_ascii_lowercase();
+    match name.as_str() {
+        "latitude" | "lat" => Some(("latitude", 90.0)),
+        "longitude" | "lng" | "lon" | "long" => Some(("longitude", 180.0)),
+        _ => None,
+    }
 }
 
 /// Whether numbers rise in the order documents are stored: sequence numbers, counters, times.

@@ -63,6 +63,21 @@ fn users(count: usize) -> Vec<Vec<u8>> {
 }
 
 #[test]
+fn coordinates_have_the_range_of_coordinates() {
+    let stations = documents(200, |i| {
+        let (lat, long) = (i % 60, i % 90);
+        format!(
+            r#"{{"_id": {i}, "lat": {lat}.5, "at": {{"longitude": {long}.25}}, "long": {long}0.5}}"#
+        )
+    });
+    let (inferred, _) = read_off(&stations, &Choices::default());
+    assert!(property(&inferred, &["lat"]).contains("minimum: -90, maximum: 90"));
+    assert!(property(&inferred, &["at", "longitude"]).contains("minimum: -180, maximum: 180"));
+    let open = property(&inferred, &["long"]);
+    assert!(!open.contains("minimum") && !open.contains("maximum"), "{open}");
+}
+
+#[test]
 fn dm_11_1_the_users_of_the_rule_book_are_described() {
     let documents = users(2000);
     let (inferred, schema) =

@@ -18,7 +18,7 @@ declare_rule! {
     /// Looks at connection strings: those of the sources and those given with `--client-uri`. A public address
     /// without `tls=true` (or `ssl=true`; `mongodb+srv://` has it by itself) is an error. So are
     /// `tlsInsecure`, `tlsAllowInvalidCertificates` and `tlsAllowInvalidHostnames`, on private addresses a
-    /// warning, also where code computes the address, and on the loopback address nothing. Code that switches checks
+    /// warning, also where code computes the address or TLS is not asked for, and on the loopback address nothing. Code that switches checks
     /// off only where a connection string asks for it, by a test of that option around it, is information, and so is
     /// what stands in a file that no other takes in. Private
     /// addresses without TLS pass. Names are not looked up, so a host name without TLS is not judged.
@@ -68,7 +68,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         }
         let canonical = |option| docward_uri::canonical_name(option).unwrap_or(option);
         let change = match uri.unchecked.as_slice() {
-            off @ [_, ..] if uri.tls || uri.is_partial => off
+            off @ [_, ..] if uri.tls || uri.is_partial || level == Level::Recommended => off
                 .iter()
                 .fold(Correction::default(), |all, option| all.and_remove(canonical(option))),
             _ => Correction::set("tls", true),
@@ -137,6 +137,14 @@ fn fault(uri: &ClientUri) -> Option<(String, Level, &'static str)> {
             .map(String::as_str)
             .filter(|host| reach(host) == Reach::Public)
             .collect();
+        let is_local = uri.hosts.iter().all(|host| reach(host) == Reach::Loopback);
+        if public.is_empty() && !uri.unchecked.is_empty() && !is_local {
+            return Some((
+                format!("{label} switches checks of TLS off by {}", uri.unchecked.join(", ")),
+                Level::Recommended,
+                "remove the option and write tls=true; for a private authority name its certificate with tlsCAFile",
+            ));
+        }
         return (!public.is_empty()).then(|| {
             (
                 format!("{label} leads to {} in public without TLS", text::phrases(&public, 3)),
@@ -174,6 +182,14 @@ mod tests {
 
     fn found(uri: &str) -> Vec<Severity> {
         severities("S009", "", &format!("uri mongodb{uri}"))
+    }
+
+    #[test]
+    fn se_7_checks_that_are_off_are_told_without_tls_as_well() {
+        assert_eq!(found("://10.0.0.5/?tlsAllowInvalidCertificates=true"), [Severity::Warn]);
+        assert_eq!(found("://db.example.net/?tlsInsecure=true"), [Severity::Warn]);
+        assert!(found("://localhost/?tlsInsecure=true").is_empty());
+        assert!(found("://10.0.0.5/?tlsInsecure=false").is_empty());
     }
 
     #[test]

@@ -20,6 +20,7 @@ use super::{
 use crate::{
     config,
     interrupt::Interrupt,
+    output,
     progress::Bar,
     reading, run,
     terminal::{CLEAN, PROBLEMS, complain, put},
@@ -46,6 +47,7 @@ struct Outcome<'c> {
 pub(crate) fn infer(args: &InferArgs) -> anyhow::Result<u8> {
     let docward_config::Config { settings, .. } =
         config::load(args.reading.config.as_deref(), &args.sources, args.quiet)?;
+    output::spare(args.reading.output.as_deref(), &args.sources)?;
     let reading = reading::reading(&args.sources, &args.reading)?;
     let threads = args.threads.unwrap_or(reading.threads);
     let request = Request { server_workload: false, documents_only: true, threads, ..reading };
