@@ -281,6 +281,8 @@ def in_folder(arguments, run):
 
 def run_writers(arguments, names, folder):
     servers = Set(folder)
+    # Not earlier: two runs at the same time need different ports.
+    random.seed(arguments.seed)
     try:
         prepare(servers)
         uri = "mongodb://" + ",".join(f"127.0.0.1:{port}" for port in servers.guards) + "/"
@@ -352,7 +354,6 @@ def main():
     parser.add_argument("--keep", action="store_true", help="keep the logs and print their folder")
     arguments = parser.parse_args()
     sys.path.insert(0, clients.python(True)[0])
-    random.seed(arguments.seed)
     names = arguments.faults.split(",")
     unknown = set(names) - {*FAULTS, "transaction"}
     if unknown:
