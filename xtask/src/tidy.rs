@@ -15,16 +15,17 @@ use toml_edit::DocumentMut;
 use crate::{codegen, docs, import_graph, root, source};
 
 /// Crates and their layers; an arrow up or sideways is a fault.
-const LAYERS: [(&str, u32); 20] = [
+const LAYERS: [(&str, u32); 21] = [
     ("docward-model", 0),
     ("docward-bson", 1),
     ("docward-uri", 1),
     ("docward-wire", 1),
-    ("docward-code", 2),
+    ("docward-source", 2),
     ("docward-connect", 2),
     ("docward-profile", 2),
     ("docward-schema", 2),
     ("docward-workload", 2),
+    ("docward-code", 3),
     ("docward-design", 3),
     ("docward-rules", 4),
     ("docward-config", 4),

@@ -168,15 +168,3 @@ pub(crate) const NULL_IN_NAME: &str = "MongoDB allows no null character in the n
 pub(crate) fn is_nameable(name: &str) -> bool {
     !name.is_empty() && !name.contains(['.', '\0'])
 }
-
-/// Shortens source text that is quoted.
-pub(crate) fn quoted(text: &str) -> String {
-    const MAX: usize = 80;
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    if line.chars().count() <= MAX {
-        return line;
-    }
-    let mut short: String = line.chars().take(MAX - 1).collect();
-    short.push('…');
-    short
-}

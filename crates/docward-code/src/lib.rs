@@ -9,26 +9,25 @@
 //! unique indexes), [`Model::left_out`] says so. Nothing is executed and nothing outside the text is
 //! looked up: a type that another file declares is left open, and named.
 
+mod declared_models;
 mod draft;
 mod go;
 mod json_schema;
 mod kind;
 mod mongoose;
 mod pattern;
-mod place;
 mod prisma;
 mod pydantic;
-pub mod scan;
 mod shape;
 mod spring;
-mod tree;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use bson::Document;
 
+pub use declared_models::declared_models;
+pub use docward_source::{place::Place, syntax::Problem};
 pub use kind::Kind;
-pub use place::Place;
 
 /// What a text declares.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -37,17 +36,6 @@ pub struct Imported {
     pub models: Vec<Model>,
     /// What could not be read. The rest was.
     pub problems: Vec<Problem>,
-}
-
-/// Something that could not be read.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Problem {
-    /// The line, counted from 1.
-    pub line: u32,
-    /// The column in characters, counted from 1.
-    pub column: u32,
-    /// What is wrong: lower case, no full stop.
-    pub message: String,
 }
 
 /// One model: what documents of one kind look like.

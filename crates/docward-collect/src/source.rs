@@ -15,8 +15,8 @@ use std::{
 };
 
 use aho_corasick::AhoCorasick;
-use docward_code::scan::{self, Allowed, FileKind, Known, Scanned};
 use docward_model::{ClientUri, Code, Problem, code::Mentioned};
+use docward_source::{self as source, Allowed, FileKind, Known, Scanned};
 use ignore::WalkBuilder;
 
 /// Longer files are data, not code.
@@ -119,7 +119,7 @@ pub fn read_source(request: &SourceRequest, stop: &(dyn Fn() -> bool + Sync)) ->
     for mut equal in same.into_values().filter(|equal| equal.len() > 1) {
         equal.sort_by_key(|at| {
             let within = seen.code.within_project(&files[*at].name);
-            (scan::stands_aside(&within), *at)
+            (source::stands_aside(&within), *at)
         });
         copies.extend(equal.into_iter().skip(1));
     }
@@ -139,7 +139,8 @@ pub fn read_source(request: &SourceRequest, stop: &(dyn Fn() -> bool + Sync)) ->
         }
         let text = String::from_utf8_lossy(&text);
         let within = seen.code.within_project(&file.name);
-        Some(scan::scan(&file.name, &within, &text, file.kind, &known))
+        let read_models = docward_code::declared_models;
+        Some(source::scan(&file.name, &within, &text, file.kind, &known, read_models))
     });
     for (at, scanned) in second.into_iter().enumerate() {
         if let Some(Some(scanned)) = scanned {
@@ -148,7 +149,7 @@ pub fn read_source(request: &SourceRequest, stop: &(dyn Fn() -> bool + Sync)) ->
     }
     // Of a part of a project nobody can say what is nowhere.
     let is_whole = seen.code.roots.iter().all(|(_, within)| within.is_empty());
-    let sought = scan::Sought::of(&seen.code).filter(|_| is_whole);
+    let sought = source::Sought::of(&seen.code).filter(|_| is_whole);
     if let Some(sought) = sought {
         let mentions = mentions(&files, &sought, &seen.code, threads, stop);
         if !stop() {
@@ -161,7 +162,7 @@ pub fn read_source(request: &SourceRequest, stop: &(dyn Fn() -> bool + Sync)) ->
 /// What all files say of names, and which of them nothing takes in.
 fn mentions(
     files: &[File],
-    sought: &scan::Sought,
+    sought: &source::Sought,
     code: &Code,
     threads: usize,
     stop: &(dyn Fn() -> bool + Sync),
@@ -170,9 +171,9 @@ fn mentions(
         if file.kind == FileKind::Schema {
             return None;
         }
-        let text = read(file).ok().filter(|text| !scan::is_written_by_tools(text, file.kind))?;
+        let text = read(file).ok().filter(|text| !source::is_written_by_tools(text, file.kind))?;
         let within = code.within_project(&file.name);
-        let module = scan::module(file.kind, &within, &text);
+        let module = source::module(file.kind, &within, &text);
         Some((sought.look(&file.name, &within, file.kind, &text), module))
     });
     let mut all = Mentioned::default();
@@ -201,7 +202,7 @@ fn mentions(
     let named = |name: &str| {
         settings.iter().any(|text| memchr::memmem::find(text, name.as_bytes()).is_some())
     };
-    let unreached = scan::unreached(&modules, named);
+    let unreached = source::unreached(&modules, named);
     all.unreached = unreached.into_iter().filter_map(|file| shown.get(&file).cloned()).collect();
     all
 }
@@ -217,9 +218,9 @@ struct Looked {
 
 fn look(file: &File) -> Result<Looked, String> {
     let text = read(file)?;
-    let matters = scan::may_matter(&text);
+    let matters = source::may_matter(&text);
     let known = match matters {
-        true => scan::survey(&file.name, &String::from_utf8_lossy(&text), file.kind),
+        true => source::survey(&file.name, &String::from_utf8_lossy(&text), file.kind),
         false => Known::default(),
     };
     let may_be_copy = matters
@@ -427,7 +428,7 @@ fn add(
     // A file that is named itself is meant, whatever it is called; folders above the one that is named
     // say nothing.
     let below = path.strip_prefix(root).unwrap_or(&path).display().to_string().replace('\\', "/");
-    if !request.tests && !below.is_empty() && scan::is_test(&below) {
+    if !request.tests && !below.is_empty() && source::is_test(&below) {
         seen.tests_left_out += 1;
         return;
     }

@@ -299,9 +299,9 @@ pub fn source(bytes: &[u8]) {
     let Some((first, rest)) = bytes.split_first() else { return };
     let text = String::from_utf8_lossy(rest);
     let file = FILES[usize::from(*first) % FILES.len()];
-    let kind = docward_code::scan::FileKind::of(file).expect("a file that is read");
-    let known = docward_code::scan::Known::default();
-    let _ = docward_code::scan::scan(file, "", &text, kind, &known);
+    let kind = docward_source::FileKind::of(file).expect("a file that is read");
+    let known = docward_source::Known::default();
+    let _ = docward_source::scan(file, "", &text, kind, &known, docward_code::declared_models);
     use docward_code::Kind;
     let kinds =
         [Kind::Mongoose, Kind::Prisma, Kind::Pydantic, Kind::Go, Kind::Spring, Kind::JsonSchema];

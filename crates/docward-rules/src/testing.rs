@@ -7,7 +7,6 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use docward_bson::{json, value::to_value};
-use docward_code::scan::{FileKind, Known, scan, survey};
 use docward_model::{
     ClientUri, Code, Collection, CollectionKind, CollectionOptions, CollectionStats, CoreSource,
     Counted, DeclaredTopology, Deployment, Evidence, Finding, Index, IndexKey, IndexUsage,
@@ -18,6 +17,7 @@ use docward_model::{
 };
 use docward_profile::{Links, Profiler, relate};
 use docward_schema::{Tally, Validator};
+use docward_source::{FileKind, Known, scan, survey};
 use docward_workload::{Entry, Ran, Recorder, log_entry, profile_entry, running_entry};
 
 use crate::{Outcome, RULES, cx::SUPPRESSIONS, engine};
@@ -185,7 +185,7 @@ impl Example {
         }
         let mut code = Code::default();
         for (file, kind, text) in &files {
-            let scanned = scan(file, file, text, *kind, &known);
+            let scanned = scan(file, file, text, *kind, &known, docward_code::declared_models);
             assert!(scanned.problems.is_empty(), "{:?}", scanned.problems);
             self.evidence.uris.extend(scanned.clients);
             code.absorb(scanned.code);

@@ -2,8 +2,8 @@
 
 use std::{collections::BTreeMap, fs};
 
-use docward_code::scan::FileKind;
 use docward_model::{Code, Excerpt, Finding, Location, code::SecretKind};
+use docward_source::FileKind;
 
 /// What stands for something secret.
 const MASK: &str = "*****";

@@ -1,8 +1,8 @@
 //! Source code as a source of a report, and the comments in it that allow findings.
 
-use docward_code::scan::Allowed;
 use docward_collect::SourceSeen;
 use docward_model::{Location, Problem, Source, SourceKind, Suppression};
+use docward_source::Allowed;
 
 use crate::config;
 

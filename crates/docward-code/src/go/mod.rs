@@ -13,14 +13,17 @@ use tree_sitter::Node;
 
 use crate::{
     Imported, Model, Place,
-    draft::{Draft, join, quoted},
+    draft::{Draft, join},
     shape::{Rest, Shape},
-    tree::{Source, Walk, part, parts},
+};
+use docward_source::{
+    Language,
+    syntax::{Source, Walk, part, parts, quoted},
 };
 use tags::Tag;
 
 pub(crate) fn read(text: &str) -> Imported {
-    let source = match Source::parse(&tree_sitter_go::LANGUAGE.into(), text) {
+    let source = match Source::parse(&Language::Go.grammar(), text) {
         Ok(source) => source,
         Err(problem) => return Imported { models: Vec::new(), problems: vec![problem] },
     };

@@ -3,7 +3,8 @@
 
 use std::collections::HashMap;
 
-use crate::{Place, place::Places};
+use crate::Place;
+use docward_source::place::Places;
 
 use super::refs::escaped;
 

@@ -8,11 +8,11 @@
 use tree_sitter::Node;
 
 use crate::{
-    draft::{Draft, is_nameable, join, quoted},
+    draft::{Draft, is_nameable, join},
     pattern,
     shape::{Items, Limit, Rest, Shape},
-    tree::parts,
 };
+use docward_source::syntax::{parts, quoted};
 
 use super::{
     Reader,

@@ -8,10 +8,10 @@ use bson::Bson;
 use tree_sitter::Node;
 
 use crate::{
-    draft::{Draft, is_nameable, join, quoted},
+    draft::{Draft, is_nameable, join},
     shape::{Rest, Shape},
-    tree::parts,
 };
+use docward_source::syntax::{parts, quoted};
 
 use super::{Reader, Schema};
 

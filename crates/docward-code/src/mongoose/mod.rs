@@ -15,9 +15,12 @@ use tree_sitter::Node;
 
 use crate::{
     Imported, Model, Place,
-    draft::{Draft, join, quoted},
+    draft::{Draft, join},
     shape::{Rest, Shape},
-    tree::{Source, Walk, parts},
+};
+use docward_source::{
+    Language,
+    syntax::{Source, Walk, parts, quoted},
 };
 use script::Script;
 
@@ -28,11 +31,8 @@ pub(crate) fn read(text: &str) -> Imported {
     let mut imported = Imported::default();
     // The grammar that fits best is the one. TypeScript comes first: `model<User>(…)` is a comparison in
     // JavaScript, without an error.
-    let languages = [
-        tree_sitter_typescript::LANGUAGE_TYPESCRIPT.into(),
-        tree_sitter_typescript::LANGUAGE_TSX.into(),
-        tree_sitter_javascript::LANGUAGE.into(),
-    ];
+    let languages =
+        [Language::TypeScript.grammar(), Language::Tsx.grammar(), Language::JavaScript.grammar()];
     let mut best: Option<(usize, Source<'_>)> = None;
     for language in &languages {
         let source = match Source::parse(language, text) {

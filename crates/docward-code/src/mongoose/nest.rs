@@ -4,10 +4,10 @@ use tree_sitter::Node;
 
 use crate::{
     Model, Place,
-    draft::{Draft, is_nameable, join, quoted},
+    draft::{Draft, is_nameable, join},
     shape::Shape,
-    tree::{part, parts},
 };
+use docward_source::syntax::{part, parts, quoted};
 
 use super::{
     Reader,

@@ -5,10 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use bson::Bson;
 use tree_sitter::Node;
 
-use crate::{
-    shape,
-    tree::{Source, Walk, part, parts},
-};
+use crate::shape;
+use docward_source::syntax::{Source, Walk, part, parts};
 
 /// Names lead to names at most this often.
 pub(super) const MAX_HOPS: usize = 8;

@@ -1,7 +1,8 @@
 //! The language of Prisma schemas: blocks of lines. What does not fit is a problem, and reading goes on
 //! with the next line.
 
-use crate::{Place, Problem, place::Places};
+use crate::{Place, Problem};
+use docward_source::place::Places;
 
 /// `keyword name { … }`.
 #[derive(Debug)]
@@ -74,7 +75,7 @@ impl Attribute {
         } else {
             format!("{mark}{}({arguments})", self.name)
         };
-        crate::draft::quoted(&text)
+        docward_source::syntax::quoted(&text)
     }
 }
 
@@ -272,7 +273,7 @@ impl<'t> Reader<'t> {
                 return Some(field);
             } else {
                 let line = rest.lines().next().unwrap_or_default();
-                self.problem(format!("unexpected `{}`", crate::draft::quoted(line)));
+                self.problem(format!("unexpected `{}`", docward_source::syntax::quoted(line)));
                 self.skip_line();
                 return Some(field);
             }

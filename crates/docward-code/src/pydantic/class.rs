@@ -4,10 +4,8 @@ use std::collections::BTreeMap;
 
 use tree_sitter::Node;
 
-use crate::{
-    Place,
-    tree::{Source, parts},
-};
+use crate::Place;
+use docward_source::syntax::{Source, parts};
 
 use super::expr::Expr;
 

@@ -3,9 +3,10 @@
 use bson::Bson;
 use tree_sitter::Node;
 
-use crate::{
-    shape,
-    tree::{Source, parts},
+use crate::shape;
+use docward_source::{
+    Language,
+    syntax::{Source, parts},
 };
 
 /// Deeper annotations are not read.
@@ -37,7 +38,7 @@ impl Expr {
 
     /// Reads an annotation that is written as a text.
     pub(super) fn quoted(text: &str) -> Option<Self> {
-        let source = Source::parse(&tree_sitter_python::LANGUAGE.into(), text.trim()).ok()?;
+        let source = Source::parse(&Language::Python.grammar(), text.trim()).ok()?;
         let statement = parts(source.root()).into_iter().next()?;
         Some(Self::read(&source, parts(statement).into_iter().next().unwrap_or(statement)))
     }
@@ -169,7 +170,7 @@ impl Expr {
             Self::List(all) => format!("[{}]", list(all)),
             Self::Dict(_) => "{…}".to_owned(),
             Self::Ellipsis => "...".to_owned(),
-            Self::Other(text) => crate::draft::quoted(text),
+            Self::Other(text) => docward_source::syntax::quoted(text),
         }
     }
 }

@@ -14,9 +14,9 @@ use crate::{
     Imported, Model, Place,
     draft::{Draft, join},
     shape::{Rest, Shape},
-    tree::Source,
 };
 use class::{Class, Field, Module};
+use docward_source::{Language, syntax::Source};
 use expr::Expr;
 
 /// What only files for Pydantic 1 say.
@@ -24,7 +24,7 @@ const OLD: [&str; 5] =
     ["pydantic.v1", "import validator", ", validator", "root_validator", "    class Config:"];
 
 pub(crate) fn read(text: &str) -> Imported {
-    let source = match Source::parse(&tree_sitter_python::LANGUAGE.into(), text) {
+    let source = match Source::parse(&Language::Python.grammar(), text) {
         Ok(source) => source,
         Err(problem) => return Imported { models: Vec::new(), problems: vec![problem] },
     };

@@ -5,10 +5,8 @@ use std::collections::BTreeMap;
 use bson::Bson;
 use tree_sitter::Node;
 
-use crate::{
-    Place, shape,
-    tree::{Source, Walk, part, parts},
-};
+use crate::{Place, shape};
+use docward_source::syntax::{Source, Walk, part, parts};
 
 /// A file and the types it declares.
 pub(super) struct Java<'t> {

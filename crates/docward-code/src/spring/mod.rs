@@ -13,9 +13,12 @@ use tree_sitter::Node;
 
 use crate::{
     Imported, Model, Place,
-    draft::{Draft, join, quoted},
+    draft::{Draft, join},
     shape::Shape,
-    tree::{Source, parts},
+};
+use docward_source::{
+    Language,
+    syntax::{Source, parts, quoted},
 };
 use java::{Annotation, Class, Field, Java};
 
@@ -38,7 +41,7 @@ const MAPS: [&str; 7] =
     ["Map", "HashMap", "LinkedHashMap", "TreeMap", "SortedMap", "EnumMap", "ConcurrentHashMap"];
 
 pub(crate) fn read(text: &str) -> Imported {
-    let source = match Source::parse(&tree_sitter_java::LANGUAGE.into(), text) {
+    let source = match Source::parse(&Language::Java.grammar(), text) {
         Ok(source) => source,
         Err(problem) => return Imported { models: Vec::new(), problems: vec![problem] },
     };

@@ -4,10 +4,11 @@
 use bson::Bson;
 
 use crate::{
-    draft::{Draft, quoted},
+    draft::Draft,
     pattern,
     shape::{Limit, Shape, number},
 };
+use docward_source::syntax::quoted;
 
 use super::java::{Annotation, Java};
 

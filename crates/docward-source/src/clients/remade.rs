@@ -347,7 +347,7 @@ impl<'u, 't> Scan<'u, 't> {
             let (first, rest) = path.split_once('.').unwrap_or((&path, ""));
             let Some(import) = unit.import(first) else { return };
             let name = if rest.is_empty() { import.name } else { rest };
-            let key = (crate::scan::values::stem(&import.module), name.to_owned());
+            let key = (crate::values::stem(&import.module), name.to_owned());
             if self.values.known.factories.contains(&key) {
                 found.push((scope, expr.at, name.to_owned()));
             }

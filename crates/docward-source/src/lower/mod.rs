@@ -20,7 +20,7 @@ use super::{
         Statement, StatementKind, Unit,
     },
 };
-use crate::tree::{Source, part, parts};
+use crate::syntax::{Source, part, parts};
 
 /// Code that people write is not nested deeper; what is deeper is left out.
 const MAX_DEPTH: u32 = 150;

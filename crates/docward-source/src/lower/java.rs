@@ -3,7 +3,7 @@
 use tree_sitter::Node;
 
 use super::{Arg, Expr, Function, Kind, Lower, Mark, ScopeId, ScopeKind};
-use crate::tree::{part, parts};
+use crate::syntax::{part, parts};
 
 pub(super) fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
     match node.kind() {

@@ -8,7 +8,7 @@ use docward_model::{
     words::split,
 };
 
-use super::remarks;
+use super::allow_comments;
 
 /// A file, and what is asked of it for each of its fields.
 pub(super) struct Sheet<'t> {
@@ -71,7 +71,7 @@ impl<'t> Sheet<'t> {
     fn around(&self, line: u32) -> Around<'t> {
         let line = usize::try_from(line).unwrap_or(usize::MAX);
         let mut declared = declaration(&self.lines, line);
-        let remark = declared.first().and_then(|first| remarks::at_end(first));
+        let remark = declared.first().and_then(|first| allow_comments::at_end(first));
         let mut remarks: Vec<&str> = remark.into_iter().collect();
         let (marks, above) = before(&self.lines, line);
         declared.extend(marks);
@@ -90,7 +90,7 @@ fn remarks_say_whole(text: &str) -> bool {
         // What is named after the unit says nothing of others.
         let lower = declared.to_ascii_lowercase();
         let is_named = ["cent", "paise", "kobo", "minor"].iter().any(|unit| lower.contains(unit));
-        is_number && !is_named && remarks::at_end(line).is_some_and(names_smallest_unit)
+        is_number && !is_named && allow_comments::at_end(line).is_some_and(names_smallest_unit)
     };
     text.lines().filter(says).count() >= SEVERAL
 }

@@ -4,7 +4,7 @@
 use super::{
     Language, Scan,
     ir::{Call, Expr, Kind, ScopeId, ScopeKind, StatementKind},
-    loaded::Loaded,
+    read_modify_write::Loaded,
     values::Values,
 };
 

@@ -9,14 +9,13 @@ use docward_model::{
 use docward_uri::Piece;
 
 use super::{
-    Scan,
+    Scan, allow_comments,
     ir::{Call, Expr, Kind, Part, ScopeId, ScopeKind, StatementKind},
     options::{Chain, CodeOption, mode},
-    remarks,
     secrets::is_local,
     values::{Folded, Fragment},
 };
-use crate::scan::Language;
+use crate::Language;
 
 /// A call that makes a client.
 struct Made<'u, 't> {
@@ -359,7 +358,7 @@ impl<'u, 't> Scan<'u, 't> {
         ];
         let line = usize::try_from(self.places.at(at).line).unwrap_or(usize::MAX);
         let near = self.text.lines().take(line).skip(line.saturating_sub(NEAR + 1));
-        near.filter_map(remarks::at_end).any(|said| {
+        near.filter_map(allow_comments::at_end).any(|said| {
             let said = said.to_ascii_lowercase();
             REASONS.iter().any(|reason| said.contains(reason))
         })

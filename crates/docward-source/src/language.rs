@@ -95,7 +95,8 @@ impl Language {
         matches!(self, Self::Java | Self::Kotlin)
     }
 
-    pub(super) fn grammar(self) -> tree_sitter::Language {
+    /// Its grammar.
+    pub fn grammar(self) -> tree_sitter::Language {
         match self {
             Self::Python => tree_sitter_python::LANGUAGE.into(),
             Self::JavaScript => tree_sitter_javascript::LANGUAGE.into(),

@@ -1,10 +1,10 @@
-//! Syntax trees: parsing, places, and what the grammars could not read.
+//! Syntax trees: parsing, places, and the errors of the grammars.
 
 use std::ops::ControlFlow;
 
 use tree_sitter::{Language, Node, ParseOptions, ParseState, Parser, Tree};
 
-use crate::{Place, Problem, place::Places};
+use crate::place::{Place, Places};
 
 /// A file in which more is wrong is not of the language.
 const MAX_PROBLEMS: usize = 50;
@@ -14,9 +14,21 @@ const MAX_PROBLEMS: usize = 50;
 const MIN_TURNS: usize = 1000;
 const BYTES_A_TURN: usize = 10;
 
+/// Something that could not be read.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Problem {
+    /// The line, counted from 1.
+    pub line: u32,
+    /// The column in characters, counted from 1.
+    pub column: u32,
+    /// What is wrong: lower case, no full stop.
+    pub message: String,
+}
+
 /// A text and its tree.
-pub(crate) struct Source<'t> {
-    pub(crate) text: &'t str,
+pub struct Source<'t> {
+    /// The text.
+    pub text: &'t str,
     places: Places<'t>,
     tree: Tree,
 }
@@ -25,7 +37,7 @@ impl<'t> Source<'t> {
     /// Parses. The parser mends mistakes by trying, and on some texts does so without end; it is given a
     /// number of turns that sound texts come nowhere near, rather than a time, so that the same text always
     /// gives the same result.
-    pub(crate) fn parse(language: &Language, text: &'t str) -> Result<Self, Problem> {
+    pub fn parse(language: &Language, text: &'t str) -> Result<Self, Problem> {
         let bytes = text.as_bytes();
         let mut turns = MIN_TURNS + bytes.len() / BYTES_A_TURN;
         let mut patience = |_: &ParseState| {
@@ -48,26 +60,29 @@ impl<'t> Source<'t> {
         }
     }
 
-    pub(crate) fn root(&self) -> Node<'_> {
+    /// The node of the whole file.
+    pub fn root(&self) -> Node<'_> {
         self.tree.root_node()
     }
 
-    pub(crate) fn text_of(&self, node: Node<'_>) -> &'t str {
+    /// The text of a node.
+    pub fn text_of(&self, node: Node<'_>) -> &'t str {
         self.text.get(node.byte_range()).unwrap_or_default()
     }
 
-    pub(crate) fn place(&self, node: Node<'_>) -> Place {
+    /// Where a node begins.
+    pub fn place(&self, node: Node<'_>) -> Place {
         self.places.at(node.start_byte())
     }
 
     /// All nodes from `node` on, in the order of the text, `node` first.
-    pub(crate) fn walk<'n>(&self, node: Node<'n>, mut visit: impl FnMut(Node<'n>) -> Walk) {
+    pub fn walk<'n>(&self, node: Node<'n>, mut visit: impl FnMut(Node<'n>) -> Walk) {
         self.walk_within(node, |node, _| visit(node));
     }
 
     /// The same, with the nodes around each, outermost first. Trees may be as deep as the text is long, so
     /// nothing here is recursive; the library's own way to a parent is, so it is not used anywhere.
-    pub(crate) fn walk_within<'n>(
+    pub fn walk_within<'n>(
         &self,
         node: Node<'n>,
         mut visit: impl FnMut(Node<'n>, &[Node<'n>]) -> Walk,
@@ -94,12 +109,12 @@ impl<'t> Source<'t> {
     }
 
     /// How many syntax errors there are, up to a limit.
-    pub(crate) fn errors(&self) -> usize {
+    pub fn errors(&self) -> usize {
         self.problems().len()
     }
 
     /// The syntax errors: one for each stretch of text that fits nowhere.
-    pub(crate) fn problems(&self) -> Vec<Problem> {
+    pub fn problems(&self) -> Vec<Problem> {
         let mut problems = Vec::new();
         if !self.root().has_error() {
             return problems;
@@ -111,7 +126,7 @@ impl<'t> Source<'t> {
             let message = if node.is_missing() {
                 format!("syntax error: `{}` is missing", node.kind())
             } else if node.is_error() {
-                let text = crate::draft::quoted(self.text_of(node));
+                let text = quoted(self.text_of(node));
                 match text.chars().count() {
                     0 => "syntax error".to_owned(),
                     1..=30 => format!("syntax error at `{text}`"),
@@ -133,18 +148,32 @@ impl<'t> Source<'t> {
 
 /// How a walk goes on.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Walk {
+pub enum Walk {
+    /// To the children.
     Into,
+    /// To the next node that is not a child.
     Past,
 }
 
 /// The named children, comments aside.
-pub(crate) fn parts(node: Node<'_>) -> Vec<Node<'_>> {
+pub fn parts(node: Node<'_>) -> Vec<Node<'_>> {
     let mut cursor = node.walk();
     node.named_children(&mut cursor).filter(|child| !child.kind().ends_with("comment")).collect()
 }
 
 /// The first named child of a kind.
-pub(crate) fn part<'n>(node: Node<'n>, kind: &str) -> Option<Node<'n>> {
+pub fn part<'n>(node: Node<'n>, kind: &str) -> Option<Node<'n>> {
     parts(node).into_iter().find(|child| child.kind() == kind)
+}
+
+/// Shortens source text for a message.
+pub fn quoted(text: &str) -> String {
+    const MAX: usize = 80;
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if line.chars().count() <= MAX {
+        return line;
+    }
+    let mut short: String = line.chars().take(MAX - 1).collect();
+    short.push('…');
+    short
 }

@@ -10,7 +10,7 @@ use docward_model::{
 };
 
 use super::{
-    FileKind, Language, purpose, units,
+    FileKind, Language, file_role, units,
     whose::{self, Candidates},
 };
 
@@ -179,8 +179,8 @@ impl Sought {
         let mut computed: Vec<(usize, &str)> = Vec::new();
         let mut owners: Vec<(usize, &str)> = Vec::new();
         // What is filled in by hand or for a test is computed where nothing is booked.
-        let is_test = purpose::is_test(within);
-        let is_script = purpose::is_script(within);
+        let is_test = file_role::is_test(within);
+        let is_script = file_role::is_script(within);
         let is_aside = is_script || is_test;
         let own = self.methods.get(file).map(Vec::as_slice).unwrap_or_default();
         // Finds come in the order of their ends, which is near enough to that of lines.

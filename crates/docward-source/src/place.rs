@@ -13,7 +13,7 @@ pub struct Place {
 const STEP: usize = 512;
 
 /// Turns offsets into places, also within one endless line: characters are counted from the nearest mark.
-pub(crate) struct Places<'t> {
+pub struct Places<'t> {
     text: &'t [u8],
     /// Offsets at which lines start.
     lines: Vec<usize>,
@@ -22,7 +22,8 @@ pub(crate) struct Places<'t> {
 }
 
 impl<'t> Places<'t> {
-    pub(crate) fn new(text: &'t str) -> Self {
+    /// Reads a text once.
+    pub fn new(text: &'t str) -> Self {
         let text = text.as_bytes();
         let mut lines = vec![0];
         lines.extend(
@@ -39,7 +40,7 @@ impl<'t> Places<'t> {
     }
 
     /// The place of the byte at `offset`; the end for offsets beyond it.
-    pub(crate) fn at(&self, offset: usize) -> Place {
+    pub fn at(&self, offset: usize) -> Place {
         let offset = offset.min(self.text.len());
         let line = self.lines.partition_point(|start| *start <= offset);
         let start = self.lines[line - 1];

@@ -8,8 +8,8 @@ use docward_model::code::{Append, AppendKind, Cap, SetPath};
 
 use super::{
     Scan,
+    array_bounds::{STEPS, is_of_steps},
     ir::{Call, Expr, Kind, ScopeId, StatementKind},
-    shortened::{STEPS, is_of_steps},
     values::Field,
 };
 use bounds::{is_enumerated, is_period, mentions_call};

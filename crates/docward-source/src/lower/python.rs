@@ -8,8 +8,8 @@ use super::{
     Arg, Function, Key, Kind, Lower, Mark, Part, ScopeId, ScopeKind, entry, joined, unescaped,
 };
 use crate::{
-    scan::ir::Entry,
-    tree::{part, parts},
+    ir::Entry,
+    syntax::{part, parts},
 };
 
 pub(super) fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Kind<'t> {

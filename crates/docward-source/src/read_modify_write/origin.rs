@@ -55,12 +55,7 @@ impl<'u, 't> Scan<'u, 't> {
     }
 
     /// What a variable was loaded from that is used at a place; `None` when it was not loaded, or is not known to be.
-    pub(in crate::scan) fn loaded_from(
-        &self,
-        root: &str,
-        at: usize,
-        scope: ScopeId,
-    ) -> Option<Loaded> {
+    pub(crate) fn loaded_from(&self, root: &str, at: usize, scope: ScopeId) -> Option<Loaded> {
         if root == "req.user" {
             return self.values.is_mapper_file().then_some(Loaded(None));
         }
@@ -76,7 +71,7 @@ impl<'u, 't> Scan<'u, 't> {
             let (_, class) = function.parameters.iter().find(|(name, _)| *name == root)?;
             // `current_user: User = Depends(…)`, a document of Beanie that somebody loaded.
             let class = class.rsplit('.').next().unwrap_or(class).trim();
-            if self.values.unit.language == crate::scan::Language::Python
+            if self.values.unit.language == crate::Language::Python
                 && self.values.known.models.contains_key(class)
             {
                 return Some(Loaded(Some(self.values.known.collection_of(class))));
@@ -118,7 +113,7 @@ impl<'u, 't> Scan<'u, 't> {
     /// `repository.findById(id).flatMap(found -> …)`.
     fn follows_find(&self, function: ScopeId) -> bool {
         let at = self.values.unit.scopes[function].at;
-        let before = &self.text[crate::scan::secrets::tail_start(self.text, at)..at];
+        let before = &self.text[crate::secrets::tail_start(self.text, at)..at];
         let chain = before.rsplit([';', '{', '}']).next().unwrap_or_default();
         self.values.unit.language.is_jvm() && chain.contains(".find")
     }
@@ -138,7 +133,7 @@ impl<'u, 't> Scan<'u, 't> {
     }
 
     pub(super) fn load(&self, value: &'u Expr<'t>, scope: ScopeId, steps: u32) -> Option<Loaded> {
-        let is_python = self.values.unit.language == crate::scan::Language::Python;
+        let is_python = self.values.unit.language == crate::Language::Python;
         match &value.kind {
             // `for (const batch of batches)`.
             Kind::Index(list, any) if matches!(any.kind, Kind::Null) => {

@@ -151,7 +151,7 @@ impl<'u, 't> Scan<'u, 't> {
 
     /// Why an array may stay short although the statement does not bound it: it is searched before, or the file has a
     /// bound for its length elsewhere.
-    pub(in crate::scan) fn may_stay_short(
+    pub(crate) fn may_stay_short(
         &self,
         path: &str,
         at: usize,

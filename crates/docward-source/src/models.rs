@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use bson::{Bson, Document};
 use docward_model::{
     BsonType, Location,
     code::{DeclaredField, Place},
@@ -14,7 +13,55 @@ use super::{
     meant::{self, Sheet},
     values::Values,
 };
-use crate::{Kind as Library, Model};
+use crate::place::Place as Position;
+
+/// Libraries whose models are read by an importer of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[expect(missing_docs, reason = "names of libraries")]
+pub enum Library {
+    Mongoose,
+    Prisma,
+    Pydantic,
+    Go,
+    Spring,
+}
+
+/// A model as an importer reads it.
+#[derive(Clone, Debug, Default)]
+pub struct DeclaredModel {
+    /// Its name in code.
+    pub name: String,
+    /// The collection, as the library would name it.
+    pub collection: Option<String>,
+    /// Whether another model of the text holds it.
+    pub embedded: bool,
+    /// Whether it declares an `_id` that is a value.
+    pub has_own_id: bool,
+    /// Whether its declaration has parts beside hooks that could not be read.
+    pub is_partial: bool,
+    /// Its fields.
+    pub fields: Vec<ModelField>,
+}
+
+/// A field of a [`DeclaredModel`].
+#[derive(Clone, Debug)]
+pub struct ModelField {
+    /// The path: `items[].price`.
+    pub path: String,
+    /// Where it is declared.
+    pub declared_at: Position,
+    /// The types it is stored with.
+    pub types: Vec<BsonType>,
+    /// Values it is limited to, as text.
+    pub allowed: Vec<String>,
+    /// Elements it may have at most.
+    pub max_items: Option<u64>,
+    /// Whether the framework chose its name.
+    pub generated: bool,
+}
+
+/// Reads the models that a text declares with a library.
+pub type ReadModels = fn(Library, &str) -> Vec<DeclaredModel>;
 
 impl<'u, 't> Scan<'u, 't> {
     /// Fields of every model of the file.
@@ -40,7 +87,7 @@ impl<'u, 't> Scan<'u, 't> {
             let is_go = library == Library::Go;
             let stored =
                 if is_go { stored_structs(&self.values, self.text) } else { BTreeSet::new() };
-            let models = crate::read(library, self.text).models;
+            let models = (self.read_models)(library, self.text);
             let has_documents = models.iter().any(|model| model.collection.is_some());
             let is_of_requests = !has_documents && is_folder_of_requests(self.within);
             for model in models {
@@ -59,7 +106,7 @@ impl<'u, 't> Scan<'u, 't> {
                 let is_given = stored.contains(&model.name)
                     || (self.values.known.stored.contains(&model.name)
                         && !is_folder_of_requests(self.within));
-                let is_stored = has_own_id(&model) || is_given;
+                let is_stored = model.has_own_id || is_given;
                 if is_go && (!is_stored || (self.is_of_api_client() && !is_given)) {
                     continue;
                 }
@@ -135,7 +182,7 @@ impl<'u, 't> Scan<'u, 't> {
         })
     }
 
-    fn declared(&mut self, model: &Model, only_read: bool) {
+    fn declared(&mut self, model: &DeclaredModel, only_read: bool) {
         let sheet = self.sheet.get_or_init(|| Sheet::new(self.text));
         declared(self.file, sheet, model, only_read, self.out);
     }
@@ -255,7 +302,7 @@ impl<'u, 't> Scan<'u, 't> {
 }
 
 /// Models of a schema of Prisma, unless it is for another database.
-pub(super) fn of_prisma(file: &str, text: &str, out: &mut Scanned) {
+pub(super) fn of_prisma(file: &str, text: &str, read: ReadModels, out: &mut Scanned) {
     let is_other = text.lines().any(|line| {
         let line = line.split("//").next().unwrap_or_default();
         let value = line.trim().strip_prefix("provider").map(str::trim_start);
@@ -268,40 +315,39 @@ pub(super) fn of_prisma(file: &str, text: &str, out: &mut Scanned) {
     });
     if !is_other {
         let sheet = Sheet::new(text);
-        for model in crate::read(Library::Prisma, text).models {
+        for model in read(Library::Prisma, text) {
             declared(file, &sheet, &model, false, out);
         }
     }
 }
 
 /// Files the fields of a model.
-fn declared(file: &str, sheet: &Sheet<'_>, model: &Model, only_read: bool, out: &mut Scanned) {
+fn declared(
+    file: &str,
+    sheet: &Sheet<'_>,
+    model: &DeclaredModel,
+    only_read: bool,
+    out: &mut Scanned,
+) {
     let first = out.code.fields.len();
-    let mut found = Vec::new();
-    properties(&model.schema, "", &mut found);
-    for (path, schema) in found {
-        let declared = model.fields.get(&path).copied().unwrap_or(model.declared_at);
-        let location =
-            Location { file: file.to_owned(), line: declared.line, column: declared.column };
-        let leaf = path.rsplit('.').next().unwrap_or(&path);
-        let types = types(&schema);
-        let meant = sheet.meant(&types, declared.line, leaf);
+    for field in &model.fields {
+        let Position { line, column } = field.declared_at;
+        let leaf = field.path.rsplit('.').next().unwrap_or(&field.path);
         out.code.fields.push(DeclaredField {
-            place: Place { location, function: None },
+            place: Place {
+                location: Location { file: file.to_owned(), line, column },
+                function: None,
+            },
             model: model.name.clone(),
             collection: model.collection.clone(),
-            types,
-            meant,
-            allowed: allowed(&schema),
+            types: field.types.clone(),
+            meant: sheet.meant(&field.types, line, leaf),
+            allowed: field.allowed.clone(),
             made_by: None,
-            generated: model.generated.contains(&path),
-            max_items: schema.get("maxItems").and_then(|n| match n {
-                Bson::Int32(n) => u64::try_from(*n).ok(),
-                Bson::Int64(n) => u64::try_from(*n).ok(),
-                _ => None,
-            }),
-            only_read: only_read || sheet.is_retired(declared.line),
-            path,
+            generated: field.generated,
+            max_items: field.max_items,
+            only_read: only_read || sheet.is_retired(line),
+            path: field.path.clone(),
         });
     }
     meant::settle(&mut out.code.fields[first..], sheet);
@@ -309,14 +355,12 @@ fn declared(file: &str, sheet: &Sheet<'_>, model: &Model, only_read: bool, out: 
 
 /// Whether Mongoose stores what a schema declares and nothing else: it is read as a whole, and nothing in its file adds
 /// to it or says otherwise.
-fn is_closed(model: &Model, text: &str) -> bool {
-    // A hook changes what is there; it adds nothing that Mongoose would store.
-    let is_hook = |what: &str| what.starts_with("pre(") || what.starts_with("post(");
+fn is_closed(model: &DeclaredModel, text: &str) -> bool {
     // What functions spread is no part of the schema before them.
     let functions = [".methods.", ".statics.", ".pre('", ".pre(\""];
     let end = functions.iter().filter_map(|word| text.find(word)).min().unwrap_or(text.len());
     let declared = &text[..end];
-    !model.left_out.iter().any(|left| left.path.is_empty() && !is_hook(&left.what))
+    !model.is_partial
         && !text.match_indices("strict").any(|(at, _)| !text[..at].ends_with("use "))
         && !["discriminator", ".add(", "extends", ".plugin("].iter().any(|word| text.contains(word))
         && !["{ ...", "{..."].iter().any(|word| declared.contains(word))
@@ -398,51 +442,4 @@ fn literal(expr: &Expr<'_>) -> String {
         Kind::List(items) => items.first().map(literal).unwrap_or_default(),
         _ => expr.text().map(|text| format!("\"{text}\"")).unwrap_or_default(),
     }
-}
-
-fn has_own_id(model: &Model) -> bool {
-    // Every schema has an `_id`; the declaration of this one must have, too.
-    let fields = model.schema.get_document("properties");
-    let is_document = fields
-        .and_then(|fields| fields.get_document("_id"))
-        .is_ok_and(|id| id.contains_key("properties"));
-    model.fields.contains_key("_id") && !is_document
-}
-
-/// All fields of a schema, with their paths.
-fn properties(schema: &Document, path: &str, out: &mut Vec<(String, Document)>) {
-    if out.len() > 5000 || path.matches('.').count() > 20 {
-        return;
-    }
-    if let Ok(fields) = schema.get_document("properties") {
-        for (name, field) in fields {
-            let Bson::Document(field) = field else { continue };
-            let inner = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
-            out.push((inner.clone(), field.clone()));
-            properties(field, &inner, out);
-        }
-    }
-    if let Ok(items) = schema.get_document("items") {
-        let inner = format!("{path}[]");
-        out.push((inner.clone(), items.clone()));
-        properties(items, &inner, out);
-    }
-}
-
-fn types(schema: &Document) -> Vec<BsonType> {
-    let name = |value: &Bson| match value.as_str() {
-        Some("number") => vec![BsonType::Double, BsonType::Int, BsonType::Long, BsonType::Decimal],
-        Some(name) => BsonType::from_name(name).into_iter().collect(),
-        None => Vec::new(),
-    };
-    match schema.get("bsonType") {
-        Some(Bson::Array(names)) => names.iter().flat_map(name).collect(),
-        Some(value) => name(value),
-        None => Vec::new(),
-    }
-}
-
-fn allowed(schema: &Document) -> Vec<String> {
-    let Ok(values) = schema.get_array("enum") else { return Vec::new() };
-    values.iter().map(|value| value.to_string()).collect()
 }

@@ -1,20 +1,24 @@
 //! What source code and settings say about MongoDB: clients and their options, updates, models, secrets.
 //!
+//! Declared models are read by importers above this crate; [`scan`] is given a function that calls them
+//! ([`ReadModels`]).
+//!
 //! A file goes through three steps: a cheap look whether it matters ([`may_matter`]), a [`survey`] for what
 //! other files need to know (constants, models, functions that make clients), and the [`scan`] itself.
 //! Every language is brought into one small form ([`ir`]) first, so a question is asked once and not once
 //! per language. Nothing is executed, and what cannot be told stays unknown rather than guessed.
 
+mod allow_comments;
+mod array_bounds;
+mod assigned_values;
 mod calls;
 mod clients;
 mod contacts;
-mod given;
-mod handed;
+mod file_role;
 mod handlers;
+mod import_graph;
 mod ir;
-mod kept;
 mod language;
-mod loaded;
 mod lower;
 mod meant;
 mod mentioned;
@@ -22,17 +26,18 @@ mod models;
 mod names;
 mod options;
 mod passwords;
-mod purpose;
-mod reached;
-mod remarks;
+pub mod place;
+mod read_modify_write;
+mod returned_documents;
 mod secrets;
 mod settings;
-mod shortened;
 mod survey;
+pub mod syntax;
 mod targets;
 #[cfg(test)]
 mod tests;
 mod units;
+mod unmapped_models;
 mod updates;
 mod values;
 mod whose;
@@ -47,16 +52,18 @@ use docward_model::{
     code::{Method, Place, Serving, WholeUnits},
 };
 
+pub use allow_comments::Allowed;
+pub use file_role::{is_test, stands_aside};
+pub use import_graph::{Module, module, unreached};
 pub use language::{FileKind, Language};
 pub use mentioned::Sought;
-pub use purpose::{is_test, stands_aside};
-pub use reached::{Module, module, unreached};
-pub use remarks::Allowed;
+pub use models::{DeclaredModel, Library, ModelField, ReadModels};
 pub use survey::survey;
 
-use crate::{place::Places, tree::Source};
+use file_role::{is_ci, is_copy, is_generated, is_migration, is_one_shot, is_sample, is_script};
 use ir::ScopeId;
-use purpose::{is_ci, is_copy, is_generated, is_migration, is_one_shot, is_sample, is_script};
+use place::Places;
+use syntax::Source;
 use values::Values;
 
 /// What is known from other files.
@@ -211,7 +218,14 @@ pub fn may_matter(text: &[u8]) -> bool {
 
 /// What a file says. It is shown as `file`; where it lies `within` the project says what it is for, and folders above
 /// that say nothing.
-pub fn scan(file: &str, within: &str, text: &str, kind: FileKind, known: &Known) -> Scanned {
+pub fn scan(
+    file: &str,
+    within: &str,
+    text: &str,
+    kind: FileKind,
+    known: &Known,
+    read_models: ReadModels,
+) -> Scanned {
     let mut out = Scanned::default();
     if text.len() > MAX_TEXT {
         out.problems.push((1, format!("longer than {} MiB: not read", MAX_TEXT >> 20)));
@@ -242,6 +256,7 @@ pub fn scan(file: &str, within: &str, text: &str, kind: FileKind, known: &Known)
                 is_sample,
                 seen_strings: BTreeSet::new(),
                 sheet: OnceCell::new(),
+                read_models,
                 out: &mut out,
             };
             scan.clients();
@@ -273,7 +288,7 @@ pub fn scan(file: &str, within: &str, text: &str, kind: FileKind, known: &Known)
                 out.code.serving.push(Serving { file, is_short_lived });
             }
             out.code.single_sets = settings::single_sets(text);
-            out.code.whole_units.extend(given::described(file, text));
+            out.code.whole_units.extend(assigned_values::described(file, text));
             if meant::names_whole_currency(text) {
                 out.code.whole_units.push(WholeUnits::Project);
             }
@@ -290,7 +305,7 @@ pub fn scan(file: &str, within: &str, text: &str, kind: FileKind, known: &Known)
                 }
             }
             if kind == FileKind::Schema {
-                models::of_prisma(file, text, &mut out);
+                models::of_prisma(file, text, read_models, &mut out);
             }
             // A run of tests starts servers of its own.
             if is_ci(within) {
@@ -312,7 +327,7 @@ pub fn scan(file: &str, within: &str, text: &str, kind: FileKind, known: &Known)
         out.clients.clear();
     }
     out.code.accounts_in.extend(settings::accounts_in(text));
-    out.allowed = remarks::allowed(text);
+    out.allowed = allow_comments::allowed(text);
     out.code.read = 1;
     out
 }
@@ -334,6 +349,7 @@ fn factories(file: &str, text: &str, unit: &ir::Unit<'_>, known: &Known) -> Vec<
         is_sample: false,
         seen_strings: BTreeSet::new(),
         sheet: OnceCell::new(),
+        read_models: |_, _| Vec::new(),
         out: &mut out,
     }
     .clients();
@@ -376,6 +392,7 @@ struct Scan<'u, 't> {
     seen_strings: BTreeSet<usize>,
     /// What stands around the declarations of the file, when it was asked for.
     sheet: OnceCell<meant::Sheet<'t>>,
+    read_models: ReadModels,
     out: &'u mut Scanned,
 }
 
@@ -482,7 +499,7 @@ impl Scan<'_, '_> {
             && !KNOWN.contains(&function.name)
             && !function.name.to_ascii_lowercase().ends_with("handler")
             && DECLARED.iter().any(|word| line.starts_with(word))
-            && !reached::is_routed(self.within)
+            && !import_graph::is_routed(self.within)
     }
 
     /// Whether a place is in a comment or in documentation.

@@ -10,7 +10,7 @@ use super::{
     secrets::is_local,
     values::Values,
 };
-use crate::tree::Source;
+use crate::syntax::Source;
 
 /// Longer texts are no names and no connection strings.
 const MAX_CONSTANT: usize = 300;
@@ -19,7 +19,7 @@ const MAX_CONSTANT: usize = 300;
 pub fn survey(file: &str, text: &str, kind: FileKind) -> Known {
     let mut out = Known::default();
     let FileKind::Code(language) = kind else { return out };
-    if text.len() > super::MAX_TEXT || super::purpose::is_generated(text, kind) {
+    if text.len() > super::MAX_TEXT || super::file_role::is_generated(text, kind) {
         return out;
     }
     let Ok(source) = Source::parse(&language.grammar(), text) else { return out };
@@ -47,8 +47,10 @@ pub fn survey(file: &str, text: &str, kind: FileKind) -> Known {
         versioned(&unit, text, &mut out);
         parts(&unit, text, &mut out);
     }
-    if language == Language::Python && super::kept::STORES.iter().any(|word| text.contains(word)) {
-        out.kept = super::kept::classes(&values);
+    if language == Language::Python
+        && super::unmapped_models::STORES.iter().any(|word| text.contains(word))
+    {
+        out.kept = super::unmapped_models::classes(&values);
     }
     if language == Language::Go {
         out.stored = stored_structs(&values, text);

@@ -6,8 +6,8 @@ use tree_sitter::Node;
 
 use super::{Arg, Expr, Function, Key, Kind, Lower, Mark, ScopeId, ScopeKind, entry};
 use crate::{
-    scan::ir::{Call, Entry},
-    tree::{part, parts},
+    ir::{Call, Entry},
+    syntax::{part, parts},
 };
 
 pub(super) fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Kind<'t> {

@@ -7,7 +7,7 @@ use super::*;
 fn scanned(file: &str, text: &str) -> Scanned {
     let kind = FileKind::of(file).expect("a file that is looked at");
     let known = survey(file, text, kind);
-    scan(file, file, text, kind, &known)
+    scan(file, file, text, kind, &known, |_, _| Vec::new())
 }
 
 fn clients(file: &str, text: &str) -> Vec<ClientUri> {
@@ -147,7 +147,8 @@ fn constants_of_other_files_are_known() {
     let mut known = survey("app/config.py", config, FileKind::Code(Language::Python));
     let app = "from app.config import MONGO_URI\nfrom pymongo import MongoClient\nc = MongoClient(MONGO_URI)\n";
     known.absorb(survey("app/db.py", app, FileKind::Code(Language::Python)));
-    let found = scan("app/db.py", "app/db.py", app, FileKind::Code(Language::Python), &known);
+    let kind = FileKind::Code(Language::Python);
+    let found = scan("app/db.py", "app/db.py", app, kind, &known, |_, _| Vec::new());
     assert_eq!(found.clients[0].replica_set.as_deref(), Some("rs0"));
     assert_eq!(option(&found.clients[0], "retryWrites"), Some(OptionValue::Bool(false)));
 }

@@ -10,7 +10,7 @@ use docward_model::code::{
 use super::{
     Language, Scan, handlers,
     ir::{Call, Expr, Key, Kind, ScopeId, ScopeKind, StatementKind},
-    loaded::mentions_path,
+    read_modify_write::mentions_path,
 };
 
 pub(super) const WRITES: [&str; 29] = [

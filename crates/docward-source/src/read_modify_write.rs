@@ -10,8 +10,8 @@ use docward_model::code::{Append, AppendKind, Cap, Change, ReadThenWrite};
 
 use super::{
     Scan,
+    array_bounds::{STEPS, TAKEN_OUT, is_of_steps, sets_state_of},
     ir::{Call, Expr, Function, Key, Kind, ScopeId, ScopeKind, StatementKind},
-    shortened::{STEPS, TAKEN_OUT, is_of_steps, sets_state_of},
 };
 
 /// Methods that load one document.

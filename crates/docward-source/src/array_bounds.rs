@@ -8,7 +8,7 @@ use docward_model::code::Cap;
 use super::{
     Scan,
     ir::{Expr, Kind, ScopeId, ScopeKind, StatementKind},
-    loaded::mentions_path,
+    read_modify_write::mentions_path,
     updates::UPDATES,
     values::Field,
 };

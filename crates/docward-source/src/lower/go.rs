@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use tree_sitter::Node;
 
 use super::{Arg, Entry, Expr, Function, Key, Kind, Lower, ScopeId, entry};
-use crate::tree::parts;
+use crate::syntax::parts;
 
 pub(super) fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
     match node.kind() {
