@@ -6,7 +6,8 @@
 //! the registry.
 
 use docward_model::{
-    DeclaredTopology, LimitScope, ProfileName, RuleMeta, ServiceClass, Threshold, ThresholdValue,
+    DeclaredTopology, LimitScope, PEDANTIC, ProfileName, RuleMeta, ServiceClass, Threshold,
+    ThresholdValue,
 };
 
 use crate::{AUTHS, FACES, FailOn, json::Json, keys::SHARDS, threshold};
@@ -18,7 +19,8 @@ pub fn json_schema(rules: &[&RuleMeta]) -> String {
     rules.sort_by_key(|rule| rule.code);
 
     let mut definitions = vec![
-        ("selectors".to_owned(), selectors(&rules)),
+        ("selectors".to_owned(), selectors(&rules, &[])),
+        ("selected".to_owned(), selectors(&rules, &[PEDANTIC])),
         ("rules".to_owned(), rule_tables(&rules)),
         ("pattern".to_owned(), pattern()),
         ("path".to_owned(), path()),
@@ -40,7 +42,10 @@ pub fn json_schema(rules: &[&RuleMeta]) -> String {
                     "neutral",
                 ),
             ),
-            ("select", described("Only these rules; all when empty.", reference("selectors"))),
+            ("select", described(
+                    "Only these rules; all when empty. `pedantic` adds findings that are likely and not proven.",
+                    reference("selected"),
+                )),
             ("ignore", described("Never these rules.", reference("selectors"))),
             (
                 "fail-on",
@@ -72,13 +77,14 @@ pub fn json_schema(rules: &[&RuleMeta]) -> String {
     .pretty()
 }
 
-fn selectors(rules: &[&RuleMeta]) -> Json {
+fn selectors(rules: &[&RuleMeta], others: &[&str]) -> Json {
     let mut families: Vec<_> = rules.iter().map(|rule| rule.family().to_string()).collect();
     families.dedup();
     let known = std::iter::once("all".to_owned())
         .chain(families)
         .chain(rules.iter().map(|rule| rule.code.to_owned()))
-        .chain(rules.iter().map(|rule| rule.name.to_owned()));
+        .chain(rules.iter().map(|rule| rule.name.to_owned()))
+        .chain(others.iter().map(|word| (*word).to_owned()));
     list(
         "Rules by code (D008), family (D) or name (unbounded-array).",
         Json::object([("enum", Json::texts(known))]),

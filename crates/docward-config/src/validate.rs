@@ -7,7 +7,9 @@ mod collections;
 mod rules;
 mod services;
 
-use docward_model::{NamespaceOverride, NamespacePattern, ProfileName, RuleMeta, Severity};
+use docward_model::{
+    NamespaceOverride, NamespacePattern, PEDANTIC, ProfileName, RuleMeta, Severity,
+};
 
 pub use rules::selector_problem;
 
@@ -36,7 +38,10 @@ pub(crate) fn validate(
     if let Some(fail_on) = raw.fail_on {
         config.fail_on = word("fail-on", today(fail_on), &FailOn::ALL, FailOn::name, out);
     }
-    settings.select = rules::selectors("select", &raw.select, rules, out);
+    let of_rules: Vec<_> =
+        raw.select.iter().filter(|word| word.value != PEDANTIC).copied().collect();
+    settings.set_select(raw.select.iter().map(|word| word.value.to_owned()).collect());
+    settings.select = rules::selectors("select", &of_rules, rules, out);
     settings.ignore = rules::selectors("ignore", &raw.ignore, rules, out);
     (settings.rules, config.origins) = rules::tables(&raw.rules, rules, text, out);
 

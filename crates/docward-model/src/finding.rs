@@ -525,6 +525,8 @@ pub struct Draft {
     pub edits: Vec<Edit>,
     /// What its advice does to fields of its collection.
     pub changes: Vec<FieldChange>,
+    /// Whether it is likely rather than proven.
+    pub pedantic: bool,
 }
 
 impl Draft {
@@ -555,7 +557,15 @@ impl Draft {
             locations: Vec::new(),
             edits: Vec::new(),
             changes: Vec::new(),
+            pedantic: false,
         }
+    }
+
+    /// Reports it only to users who select `pedantic`: it is likely, and not proven.
+    #[must_use]
+    pub fn pedantic(mut self) -> Self {
+        self.pedantic = true;
+        self.data("pedantic", true)
     }
 
     /// Says what the advice does to a field.

@@ -82,8 +82,8 @@ pub use server::{
 pub use server_names::is_server_owned;
 pub use service::{DeclaredDeployment, DeclaredTopology, LimitScope, Service, ServiceClass};
 pub use settings::{
-    CoreSource, NamespaceOverride, NamespacePattern, ProfileName, RuleSettings, Settings, ShardKey,
-    ThresholdSetting, selects,
+    CoreSource, NamespaceOverride, NamespacePattern, PEDANTIC, ProfileName, RuleSettings, Settings,
+    ShardKey, ThresholdSetting, selects,
 };
 pub use shard_key::{
     Fullest, KeyCheck, KeyFields, KeyReport, KeySpread, KeyVerdict, Placement, ZonePlan, key_text,

@@ -148,6 +148,8 @@ pub struct Settings {
     pub profile: ProfileName,
     /// Only these rules (codes, families or names); all when empty.
     pub select: Vec<String>,
+    /// Whether findings of the level `pedantic` are reported: what is likely, and not proven.
+    pub pedantic: bool,
     /// Never these rules.
     pub ignore: Vec<String>,
     /// Settings by rule code.
@@ -182,7 +184,17 @@ pub struct Settings {
     pub today: Option<String>,
 }
 
+/// The word among selectors that adds findings of the level `pedantic`; it selects no rule.
+pub const PEDANTIC: &str = "pedantic";
+
 impl Settings {
+    /// Takes over the selectors of a user.
+    pub fn set_select(&mut self, mut selectors: Vec<String>) {
+        self.pedantic = selectors.iter().any(|word| word == PEDANTIC);
+        selectors.retain(|word| word != PEDANTIC);
+        self.select = selectors;
+    }
+
     /// Whether a rule runs at all.
     pub fn is_on(&self, rule: &RuleMeta) -> bool {
         if self.ignore.iter().any(|s| selects(s, rule)) {

@@ -143,6 +143,9 @@ impl<'a> Cx<'a> {
             return;
         }
         let is_withheld = self.is_suppressed(&draft);
+        if draft.pedantic && !self.settings.pedantic {
+            return;
+        }
         if draft.fix.as_ref().is_some_and(|fix| !names::can_be_named(&fix.command)) {
             draft.fix = None;
             draft.todo.push_str("; a name in it is not UTF-8, so no statement can name it: dump the collection, correct the name in the file of the dump and restore it");

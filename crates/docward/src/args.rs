@@ -345,7 +345,7 @@ pub(crate) struct JudgingArgs {
     #[arg(long, value_parser = severities())]
     pub(crate) fail_on: Option<FailOn>,
 
-    /// Only these rules: codes, families or names
+    /// Only these rules: codes, families or names; `pedantic` adds findings that are likely and not proven
     #[arg(long, value_name = "CODES", value_delimiter = ',')]
     pub(crate) select: Vec<String>,
 

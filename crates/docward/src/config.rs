@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context, bail};
 use docward_config::{Config, Diagnostic};
-use docward_model::{RuleMeta, Settings};
+use docward_model::{PEDANTIC, RuleMeta, Settings};
 use docward_rules::RULES;
 
 use crate::{args::JudgingArgs, terminal::complain};
@@ -100,11 +100,12 @@ pub(crate) fn known_selector(selector: &str) -> anyhow::Result<()> {
 
 /// Settings with the command line laid over them; unknown selectors are usage errors.
 pub(crate) fn with_arguments(mut config: Config, args: &JudgingArgs) -> anyhow::Result<Config> {
-    for selector in args.select.iter().chain(&args.ignore) {
+    let of_rules = args.select.iter().filter(|word| *word != PEDANTIC);
+    for selector in of_rules.chain(&args.ignore) {
         known_selector(selector)?;
     }
     if !args.select.is_empty() {
-        config.settings.select.clone_from(&args.select);
+        config.settings.set_select(args.select.clone());
     }
     config.settings.ignore.extend(args.ignore.iter().cloned());
     config.profile = args.profile.or(config.profile);

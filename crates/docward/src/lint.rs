@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::bail;
 use clap::Args;
 use docward_collect::{ChangedLines, SourceRequest, missing, read_source};
-use docward_model::{Evidence, Finding, Need, Problem, Report, Settings, Source};
+use docward_model::{Evidence, Finding, Need, PEDANTIC, Problem, Report, Settings, Source};
 use docward_report::View;
 use docward_rules::{Outcome, RULES, judge};
 
@@ -257,7 +257,7 @@ impl Pass {
         }
         settings.suppressions.extend(source_code::allowed_by_comments(&mut seen, &mut problems));
         settings.is_partial =
-            interrupted || !problems.is_empty() || !args.judging.select.is_empty();
+            interrupted || !problems.is_empty() || selects_rules(&args.judging.select);
         let sources = source_code::sources(&args.paths, &seen, false);
         let evidence = Evidence {
             uris: std::mem::take(&mut seen.clients),
@@ -269,6 +269,11 @@ impl Pass {
         let tests_left_out = seen.tests_left_out;
         Self { outcome, evidence, problems, sources, interrupted, settings, tests_left_out }
     }
+}
+
+/// Whether selectors leave rules out; `pedantic` adds findings.
+fn selects_rules(selectors: &[String]) -> bool {
+    selectors.iter().any(|word| word != PEDANTIC)
 }
 
 /// The family of rules about suppressions, which need no evidence.
