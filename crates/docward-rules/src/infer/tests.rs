@@ -65,9 +65,9 @@ fn users(count: usize) -> Vec<Vec<u8>> {
 #[test]
 fn coordinates_have_the_range_of_coordinates() {
     let stations = documents(200, |i| {
-        let (lat, long) = (i % 60, i % 90);
+        let (lat, long, other) = (i % 60, i % 90, 190 + i % 90);
         format!(
-            r#"{{"_id": {i}, "lat": {lat}.5, "at": {{"longitude": {long}.25}}, "long": {long}0.5}}"#
+            r#"{{"_id": {i}, "lat": {lat}.5, "at": {{"longitude": {long}.25}}, "long": {other}.5}}"#
         )
     });
     let (inferred, _) = read_off(&stations, &Choices::default());
