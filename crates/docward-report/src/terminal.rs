@@ -152,7 +152,7 @@ impl Page<'_> {
             .findings
             .iter()
             .filter(|f| f.severity == severity && self.options.shows(f))
-            // Who asks for a rule or a place gets all of it.
+            // `--show` also prints recognised patterns.
             .filter(|f| !is_recognised(f) || !self.options.show.is_empty())
             .collect();
         if findings.is_empty() {

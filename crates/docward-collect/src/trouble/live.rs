@@ -153,7 +153,7 @@ fn near_or_all(wanted: &str, known: &[String]) -> String {
 /// How a handshake ends when a server does not take what it was shown: without a word.
 const HUNG_UP: &str = "peer closed connection without sending TLS close_notify";
 
-/// What the TLS library says of a certificate, and the same in words.
+/// Names of certificate errors in the TLS library, and what to print for each.
 const CERTIFICATES: [(&str, &str); 5] = [
     ("UnknownIssuer", "its certificate is signed by an unknown authority"),
     ("NotValidForName", "its certificate is for another name"),
@@ -174,7 +174,7 @@ fn plain(why: &str) -> String {
     said.unwrap_or_else(|| why.to_owned())
 }
 
-/// What the DNS library says, without its types.
+/// Rewrites a DNS error without the type names of the library.
 pub fn dns_words(why: &str) -> String {
     let name = why.split_once("no records found for Query { name: Name(\"");
     match name.and_then(|(_, rest)| rest.split_once('"')) {
