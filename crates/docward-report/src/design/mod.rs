@@ -13,10 +13,12 @@ pub use simulation::simulation_report;
 /// How much is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detail {
-    /// Verdicts and what follows.
+    /// Verdicts and what follows from them.
     Brief,
-    /// Also every row, the costs of the alternatives, and all indexes.
-    Whole,
+    /// Also the documents, and what each alternative costs in total.
+    Usual,
+    /// Also every vote with its clauses, the cost of each operation, and each check.
+    Explained,
 }
 
 /// The options of every client in one line.
@@ -109,6 +111,14 @@ pub(crate) fn rows(decision: &Decision) -> Vec<(Vote, String, &str)> {
         .collect();
     rows.sort_by_key(|(vote, _, _)| order.iter().position(|o| o == vote));
     rows
+}
+
+/// The rows of [`costs`] that decide an argument: all reads, all writes, and the size of the parent today.
+pub(crate) fn main_costs(decision: &Decision) -> Vec<Vec<String>> {
+    let operations = decision.alternatives.first().map_or(0, |way| way.operations.len());
+    let rows = costs(decision);
+    let is_main = |at: &usize| *at == 0 || (operations + 1..=operations + 3).contains(at);
+    rows.into_iter().enumerate().filter(|(at, _)| is_main(at)).map(|(_, row)| row).collect()
 }
 
 /// The table of what each way costs: headings, then rows.

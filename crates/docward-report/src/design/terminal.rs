@@ -6,11 +6,12 @@ use docward_design::{Decision, Design, Planned, Pools, Verdict, Vote};
 use docward_model::{BsonType, text};
 
 use super::{
-    Detail, costs, crossings, keys, number, pattern, patterns, pool_notes, pool_options, rows,
+    Detail, costs, crossings, keys, main_costs, number, pattern, patterns, pool_notes,
+    pool_options, rows,
 };
 use crate::Look;
 use crate::table::table;
-use crate::text::{Paint, wrap};
+use crate::text::{Paint, cut, wrap};
 
 pub(crate) fn terminal(design: &Design, pools: &Pools, look: Look, detail: Detail) -> String {
     let paint = Paint { color: look.color };
@@ -24,6 +25,9 @@ pub(crate) fn terminal(design: &Design, pools: &Pools, look: Look, detail: Detai
         text::plural(design.collections.len() as u64, "collection"),
         design.database
     );
+    if detail != Detail::Brief {
+        summary(&mut out, design, paint, look);
+    }
     for decision in &design.decisions {
         out.push('\n');
         one(&mut out, decision, paint, look, detail);
@@ -32,12 +36,48 @@ pub(crate) fn terminal(design: &Design, pools: &Pools, look: Look, detail: Detai
     collections(&mut out, design, paint, look, detail);
     capacity(&mut out, design, paint);
     self::pools(&mut out, pools, paint, look);
-    checks(&mut out, design, paint, look);
+    checks(&mut out, design, paint, look, detail);
     questions(&mut out, design, paint, look);
     for assumption in &design.assumptions {
         let _ = writeln!(out, "\n  {}", paint.dim(&wrap(assumption, look.width, 2, 2)));
     }
+    if detail == Detail::Usual {
+        let more =
+            "--explain adds every vote with its clauses, the cost of each operation and all checks";
+        let _ = writeln!(out, "\n{}", paint.dim(&wrap(more, look.width, 0, 0)));
+    }
     out
+}
+
+/// The verdicts, one line each, then what fails and how much is still to be answered.
+fn summary(out: &mut String, design: &Design, paint: Paint, look: Look) {
+    let name = design.decisions.iter().map(|d| d.relationship.chars().count()).max().unwrap_or(0);
+    out.push('\n');
+    for decision in &design.decisions {
+        let word = format!("{:<9}", decision.verdict.name().to_uppercase());
+        let word = match decision.verdict {
+            Verdict::Undecided => paint.yellow(&word),
+            _ => paint.green(&word),
+        };
+        let because = match decision.questions.first() {
+            Some(question) if decision.verdict == Verdict::Undecided => question.ask.as_str(),
+            _ => decision.ruling.how.trim_start_matches("vetoed: "),
+        };
+        let because = cut(because, look.width.saturating_sub(name + 15).max(20));
+        let _ = writeln!(out, "  {:<name$}  {word}  {because}", decision.relationship);
+    }
+    let failing = design.checks.iter().filter(|check| check.holds == Some(false));
+    for check in failing {
+        let line = wrap(&format!("{} {}", check.id, check.because), look.width, 8, 8);
+        let _ = writeln!(out, "  {} {line}", paint.red("FAILS"));
+    }
+    match design.questions().len() {
+        0 => {}
+        open => {
+            let open = text::plural(open as u64, "question");
+            let _ = writeln!(out, "  {}", paint.yellow(&format!("{open} to answer, listed below")));
+        }
+    }
 }
 
 fn verdict(decision: &Decision, paint: Paint) -> String {
@@ -61,7 +101,15 @@ fn one(out: &mut String, decision: &Decision, paint: Paint, look: Look, detail: 
         }
         return;
     }
-    say(out, &format!("{} ({})", decision.ruling.how, decision.ruling.decided_by.join(", ")));
+    match detail {
+        Detail::Explained => {
+            say(
+                out,
+                &format!("{} ({})", decision.ruling.how, decision.ruling.decided_by.join(", ")),
+            );
+        }
+        _ => say(out, &decision.ruling.how),
+    }
     for pattern in patterns(&decision.patterns) {
         say(out, &format!("→ {pattern}"));
     }
@@ -86,7 +134,8 @@ fn one(out: &mut String, decision: &Decision, paint: Paint, look: Look, detail: 
     if detail == Detail::Brief {
         return;
     }
-    for (vote, clauses, because) in rows(decision) {
+    let explained = if detail == Detail::Explained { rows(decision) } else { Vec::new() };
+    for (vote, clauses, because) in explained {
         let sign = match vote {
             Vote::Embed => "embed",
             Vote::Reference => "reference",
@@ -106,7 +155,7 @@ fn one(out: &mut String, decision: &Decision, paint: Paint, look: Look, detail: 
     if let Some(crossings) = crossings(decision) {
         say(out, &crossings);
     }
-    let rows = costs(decision);
+    let rows = if detail == Detail::Explained { costs(decision) } else { main_costs(decision) };
     if !rows.is_empty() {
         let all: Vec<usize> = (0..rows[0].len()).collect();
         out.push_str(&paint.dim(&table(&rows, &all, 4)));
@@ -139,8 +188,10 @@ fn collections(out: &mut String, design: &Design, paint: Paint, look: Look, deta
         };
         let purpose = collection.purpose.name();
         let _ = writeln!(out, "  {} ({purpose}){of}", paint.bold(&collection.name));
-        if detail == Detail::Whole {
-            fields(out, &collection.fields, paint, 4);
+        if detail != Detail::Brief {
+            let _ = writeln!(out, "    {{");
+            fields(out, &collection.fields, paint, 6);
+            let _ = writeln!(out, "    }}");
         }
         for index in &collection.indexes {
             let mut words = vec![keys(&index.keys)];
@@ -176,20 +227,38 @@ fn collections(out: &mut String, design: &Design, paint: Paint, look: Look, deta
     }
 }
 
+/// The fields of a document with their types in place of values, as mongosh would print it.
 fn fields(out: &mut String, fields: &[Planned], paint: Paint, indent: usize) {
+    let pad = " ".repeat(indent);
     for field in fields {
-        let mut kind = field.kind.name().to_owned();
+        let mut notes = Vec::new();
         if field.kind == BsonType::Array {
-            let inside = field.element.map_or("object", |kind| kind.name());
-            let most = field.items.map_or(0, |items| items.max);
-            kind = format!("[{inside}] up to {}", text::count(most));
+            notes.push(match field.items.map_or(0, |items| items.max) {
+                0 => "no length declared".to_owned(),
+                most => format!("up to {}", text::count(most)),
+            });
         }
         if !field.values.is_empty() {
-            kind = format!("{kind}: {}", text::list(&field.values, 5));
+            notes.push(text::list(&field.values, 5));
         }
-        let note = field.origin.note().map(|note| format!("  {note}")).unwrap_or_default();
-        let _ = writeln!(out, "{}{} {kind}{}", " ".repeat(indent), field.name, paint.dim(&note));
-        self::fields(out, &field.fields, paint, indent + 2);
+        notes.extend(field.origin.note().map(|note| note.to_string()));
+        let note = match notes.is_empty() {
+            true => String::new(),
+            false => paint.dim(&format!("  // {}", notes.join(", "))),
+        };
+        let name = &field.name;
+        let (open, close) = match (field.kind, field.element) {
+            (BsonType::Array, Some(kind)) => (format!("[ {} ],", kind.name()), None),
+            (BsonType::Array, None) if field.fields.is_empty() => ("[ object ],".to_owned(), None),
+            (BsonType::Array, None) => ("[ {".to_owned(), Some("} ],")),
+            (BsonType::Object, _) if !field.fields.is_empty() => ("{".to_owned(), Some("},")),
+            (kind, _) => (format!("{},", kind.name()), None),
+        };
+        let _ = writeln!(out, "{pad}{name}: {open}{note}");
+        if let Some(close) = close {
+            self::fields(out, &field.fields, paint, indent + 2);
+            let _ = writeln!(out, "{pad}{close}");
+        }
     }
 }
 
@@ -262,16 +331,25 @@ fn pools(out: &mut String, pools: &Pools, paint: Paint, look: Look) {
     }
 }
 
-fn checks(out: &mut String, design: &Design, paint: Paint, look: Look) {
+fn checks(out: &mut String, design: &Design, paint: Paint, look: Look, detail: Detail) {
     let _ = writeln!(out, "\n{}", paint.bold("check-list"));
+    let mut passed = Vec::new();
     for check in &design.checks {
         let word = match check.holds {
+            Some(true) if detail == Detail::Usual => {
+                passed.push(check.id.as_ref());
+                continue;
+            }
             Some(true) => paint.green("pass   "),
             Some(false) => paint.red("FAIL   "),
             None => paint.dim("unknown"),
         };
         let line = wrap(&format!("{} {}", check.id, check.because), look.width, 10, 10);
         let _ = writeln!(out, "  {word} {line}");
+    }
+    if !passed.is_empty() {
+        let line = wrap(&passed.join(", "), look.width, 10, 10);
+        let _ = writeln!(out, "  {} {line}", paint.green("pass   "));
     }
 }
 

@@ -26,7 +26,8 @@ use crate::{
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
-  docward design shop.yaml                      every decision with its arithmetic
+  docward design shop.yaml                      verdicts, documents, indexes and costs
+  docward design shop.yaml --explain            every vote and the cost of each operation
   docward design shop.yaml --brief              verdicts only
   docward design shop.yaml --format html --output shop.html
   docward design shop.yaml --brief --emit shop/ scripts, validators, statements and pictures
@@ -93,9 +94,13 @@ struct ShowArgs {
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// Verdicts without rows and costs
+    /// Verdicts without documents and costs
     #[arg(long)]
     brief: bool,
+
+    /// Every vote with its clauses, the cost of each operation, and each check
+    #[arg(long, conflicts_with = "brief")]
+    explain: bool,
 
     /// Write what builds the design to a directory: mongosh scripts, validators, statements, a check that
     /// runs them, pictures, a README
@@ -166,7 +171,11 @@ fn show(args: &ShowArgs) -> anyhow::Result<u8> {
         Format::Html => Shape::Html,
     };
     let look = args.house.look(args.output.is_some());
-    let detail = if args.brief { Detail::Brief } else { Detail::Whole };
+    let detail = match (args.brief, args.explain) {
+        (true, _) => Detail::Brief,
+        (_, true) => Detail::Explained,
+        _ => Detail::Usual,
+    };
     let report = design_report(&design, &pools(&model), shape, look, detail);
     put(&report, args.output.as_deref())?;
     if let Some(directory) = &args.emit {
