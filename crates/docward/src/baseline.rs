@@ -31,12 +31,29 @@ pub(crate) struct Baseline {
     allow_growth: bool,
 }
 
+/// Whether the run changes the baseline.
+fn writes(args: &BaselineArgs) -> bool {
+    args.baseline.is_none() && (args.write_baseline || args.update_baseline)
+}
+
+/// The first source that is a JSON file which does not exist: probably meant as the file of the baseline.
+fn missing_file(sources: &[String]) -> Option<&String> {
+    sources.iter().find(|source| source.ends_with(".json") && !Path::new(source).exists())
+}
+
 impl Baseline {
-    /// The baseline that flags or `docward.toml` name, if any.
+    /// The baseline that flags or `docward.toml` name, if any. `sources` are what the run reads.
     pub(crate) fn open(
         args: &BaselineArgs,
         configured: Option<&str>,
+        sources: &[String],
     ) -> anyhow::Result<Option<Self>> {
+        if let Some(file) = missing_file(sources).filter(|_| writes(args)) {
+            bail!(
+                "{file} does not exist and would be read as a source: --write-baseline and \
+                 --update-baseline take no file; add --baseline {file}"
+            );
+        }
         let action = match (args.write_baseline, args.update_baseline) {
             (true, _) => Action::Write,
             (_, true) => Action::Update,
@@ -89,7 +106,7 @@ impl Baseline {
                 Some("the run was stopped before its end".to_owned())
             } else if is_new && !report.problems.is_empty() && !allow_growth {
                 Some(
-                    "not everything was read, and what is missing would look new later; mend that, or \
+                    "not everything was read, and what is missing would look new later; correct that, or \
                      accept it with --allow-growth"
                         .to_owned(),
                 )

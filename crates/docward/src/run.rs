@@ -44,7 +44,7 @@ impl<'a> Run<'a> {
         let config = config::load(settings, near, judging.quiet)?;
         let config = config::with_arguments(config, judging)?;
         let baseline = match baseline {
-            Some(args) => Baseline::open(args, config.baseline.as_deref())?,
+            Some(args) => Baseline::open(args, config.baseline.as_deref(), near)?,
             None => None,
         };
         Ok(Self { started: Started::now(), look, baseline, config })
