@@ -14,8 +14,8 @@ use docward_model::{
     Severity, Verdict, Workload,
 };
 
-use crate::facts::{business, joins, patterns, sharding, sizes::Figures, text, workload};
-use crate::{Outcome, RULES, Rule};
+use docward_rules::facts::{business, joins, patterns, sharding, sizes::Figures, text, workload};
+use docward_rules::{Outcome, RULES, Rule};
 use said::{first, left_open, places, read, seen, shortened};
 
 /// Core documents stay within this (CK-2).

@@ -2,7 +2,7 @@
 
 use docward_model::{DataValue, Evidence, FieldPath, Finding, GrowthForecast, Settings, text};
 
-use crate::{facts::forecast, judge};
+use docward_rules::{facts::forecast, judge};
 
 /// The rules that work out such days.
 const RULES: [&str; 3] = ["D002", "D008", "R006"];
@@ -88,7 +88,7 @@ fn of(finding: &Finding) -> Vec<GrowthForecast> {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::Example;
+    use docward_rules::testing::Example;
 
     /// Sixty documents a day apart; the older, the longer the list, by five a day.
     fn growing() -> String {

@@ -7,15 +7,16 @@ use docward_model::{
     Verdict,
 };
 
-use crate::{
+use docward_rules::{
     Outcome,
-    checklist::{Answer, View, signed_off, verdict, with_withheld},
     facts::{
         accounts,
         addresses::{Reach, reach},
         network, text,
     },
 };
+
+use crate::checklist::{Answer, View, signed_off, verdict, with_withheld};
 
 /// The rows that connection strings, servers and network rules can answer: the self-check, and with it the
 /// clauses behind it one by one if they are asked for.
@@ -413,7 +414,10 @@ impl SelfCheck<'_> {
         let uris = &self.evidence.uris;
         let judged =
             uris.iter().filter(|u| matches!(u.password, Password::Given(_))).count() as u64;
-        let others = uris.iter().filter(|u| u.password == Password::Placeholder).count() as u64;
+        let others = uris
+            .iter()
+            .filter(|u| matches!(u.password, Password::Placeholder | Password::Unfilled))
+            .count() as u64;
         match (judged, others) {
             (0, 0) => {
                 unknown("no password was seen: give the connection strings of clients with --uri")
@@ -508,13 +512,13 @@ mod tests {
     use docward_model::code::{Code, CodeSecret};
 
     use super::*;
-    use crate::testing::Example;
+    use docward_rules::testing::Example;
 
     fn row(id: &str, body: &str) -> (Verdict, String) {
         let mut example = Example::new("S001", "", body);
         // Examples have a collection by themselves, about which other rules would speak.
         example.settings.select = vec!["S".to_owned()];
-        let outcome = crate::judge(&example.evidence, &example.settings);
+        let outcome = docward_rules::judge(&example.evidence, &example.settings);
         let (evidence, settings) = (&example.evidence, &example.settings);
         let items = security_checklist(evidence, settings, &outcome, true);
         let item = items.into_iter().find(|item| item.id == id).unwrap();
@@ -713,7 +717,7 @@ mod tests {
         let code = |files: u64, secrets: Vec<CodeSecret>| {
             let mut example = Example::new("S020", "", "{\"_id\": 1}");
             example.evidence.code = Some(Code { files, secrets, ..Code::default() });
-            let outcome = crate::judge(&example.evidence, &example.settings);
+            let outcome = docward_rules::judge(&example.evidence, &example.settings);
             let items = security_checklist(&example.evidence, &example.settings, &outcome, false);
             (items[6].verdict, items[6].evidence.clone())
         };
@@ -739,7 +743,7 @@ mod tests {
     fn rules_that_are_switched_off_vouch_for_nothing() {
         let mut example = Example::new("S001", "", r#"server {"authorization": true}"#);
         example.settings.ignore.push("S001".into());
-        let outcome = crate::judge(&example.evidence, &example.settings);
+        let outcome = docward_rules::judge(&example.evidence, &example.settings);
         let items = security_checklist(&example.evidence, &example.settings, &outcome, false);
         assert_eq!(items[2].evidence, "switched off: S001");
     }

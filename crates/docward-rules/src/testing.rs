@@ -29,12 +29,12 @@ use facts::{key_fields, network, server, service, template_of, uri_of};
 use placeholders::Counter;
 
 /// Findings of one rule on an example, with default settings.
-pub(crate) fn check(code: &str, body: &str) -> Vec<Finding> {
+pub fn check(code: &str, body: &str) -> Vec<Finding> {
     check_with(code, "", body)
 }
 
 /// Findings of one rule on an example, as a whole run tells them.
-pub(crate) fn judged(code: &str, body: &str) -> Vec<Finding> {
+pub fn judged(code: &str, body: &str) -> Vec<Finding> {
     let example = Example::new(code, "", body);
     let mut findings = engine::judge(&example.evidence, &example.settings).findings;
     findings.retain(|finding| finding.rule == code);
@@ -42,7 +42,7 @@ pub(crate) fn judged(code: &str, body: &str) -> Vec<Finding> {
 }
 
 /// Findings of one rule on an example, with settings `key=value,key=value`.
-pub(crate) fn check_with(code: &str, settings: &str, body: &str) -> Vec<Finding> {
+pub fn check_with(code: &str, settings: &str, body: &str) -> Vec<Finding> {
     let rule = RULES.iter().find(|r| r.meta.code == code).expect("the rule exists");
     let example = Example::new(code, settings, body);
     if rule.meta.family() == SUPPRESSIONS {
@@ -57,31 +57,27 @@ pub(crate) fn check_with(code: &str, settings: &str, body: &str) -> Vec<Finding>
 }
 
 /// How grave the findings of one rule on an example are, in their order.
-pub(crate) fn severities(code: &str, settings: &str, body: &str) -> Vec<Severity> {
+pub fn severities(code: &str, settings: &str, body: &str) -> Vec<Severity> {
     check_with(code, settings, body).iter().map(|finding| finding.severity).collect()
 }
 
 /// How many findings of one rule there are on a client's connection string, written without `mongodb://`.
-pub(crate) fn count_on(code: &str, settings: &str, uri: &str) -> usize {
+pub fn count_on(code: &str, settings: &str, uri: &str) -> usize {
     check_with(code, settings, &format!("uri mongodb://{uri}")).len()
 }
 
 /// A service declared with these keys, and a client of it with these options.
-pub(crate) fn of_service(keys: &str, options: &str) -> String {
+pub fn of_service(keys: &str, options: &str) -> String {
     format!("service {{\"name\": \"x\"{keys}}}\nuri mongodb://a,b/?appName=x&{options}")
 }
 
 /// Findings of one rule on an example whose first collection a server has counted, too.
-pub(crate) fn check_counted(code: &str, body: &str, counted: Counted) -> Vec<Finding> {
+pub fn check_counted(code: &str, body: &str, counted: Counted) -> Vec<Finding> {
     check_changed(code, body, |collection| collection.counted = Some(Box::new(counted)))
 }
 
 /// Findings of one rule on an example of whose first collection more is known than documents say.
-pub(crate) fn check_changed(
-    code: &str,
-    body: &str,
-    change: impl FnOnce(&mut Collection),
-) -> Vec<Finding> {
+pub fn check_changed(code: &str, body: &str, change: impl FnOnce(&mut Collection)) -> Vec<Finding> {
     let rule = RULES.iter().find(|r| r.meta.code == code).expect("the rule exists");
     let mut example = Example::new(code, "", body);
     change(&mut example.evidence.collections[0]);
@@ -91,14 +87,14 @@ pub(crate) fn check_changed(
 }
 
 /// Findings of one rule on an example whose documents are a sample of so many.
-pub(crate) fn check_sampled(code: &str, body: &str, total: u64) -> Vec<Finding> {
+pub fn check_sampled(code: &str, body: &str, total: u64) -> Vec<Finding> {
     check_changed(code, body, |collection| {
         collection.profile.as_mut().expect("documents").total = total;
     })
 }
 
 /// A threshold set for the namespaces that a pattern matches.
-pub(crate) fn override_at(
+pub fn override_at(
     pattern: &str,
     code: &str,
     key: &str,
@@ -117,7 +113,7 @@ pub(crate) fn override_at(
 }
 
 /// Findings of one rule on an example, with a threshold of a rule set for its namespace.
-pub(crate) fn check_at(
+pub fn check_at(
     code: &str,
     body: &str,
     (owner, key, value): (&str, &str, ThresholdSetting),
@@ -131,14 +127,16 @@ pub(crate) fn check_at(
 }
 
 /// Evidence and settings of an example, for tests that look at several rules or the checklist.
-pub(crate) struct Example {
-    pub(crate) evidence: Evidence,
-    pub(crate) settings: Settings,
+pub struct Example {
+    /// What the example shows.
+    pub evidence: Evidence,
+    /// The settings it is judged with.
+    pub settings: Settings,
 }
 
 impl Example {
     /// Parses an example; panics with the line at fault, since it is only used in tests.
-    pub(crate) fn new(code: &str, settings: &str, body: &str) -> Self {
+    pub fn new(code: &str, settings: &str, body: &str) -> Self {
         let mut example = Self {
             evidence: Evidence {
                 deployment: Deployment { server_version: None, names_are_real: true },

@@ -9,6 +9,7 @@ use std::{
 };
 
 use anyhow::{Context, bail};
+use docward_advise::{checklist, forecasts, security_checklist};
 use docward_collect::{
     Collected, DeploymentId, Likeness, Progress as _, Request, Resume, SavedEvidence,
     SourceRequest, collect, is_uri, read_logs, read_network_rules, read_source,
@@ -21,9 +22,9 @@ use docward_model::{
 use docward_profile::observe_growth;
 use docward_report::{Format, View};
 use docward_rules::{
-    Outcome, checklist,
+    Outcome,
     facts::{arrays::Limits, house},
-    forecasts, judge, security_checklist,
+    judge,
 };
 use docward_uri::parse;
 

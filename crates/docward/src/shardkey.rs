@@ -1,10 +1,10 @@
 //! `docward shardkey`: judge shard keys, or propose some.
 
 use anyhow::{Context, bail};
+use docward_advise::{KeyQuestion, shard_keys};
 use docward_bson::{json, value::to_value};
 use docward_collect::{Collected, Request, collect, read_logs};
 use docward_model::{Collection, CollectionKind, KeyFields, KeyReport, Value, Verdict};
-use docward_rules::{KeyQuestion, shard_keys};
 
 use crate::{
     args::{Format, ShardKeyArgs},

@@ -1,7 +1,7 @@
 //! CK-13: what the order of documents leaves open about shard keys.
 
 use super::{Answer, Verdict, View};
-use crate::facts::{rising, sharding};
+use docward_rules::facts::{rising, sharding};
 
 impl View<'_> {
     /// An answer about shard keys that does not vouch for one whose first field may rise where documents

@@ -2,7 +2,7 @@
 
 use docward_model::{Collection, Finding, Profile, Subject};
 
-use crate::facts::{sizes::Figures, text};
+use docward_rules::facts::{sizes::Figures, text};
 
 /// Places an item names before it only counts.
 const NAMED: usize = 3;

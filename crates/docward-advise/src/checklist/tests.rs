@@ -5,12 +5,12 @@ mod recorded;
 use docward_model::Subject;
 
 use super::*;
-use crate::testing::Example;
+use docward_rules::testing::Example;
 
 /// The item on an example, all rules applied.
 fn item(id: &str, settings: &str, body: &str) -> ChecklistItem {
     let example = Example::new("T002", settings, body);
-    let outcome = crate::judge(&example.evidence, &example.settings);
+    let outcome = docward_rules::judge(&example.evidence, &example.settings);
     of(id, &example.evidence, &example.settings, &outcome)
 }
 
@@ -65,7 +65,7 @@ fn ck_1_one_bad_name_fails_the_item_and_is_named() {
 fn ck_9_ck_11_ck_12_ck_15_need_a_workload() {
     let judged = |id: &str, body: &str| {
         let example = Example::new("W001", "", body);
-        let outcome = crate::judge(&example.evidence, &example.settings);
+        let outcome = docward_rules::judge(&example.evidence, &example.settings);
         of(id, &example.evidence, &example.settings, &outcome).verdict
     };
     let scan = r#"{"_id": 1, "a": 2}
@@ -92,7 +92,7 @@ fn ck_13_a_rising_key_fails() {
             &format!("shard-key=db_shop.t_order_item:{key}"),
             "x1200 {\"_id\": ObjectId(\"$oid\"), \"createdAt\": 1}",
         );
-        let outcome = crate::judge(&example.evidence, &example.settings);
+        let outcome = docward_rules::judge(&example.evidence, &example.settings);
         of("CK-13", &example.evidence, &example.settings, &outcome).verdict
     };
     assert_eq!(judged(r#"{"_id":1}"#), Verdict::Fail);
@@ -109,7 +109,7 @@ fn ck_13_a_key_that_may_rise_needs_the_order_of_inserts() {
         let mut example = Example::new("K003", &settings, &documents);
         let profile = example.evidence.collections[0].profile.as_mut().expect("documents");
         (profile.copied, profile.shuffled) = (copied, shuffled);
-        let outcome = crate::judge(&example.evidence, &example.settings);
+        let outcome = docward_rules::judge(&example.evidence, &example.settings);
         of("CK-13", &example.evidence, &example.settings, &outcome)
     };
     assert_eq!(judged(r#"{"_id":1}"#, false, false).verdict, Verdict::Pass);
@@ -146,7 +146,7 @@ fn ck_2_ck_14_sizes_that_the_server_counted() {
         collection.counted = Some(Box::new(counted(max)));
         let profile = collection.profile.take().filter(|_| is_read);
         collection.profile = profile;
-        let outcome = crate::judge(&example.evidence, &example.settings);
+        let outcome = docward_rules::judge(&example.evidence, &example.settings);
         let item = of("CK-2", &example.evidence, &example.settings, &outcome);
         (item.verdict, item.evidence)
     };
@@ -163,7 +163,7 @@ fn ck_2_ck_14_sizes_that_the_server_counted() {
 fn ck_6_nothing_is_vouched_for_when_no_document_was_read() {
     let mut example = Example::new("V001", "", "options {}\nx300 {\"_id\": $i, \"name\": \"a\"}");
     let verdict = |example: &Example| {
-        let outcome = crate::judge(&example.evidence, &example.settings);
+        let outcome = docward_rules::judge(&example.evidence, &example.settings);
         of("CK-6", &example.evidence, &example.settings, &outcome).verdict
     };
     assert_eq!(verdict(&example), Verdict::Fail);
@@ -176,7 +176,7 @@ fn ck_2_ck_3_ck_5_a_sample_says_what_it_leaves_open() {
     let mut example = Example::new("T002", "", "x300 {\"_id\": $i, \"name\": \"a\"}");
     let mut said = |total: u64| {
         example.evidence.collections[0].profile.as_mut().unwrap().total = total;
-        let outcome = crate::judge(&example.evidence, &example.settings);
+        let outcome = docward_rules::judge(&example.evidence, &example.settings);
         ["CK-2", "CK-3", "CK-5"].map(|id| {
             let item = of(id, &example.evidence, &example.settings, &outcome);
             assert_eq!(item.verdict, Verdict::Pass, "{}", item.evidence);
@@ -345,7 +345,7 @@ fn ck_5_money_in_doubles_fails_and_a_switched_off_rule_is_unknown() {
     assert_eq!(pass.verdict, Verdict::Pass, "{}", pass.evidence);
     let mut example = Example::new("T002", "", "{\"amount\": 199.99}");
     example.settings.ignore.push("T002".into());
-    let outcome = crate::judge(&example.evidence, &example.settings);
+    let outcome = docward_rules::judge(&example.evidence, &example.settings);
     let off = of("CK-5", &example.evidence, &example.settings, &outcome);
     assert_eq!(off.verdict, Verdict::Unknown);
     assert!(off.evidence.contains("T002"), "{}", off.evidence);
@@ -361,7 +361,7 @@ fn ck_6_a_missing_validator_fails_and_unseen_options_are_unknown() {
     };
     assert_eq!(of("CK-6", &example.evidence, &example.settings, &outcome).verdict, Verdict::Fail);
     example.evidence.collections[0].options = None;
-    let outcome = crate::judge(&example.evidence, &example.settings);
+    let outcome = docward_rules::judge(&example.evidence, &example.settings);
     assert_eq!(
         of("CK-6", &example.evidence, &example.settings, &outcome).verdict,
         Verdict::Unknown
@@ -378,7 +378,7 @@ fn ck_6_a_validator_that_is_switched_off_fails() {
     let verdict = |level: &str| {
         let mut example = Example::new("T002", "", &body(level));
         example.settings.select.clear();
-        let outcome = crate::judge(&example.evidence, &example.settings);
+        let outcome = docward_rules::judge(&example.evidence, &example.settings);
         of("CK-6", &example.evidence, &example.settings, &outcome).verdict
     };
     assert_eq!(verdict("strict"), Verdict::Pass);
@@ -412,7 +412,7 @@ fn ck_7_5000_warn_and_5001_fail() {
             })
             .collect();
         example.settings.select = vec!["L001".to_owned(), "L002".to_owned()];
-        let outcome = crate::judge(&example.evidence, &example.settings);
+        let outcome = docward_rules::judge(&example.evidence, &example.settings);
         let item = of("CK-7", &example.evidence, &example.settings, &outcome);
         assert_eq!(item.verdict, verdict, "{n}: {}", item.evidence);
         let is_reached = item.evidence.starts_with("the limit is reached");

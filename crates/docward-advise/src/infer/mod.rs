@@ -11,7 +11,7 @@ mod room;
 
 use docward_model::{BsonType, Field, FieldShape, NumberProfile, Profile, Seen, TextClass, Value};
 
-use crate::facts::{
+use docward_rules::facts::{
     amounts,
     forecast::Credible,
     targets::{Target, Targets},

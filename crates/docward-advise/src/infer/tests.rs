@@ -7,7 +7,7 @@ use docward_schema::Schema;
 use proptest::prelude::*;
 
 use super::*;
-use crate::type_changes;
+use docward_rules::type_changes;
 
 fn profile(documents: &[Vec<u8>]) -> Profile {
     let mut profiler = Profiler::new();
@@ -47,7 +47,7 @@ fn property(inferred: &Inferred, path: &[&str]) -> String {
             name => at.get("properties").unwrap().get(name).unwrap(),
         };
     }
-    crate::facts::shell::value(at)
+    docward_rules::facts::shell::value(at)
 }
 
 fn users(count: usize) -> Vec<Vec<u8>> {
@@ -218,7 +218,7 @@ proptest! {
         let documents: Vec<Vec<u8>> = (0..120).flat_map(|_| documents.iter().cloned()).collect();
         let (inferred, schema) = read_off(&documents, &Choices { tolerance: 0.0, strict, depth, ..Choices::default() });
         for document in &documents {
-            prop_assert!(schema.accepts(document).unwrap(), "{}", crate::facts::shell::value(&inferred.schema));
+            prop_assert!(schema.accepts(document).unwrap(), "{}", docward_rules::facts::shell::value(&inferred.schema));
         }
     }
 

@@ -7,7 +7,7 @@ use docward_model::{
 };
 
 use super::{Judge, is_plain, places};
-use crate::facts::{ids, rising, text};
+use docward_rules::facts::{ids, rising, text};
 
 /// Sorts documents from the oldest to the newest.
 pub(super) type Age = (i64, u64);

@@ -3,7 +3,7 @@
 use docward_model::{CollectionKind, Field, Index, KeyFields, ZonePlan};
 
 use super::Judge;
-use crate::facts::{sharding, statements, text};
+use docward_rules::facts::{sharding, statements, text};
 
 /// How the shell writes a value.
 type Literal = fn(&str) -> String;
@@ -100,7 +100,7 @@ impl Judge<'_> {
                 .iter()
                 .map(|(path, _)| {
                     let value = if path == zone { literal } else { end };
-                    format!("{}: {value}", crate::facts::shell::key(path))
+                    format!("{}: {value}", docward_rules::facts::shell::key(path))
                 })
                 .collect();
             format!("{{ {} }}", parts.join(", "))

@@ -19,12 +19,12 @@ use docward_model::{
     KeySpread, KeyVerdict, Namespace, Placement, Profile, QueryStats, Settings, Verdict,
 };
 
-use crate::facts::{
+use age::Clock;
+use docward_rules::facts::{
     ids,
     key_change::{KeyChange, Way},
     rising, sharding, text, workload,
 };
-use age::Clock;
 use places::CHUNKS;
 
 /// Ranges that make a hash dear (SK-9).

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use docward_model::{BsonType, CollectionKind, Field, KeyFields, KeyVerdict, QueryStats, Verdict};
 
 use super::{Judge, RANGES, is_plain};
-use crate::facts::{rising, sharding, text, words};
+use docward_rules::facts::{rising, sharding, text, words};
 
 /// Fields tried.
 const FIELDS: usize = 24;

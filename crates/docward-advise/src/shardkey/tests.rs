@@ -6,7 +6,7 @@ mod reads;
 use docward_model::{IdOrder, ThresholdSetting};
 
 use super::*;
-use crate::testing::{Example, override_at};
+use docward_rules::testing::{Example, override_at};
 
 /// A key: paths, `#` in front of hashed ones.
 fn key(fields: &[&str]) -> KeyFields {

@@ -1,14 +1,11 @@
 //! `docward schema infer`: a validator read off documents, and what it would refuse of them.
 
 use anyhow::{Context, bail};
+use docward_advise::infer::{Choices, Inferred, infer as read_off};
 use docward_bson::value::to_bytes;
 use docward_collect::{Collected, Request, collect};
 use docward_model::{Checked, Collection, CollectionKind, Namespace, Value, text};
-use docward_rules::{
-    facts::targets::Targets,
-    infer::{Choices, Inferred, infer as read_off},
-    type_changes,
-};
+use docward_rules::{facts::targets::Targets, type_changes};
 use serde_json::{Map, Value as Json, json};
 
 use super::{
@@ -136,6 +133,9 @@ pub(crate) fn infer(args: &InferArgs) -> anyhow::Result<u8> {
             );
         }
         outcomes.iter().for_each(|outcome| tell(outcome, args.format));
+        if args.format == InferFormat::Json {
+            complain("note: --format mongosh gives the reason for each constraint");
+        }
     }
     interrupt.writing();
     write(args, &outcomes)?;

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use docward_advise::infer::Inferred;
 use docward_model::{Checked, CheckedBreach, Namespace, Seen, Value, shell, text};
-use docward_rules::infer::Inferred;
 use serde_json::{Map, Number, Value as Json, json};
 
 /// A tree as JSON, keys in their order.
