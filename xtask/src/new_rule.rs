@@ -16,6 +16,9 @@ pub(crate) fn run(code: &str, name: &str) -> Result<()> {
             "`{name}` is not a name: lower-case words joined by hyphens, such as unbounded-array"
         );
     }
+    if codegen::RETIRED.contains(&code) {
+        bail!("{code} belonged to a rule that was removed; choose a number that was never used");
+    }
     if codegen::rule_modules()?.iter().any(|m| m.starts_with(&format!("{}_", code.to_lowercase())))
     {
         bail!("{code} exists; codes are never used again");
@@ -73,6 +76,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Documents],
     thresholds: [],
+    data: [],
     check: Collection(check),
 }
 

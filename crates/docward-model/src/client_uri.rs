@@ -262,8 +262,10 @@ pub enum Password {
     Absent,
     /// Nothing between `:` and `@`: a login without a password.
     Empty,
-    /// Something that is filled in later: `<password>`, `${PASSWORD}`, `*****`.
+    /// Something that a program or a person replaces: `${PASSWORD}`, `*****`.
     Placeholder,
+    /// A word in angle brackets that was copied from an example: `<password>`.
+    Unfilled,
     /// A password.
     Given(Strength),
 }

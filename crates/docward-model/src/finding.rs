@@ -486,6 +486,15 @@ impl FieldChange {
     }
 }
 
+/// The day on which something that grows reaches a limit.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Deadline {
+    /// `2029-02-20`.
+    pub day: String,
+    /// `1 MB`, `1,000 elements`.
+    pub limit: String,
+}
+
 /// A finding as a rule writes it: the engine adds code, severity and fingerprint.
 #[derive(Clone, Debug)]
 pub struct Draft {
@@ -513,8 +522,8 @@ pub struct Draft {
     pub severity: Option<Severity>,
     /// The area of this finding; the rule's own when `None`.
     pub area: Option<Area>,
-    /// The day on which a limit is reached, `2029-02-20`.
-    pub deadline: Option<String>,
+    /// The limit that is reached next, and when.
+    pub deadline: Option<Deadline>,
     /// Tells apart several findings of one rule on one subject; part of the fingerprint, so no counts.
     pub key: String,
     /// The place in a text file, when it is about one.
@@ -633,10 +642,10 @@ impl Draft {
         self
     }
 
-    /// Sets the day on which a limit is reached.
+    /// Sets the limit that is reached next.
     #[must_use]
-    pub fn deadline(mut self, day: impl Into<String>) -> Self {
-        self.deadline = Some(day.into());
+    pub fn deadline(mut self, day: impl Into<String>, limit: impl Into<String>) -> Self {
+        self.deadline = Some(Deadline { day: day.into(), limit: limit.into() });
         self
     }
 
@@ -686,8 +695,8 @@ pub struct Finding {
     pub level: Level,
     /// What happens if nothing is done.
     pub area: Area,
-    /// The day on which a limit is reached.
-    pub deadline: Option<String>,
+    /// The limit that is reached next, and when.
+    pub deadline: Option<Deadline>,
     /// The clauses broken.
     pub clauses: Vec<Cow<'static, str>>,
     /// What it is about.

@@ -56,8 +56,8 @@ pub use evidence::{
     ValidationAction, ValidationLevel,
 };
 pub use finding::{
-    Applicability, Area, Data, DataValue, Draft, Edit, EditedText, Excerpt, FieldChange, Finding,
-    Fix, Level, Location, Safety, Severity, Subject, Unit, arrange,
+    Applicability, Area, Data, DataValue, Deadline, Draft, Edit, EditedText, Excerpt, FieldChange,
+    Finding, Fix, Level, Location, Safety, Severity, Subject, Unit, arrange,
 };
 pub use growth::{Growth, Observed, TrackedDocument};
 pub use namespace::{FieldPath, Namespace};

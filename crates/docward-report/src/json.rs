@@ -130,6 +130,8 @@ struct Entry<'a> {
     area: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     deadline: Option<&'a str>,
+    #[serde(rename = "deadlineLimit", skip_serializing_if = "Option::is_none")]
+    deadline_limit: Option<&'a str>,
     clauses: &'a [Cow<'static, str>],
     #[serde(skip_serializing_if = "Option::is_none")]
     namespace: Option<String>,
@@ -360,7 +362,8 @@ fn entry<'a>(report: &'a Report, finding: &'a Finding) -> Entry<'a> {
         severity: finding.severity.name(),
         level: finding.level.name(),
         area: finding.area.name(),
-        deadline: finding.deadline.as_deref(),
+        deadline: finding.deadline.as_ref().map(|deadline| deadline.day.as_str()),
+        deadline_limit: finding.deadline.as_ref().map(|deadline| deadline.limit.as_str()),
         clauses: &finding.clauses,
         namespace: finding.at.namespace(),
         path: finding.at.path().map(docward_model::FieldPath::as_str),

@@ -3,9 +3,9 @@
 use std::{borrow::Cow, collections::BTreeSet};
 
 use docward_model::{
-    Area, Basis, ChecklistItem, Data, DataValue, Evidence, Filter, Finding, Fix, Level, Location,
-    NamespacePattern, Problem, ProfileName, Report, Safety, Seen, Severity, Skipped, Source,
-    SourceKind, Subject, SuppressionUse, Unit, Verdict, Waiver,
+    Area, Basis, ChecklistItem, Data, DataValue, Deadline, Evidence, Filter, Finding, Fix, Level,
+    Location, NamespacePattern, Problem, ProfileName, Report, Safety, Seen, Severity, Skipped,
+    Source, SourceKind, Subject, SuppressionUse, Unit, Verdict, Waiver,
 };
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -101,6 +101,8 @@ struct Entry {
     area: Option<String>,
     #[serde(default)]
     deadline: Option<String>,
+    #[serde(default, rename = "deadlineLimit")]
+    deadline_limit: Option<String>,
     #[serde(default)]
     clauses: Vec<String>,
     namespace: Option<String>,
@@ -283,7 +285,11 @@ fn finding(raw: Entry) -> Result<Finding, ReportFault> {
         level: known("level", &raw.level, Level::parse(&raw.level))?,
         // Reports of earlier versions do not say it.
         area: raw.area.as_deref().and_then(Area::parse).unwrap_or(Area::Hygiene),
-        deadline: raw.deadline,
+        // Reports of earlier versions do not name the limit.
+        deadline: raw.deadline.map(|day| Deadline {
+            day,
+            limit: raw.deadline_limit.unwrap_or_else(|| "limit".to_owned()),
+        }),
         rule: raw.rule.into(),
         name: raw.name.into(),
         clauses: raw.clauses.into_iter().map(Cow::Owned).collect(),

@@ -1,7 +1,7 @@
 //! Colours, line breaking, and sentences that several formats share.
 
 use docward_model::{
-    Basis, Change, Finding, NamespacePattern, Report, Seen, Severity, SourceKind, text,
+    Basis, Change, Deadline, Finding, NamespacePattern, Report, Seen, Severity, SourceKind, text,
 };
 
 /// Colours, or none.
@@ -168,12 +168,12 @@ pub(crate) fn task(report: &Report) -> &'static str {
     }
 }
 
-/// When a thing that grows reaches its limit: `limit on 2029-02-20`, or `limit due since …` if that day has passed.
+/// When a thing that grows reaches its next limit: `1 MB on 2029-02-20`, or `1 MB due since …` if that day has passed.
 pub(crate) fn limit_day(report: &Report, finding: &Finding) -> Option<String> {
-    let day = finding.deadline.as_ref()?;
+    let Deadline { day, limit } = finding.deadline.as_ref()?;
     let today = report.run.as_ref().and_then(|run| run.started.get(..day.len()));
     let word = if today.is_some_and(|today| day.as_str() < today) { "due since" } else { "on" };
-    Some(format!("limit {word} {day}"))
+    Some(format!("{limit} {word} {day}"))
 }
 
 /// What of the sources was read, where not everything: `database shop`.

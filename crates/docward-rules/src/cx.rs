@@ -33,6 +33,9 @@ pub struct Cx<'a> {
     pub(crate) changes: &'a mut Vec<ProposedChange>,
 }
 
+/// Keys of `data` that findings of any rule may have.
+const COMMON_DATA: [&str; 3] = ["change", "fields", "pedantic"];
+
 impl<'a> Cx<'a> {
     /// Everything that was seen, for rules that need to look beyond their subject.
     pub fn evidence(&self) -> &'a Evidence {
@@ -165,6 +168,14 @@ impl<'a> Cx<'a> {
             clauses.iter().all(|c| self.rule.clauses.contains(c)),
             "{} cites a clause it does not declare",
             self.rule.code
+        );
+        debug_assert!(
+            draft.data.entries().iter().all(|(key, _)| {
+                COMMON_DATA.contains(&key.as_str()) || self.rule.data.contains(&key.as_str())
+            }),
+            "{} has a key in its data that it does not declare: {:?}",
+            self.rule.code,
+            draft.data.entries().iter().map(|(key, _)| key).collect::<Vec<_>>()
         );
         let fingerprint = fingerprint(&[
             self.rule.code,

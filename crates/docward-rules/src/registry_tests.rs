@@ -26,6 +26,19 @@ fn codes_are_unique_sorted_and_match_their_files() {
 }
 
 #[test]
+fn data_keys_are_sorted_and_in_camel_case() {
+    for rule in RULES {
+        let keys = rule.meta.data;
+        assert!(keys.is_sorted(), "{}: {keys:?}", rule.meta.code);
+        for key in keys {
+            let is_camel = key.starts_with(|c: char| c.is_ascii_lowercase())
+                && key.bytes().all(|b| b.is_ascii_alphanumeric());
+            assert!(is_camel, "{}: {key}", rule.meta.code);
+        }
+    }
+}
+
+#[test]
 fn names_read_well_after_allow() {
     let mut seen = BTreeSet::new();
     for rule in RULES {

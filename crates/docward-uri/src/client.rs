@@ -143,6 +143,8 @@ impl ConnectionString {
             Password::Absent
         } else if raw.is_empty() {
             Password::Empty
+        } else if raw.starts_with('<') && is_placeholder(raw) {
+            Password::Unfilled
         } else if has_hole(raw) || is_placeholder(raw) || is_placeholder(&plain) {
             Password::Placeholder
         } else {

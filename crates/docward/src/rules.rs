@@ -207,6 +207,11 @@ pub(crate) fn page(rule: &RuleMeta) -> String {
             );
         }
     }
+    if !rule.data.is_empty() {
+        let keys: Vec<String> = rule.data.iter().map(|key| format!("`{key}`")).collect();
+        let _ =
+            writeln!(out, "\n## In JSON\n\n`data` of its findings may have: {}.", keys.join(", "));
+    }
     out
 }
 

@@ -284,10 +284,10 @@ fn dm_12_1_indexes_of_many_collections_come_over_one_cursor() {
         audit_json(&[&servers.uri(), "--metadata-only", "--no-progress", "--config", path]);
     let data = &of_rule(&crowded, "L001")[0]["data"];
     assert!(
-        data["open_files"].as_u64() > Some(0) && data["max_open_files"].as_u64() > Some(0),
+        data["openFiles"].as_u64() > Some(0) && data["maxOpenFiles"].as_u64() > Some(0),
         "{data}"
     );
-    assert!(data["system_collections"].as_u64() > Some(0), "{data}");
+    assert!(data["systemCollections"].as_u64() > Some(0), "{data}");
 }
 
 #[test]

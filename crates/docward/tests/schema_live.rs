@@ -437,8 +437,8 @@ fn dm_11_3_a_live_check_lets_the_server_count() {
     assert!(text.contains(" · 3,000 documents checked\n"), "{text}");
     let (few, _) = check(&["--examples", "10"]);
     assert_eq!(few["sources"][0]["documents"], 10);
-    assert_eq!(few["findings"][0]["data"]["at_least"], true);
-    assert_eq!(few["findings"][0]["data"]["refused_documents"], 600);
+    assert_eq!(few["findings"][0]["data"]["atLeast"], true);
+    assert_eq!(few["findings"][0]["data"]["refusedDocuments"], 600);
     // What only a server evaluates.
     let by_server = servers.directory().join("expr.json");
     std::fs::write(&by_server, r#"{"$expr": {"$eq": [{"$type": "$price"}, "decimal"]}}"#).unwrap();
@@ -453,7 +453,7 @@ fn dm_11_3_a_live_check_lets_the_server_count() {
         "json",
     ]);
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(report["findings"][0]["data"]["refused_documents"], 600, "{report:#}");
+    assert_eq!(report["findings"][0]["data"]["refusedDocuments"], 600, "{report:#}");
 }
 
 /// What is read off the documents of a dump is taken by the server, and no document of it breaks it there.

@@ -8,7 +8,7 @@ use docward_model::{
 
 use super::forecast::{self, Credible};
 use super::patterns::{self, Bound};
-use super::{names, sizes, words};
+use super::{names, series, sizes, words};
 
 /// Elements an array should stay below (DM-08.1).
 pub const LIMIT: u64 = 1000;
@@ -131,7 +131,7 @@ pub fn elements(
                     // Amounts make no series: orders and payments are entities.
                     patterns::is_numeric(f)
                         && f.path != time.path
-                        && !words::is_id(&f.name)
+                        && series::names_a_measure(&f.name)
                         && !words::is_money(&f.name)
                 })
                 .count();

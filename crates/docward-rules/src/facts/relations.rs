@@ -3,7 +3,7 @@
 //! only a workload can tell (ER-X.1), see [`Access`].
 
 use docward_design::{Bounds, Facts, Growth, Kind, Ruling, decide};
-use docward_model::{Collection, Evidence, Namespace, Reference, Spread};
+use docward_model::{BsonType, Collection, Evidence, Field, Namespace, Reference, Spread};
 
 use super::access::{Access, Share};
 use super::classes::enclosing_array;
@@ -21,7 +21,7 @@ pub enum Tie {
     ChildHoldsParent,
     /// A parent lists its children, which no other parent lists.
     ParentHoldsChildren,
-    /// Ids in arrays, each listed by several.
+    /// Ids in arrays, each listed by several; or a collection whose documents link two others.
     ManyToMany,
 }
 
@@ -46,6 +46,8 @@ pub struct Relation<'a> {
     pub complete: bool,
     /// Other collections that refer to the child.
     pub shared_by: Vec<&'a Namespace>,
+    /// Other collections that the child refers to, each with many children: it can be part of only one parent.
+    pub other_parents: Vec<&'a Namespace>,
     /// What the workload shows.
     pub access: Access,
 }
@@ -65,6 +67,15 @@ impl<'a> Relation<'a> {
             (false, _) => Tie::ChildHoldsParent,
         };
         let (parent, child) = if tie == Tie::ParentHoldsChildren { (from, to) } else { (to, from) };
+        let other_parents = other_parents(evidence, &child.namespace, &parent.namespace);
+        let is_junction = tie == Tie::ChildHoldsParent
+            && !other_parents.is_empty()
+            && links_two(evidence, child)
+            && ![&[&parent.namespace], other_parents.as_slice()]
+                .concat()
+                .into_iter()
+                .any(|parent| is_named_after(child, parent));
+        let tie = if is_junction { Tie::ManyToMany } else { tie };
         let lengths = if tie == Tie::ParentHoldsChildren {
             let field = from_profile.field(reference.path.as_str())?;
             &enclosing_array(from_profile, field)?.array.as_ref()?.lengths
@@ -89,8 +100,24 @@ impl<'a> Relation<'a> {
             complete: from_profile.documents >= from_profile.total
                 && to_profile.documents >= to_profile.total,
             shared_by,
+            other_parents,
             access: Access::of(evidence, reference, tie, (&parent.namespace, &child.namespace)),
         })
+    }
+
+    /// The other parent that the child belongs to by its name: `t_order_item` is part of an order, whatever else it
+    /// refers to.
+    fn named_after(&self) -> Option<&'a Namespace> {
+        let is_owner = |parent: &&&'a Namespace| is_named_after(self.child, parent);
+        match is_named_after(self.child, &self.parent.namespace) {
+            true => None,
+            false => self.other_parents.iter().find(is_owner).copied(),
+        }
+    }
+
+    /// Parents that could hold the child just as well as this one.
+    pub fn rivals(&self) -> &[&'a Namespace] {
+        if is_named_after(self.child, &self.parent.namespace) { &[] } else { &self.other_parents }
     }
 
     /// Whether one parent gets ever new children by what they are: orders, comments, messages. Lines of orders
@@ -112,10 +139,11 @@ impl<'a> Relation<'a> {
         let (p50, p99, max) = self.children;
         // A single parent with thousands of children (an outlier) rules out embedding them all.
         let p99 = if max >= bounds.many { max } else { p99 };
-        let shared = match (self.shared_by.first(), self.tie) {
-            (Some(by), _) => Some(format!("also referred to by `{by}`")),
-            (None, Tie::ManyToMany) => Some("shared by many".to_owned()),
-            (None, _) => None,
+        let shared = match (self.shared_by.first(), self.named_after(), self.tie) {
+            (Some(by), ..) => Some(format!("also referred to by `{by}`")),
+            (None, Some(owner), _) => Some(format!("part of `{owner}` by its name")),
+            (None, None, Tie::ManyToMany) => Some("shared by many".to_owned()),
+            (None, None, _) => None,
         };
         Facts {
             kind: match self.tie {
@@ -148,6 +176,53 @@ impl<'a> Relation<'a> {
     pub fn projected(&self) -> u64 {
         self.facts(&Bounds::default()).projected()
     }
+}
+
+/// Share of the values that must exist on the other side for a reference to name a parent.
+pub const SURE: f64 = 0.9;
+/// Values of its own that a document has which only links two others: a grade, a role, two days.
+const LINK_VALUES: usize = 3;
+
+/// Collections beside `parent` that documents of `child` refer to, one each, many of them the same one.
+fn other_parents<'a>(
+    evidence: &'a Evidence,
+    child: &Namespace,
+    parent: &Namespace,
+) -> Vec<&'a Namespace> {
+    let mut parents: Vec<&Namespace> = evidence
+        .references
+        .iter()
+        .filter(|r| r.from == *child && r.to != *child && r.to != *parent)
+        .filter(|r| !r.path.in_array() && r.children_per_parent.max > 1 && r.agreement() >= SURE)
+        .map(|r| &r.to)
+        .collect();
+    parents.sort();
+    parents.dedup();
+    parents
+}
+
+/// Whether a document holds two references and little else: numbers, switches and days, no text of its own.
+fn links_two(evidence: &Evidence, child: &Collection) -> bool {
+    let Some(profile) = &child.profile else { return false };
+    let is_reference = |field: &&Field| {
+        evidence.references.iter().any(|r| r.from == child.namespace && r.path == field.path)
+    };
+    let values: Vec<&Field> =
+        profile.top_level().filter(|f| f.name != "_id" && !is_reference(f)).collect();
+    let is_value = |field: &&Field| {
+        field.array.is_none()
+            && field.types.of(BsonType::Object) == 0
+            && (field.types.of(BsonType::String) == 0 || words::is_status(&field.name))
+    };
+    values.len() <= LINK_VALUES && values.iter().all(is_value)
+}
+
+/// Whether the name of the child contains the parent's: `t_order_item` and `t_order`.
+fn is_named_after(child: &Collection, parent: &Namespace) -> bool {
+    let nouns = |name: &str| names::words(name).into_iter().map(|w| words::singular(&w));
+    nouns(&parent.collection)
+        .last()
+        .is_some_and(|noun| nouns(&child.namespace.collection).any(|word| word == noun))
 }
 
 /// What data and workload say; what only a workload that was not seen would tell stays open.

@@ -169,13 +169,16 @@ pub fn classify<'a>(
 
 /// Numbers that vary, under a name that does not say something else.
 fn is_measure(field: &Field) -> bool {
-    patterns::is_numeric(field)
-        && field.distinct.values >= 10.0
-        && !words::is_id(&field.name)
-        && !words::is_code(&field.name)
-        && !words::is_status(&field.name)
-        && !words::is_soft_status(&field.name)
-        && !names::words(&field.name).iter().any(|w| NO_MEASURE.contains(&w.as_str()))
+    patterns::is_numeric(field) && field.distinct.values >= 10.0 && names_a_measure(&field.name)
+}
+
+/// Whether a number of this name may be a measurement. Ids, codes, statuses, ratings and counts are not.
+pub fn names_a_measure(name: &str) -> bool {
+    !words::is_id(name)
+        && !words::is_code(name)
+        && !words::is_status(name)
+        && !words::is_soft_status(name)
+        && !names::words(name).iter().any(|word| NO_MEASURE.contains(&word.as_str()))
 }
 
 const SOURCES: &[&str] = &[

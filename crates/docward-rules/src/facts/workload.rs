@@ -71,9 +71,9 @@ pub fn lacking_index(
         Seen::all(stats.count + stats.running.operations, Unit::Operations),
     )
     .data("operations", stats.count)
-    .data("documents_examined", stats.documents_examined)
+    .data("documentsExamined", stats.documents_examined)
     .data("returned", stats.returned)
-    .data("max_millis", stats.millis.1)
+    .data("maxMillis", stats.millis.1)
     .key(key(&stats.shape));
     match command {
         Some(command) => draft.fix(None, Safety::Safe, command),

@@ -36,6 +36,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [],
     thresholds: [],
+    data: ["expired"],
     check: Deployment(check),
 }
 

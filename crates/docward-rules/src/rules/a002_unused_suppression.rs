@@ -40,6 +40,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [],
     thresholds: [],
+    data: [],
     check: Deployment(check),
 }
 

@@ -38,6 +38,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Server],
     thresholds: [MAX_SHARE],
+    data: ["current", "limit", "share"],
     check: Deployment(check),
 }
 

@@ -40,6 +40,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Server],
     thresholds: [TOLERANCE],
+    data: ["lagSeconds", "tolerance"],
     check: Deployment(check),
 }
 

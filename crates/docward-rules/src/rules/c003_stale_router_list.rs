@@ -54,6 +54,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Uris, Server],
     thresholds: [ALIVE, GONE],
+    data: ["gone", "listed", "live", "missing"],
     check: Deployment(check),
 }
 

@@ -44,6 +44,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Uris, Server],
     thresholds: [],
+    data: ["member", "mode", "tags"],
     check: Deployment(check),
 }
 

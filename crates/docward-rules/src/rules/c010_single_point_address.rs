@@ -59,6 +59,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Uris],
     thresholds: [],
+    data: ["missing"],
     check: Deployment(check),
 }
 

@@ -43,6 +43,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Uris],
     thresholds: [],
+    data: [],
     check: Deployment(check),
 }
 

@@ -1,6 +1,6 @@
 //! CN-01.2, CP-1: a login without the database it is looked up in.
 
-use docward_model::{Evidence, Level, Severity};
+use docward_model::{Area, Evidence, Level, Severity};
 
 use crate::{
     Cx, declare_rule,
@@ -41,13 +41,14 @@ declare_rule! {
     /// The program adds it where it connects, and Docward was not shown that program.
     C012, "missing-auth-source",
     level: Mandatory,
-    area: Writes,
+    area: Hygiene,
     severities: [Error, Warn, Info],
     clauses: ["CN-01.2", "CP-1"],
     maturity: Preview,
     scope: Everywhere,
     needs: [Uris],
     thresholds: [],
+    data: [],
     check: Deployment(check),
 }
 
@@ -81,6 +82,8 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 None => "the driver looks for the account in `admin`".to_owned(),
             };
             let (todo, source) = advice(&client, home);
+            // Only where the account is known to be elsewhere does the login fail today.
+            let fails_now = home.is_some_and(|home| home != uri.usual_auth_source());
             let level =
                 if severity == Severity::Info { Level::Information } else { Level::Mandatory };
             let draft = client
@@ -91,7 +94,8 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                     todo,
                 )
                 .level(level)
-                .severity(severity);
+                .severity(severity)
+                .area(if fails_now { Area::Writes } else { Area::Hygiene });
             cx.report(match source {
                 Some(source) => draft.data("change", Correction::set("authSource", source)),
                 None => draft,

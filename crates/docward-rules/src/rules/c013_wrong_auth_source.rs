@@ -43,6 +43,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Uris, Server],
     thresholds: [],
+    data: [],
     check: Deployment(check),
 }
 

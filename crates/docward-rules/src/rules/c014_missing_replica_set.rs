@@ -44,6 +44,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Uris],
     thresholds: [],
+    data: [],
     check: Deployment(check),
 }
 

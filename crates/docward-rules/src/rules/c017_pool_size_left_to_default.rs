@@ -55,6 +55,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Uris],
     thresholds: [],
+    data: ["default"],
     check: Deployment(check),
 }
 

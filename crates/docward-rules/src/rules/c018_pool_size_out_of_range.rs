@@ -52,6 +52,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Uris],
     thresholds: [LEAST, MOST],
+    data: ["needed", "size"],
     check: Deployment(check),
 }
 

@@ -45,6 +45,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Uris],
     thresholds: [LEAST, MOST],
+    data: [],
     check: Deployment(check),
 }
 

@@ -45,6 +45,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Uris],
     thresholds: [],
+    data: [],
     check: Deployment(check),
 }
 

@@ -49,6 +49,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Uris],
     thresholds: [],
+    data: ["lagSeconds", "mode"],
     check: Deployment(check),
 }
 
@@ -121,7 +122,7 @@ fn judge(client: &Client<'_>, evidence: &Evidence) -> Option<docward_model::Draf
                     )
                     .severity(Severity::Warn)
                     .clauses(&["RP-7"])
-                    .data("lag_seconds", seconds),
+                    .data("lagSeconds", seconds),
             )
         }
     }

@@ -41,6 +41,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Uris],
     thresholds: [LEAST],
+    data: ["ms"],
     check: Deployment(check),
 }
 

@@ -50,6 +50,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Uris],
     thresholds: [MAX_SHARE],
+    data: ["cap", "critical", "limit", "share", "total"],
     check: Deployment(check),
 }
 

@@ -51,6 +51,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Code],
     thresholds: [],
+    data: [],
     check: Deployment(check),
 }
 

@@ -53,6 +53,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Documents],
     thresholds: [MIN_CORRELATION, MIN_DOCUMENTS, MIN_DAYS, HORIZON],
+    data: ["correlation", "countedFrom", "grown", "largestPerDay", "max", "p50", "perDay", "rows", "seenTwice"],
     check: Collection(check),
 }
 
@@ -153,7 +154,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         ),
         profile.seen(),
     )
-    .deadline(first.date.clone())
+    .deadline(first.date.clone(), text::bytes(*first_limit))
     .data("perDay", growth.per_day)
     .data("correlation", growth.correlation)
     .data("rows", growth.rows)
@@ -206,7 +207,7 @@ fn report_seen(collection: &Collection, profile: &Profile, seen: &Observed, cx: 
         ),
         profile.seen(),
     )
-    .deadline(when.date.clone())
+    .deadline(when.date.clone(), text::bytes(*limit))
     .data("perDay", seen.per_day)
     .data("seenTwice", seen.documents)
     .data("grown", seen.grown)

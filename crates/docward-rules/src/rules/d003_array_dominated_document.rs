@@ -44,6 +44,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Documents],
     thresholds: [MAX_BYTES, MIN_SHARE],
+    data: ["bytesPerElement", "child", "documentsOver", "elements", "limit", "max", "p99", "parentId"],
     check: Collection(check),
 }
 

@@ -42,6 +42,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Documents],
     thresholds: [MAX_BYTES, MIN_ENCODED],
+    data: ["encoded", "files", "limit", "max", "p50", "p95", "share"],
     check: Collection(check),
 }
 

@@ -41,6 +41,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Documents],
     thresholds: [MAX_SHARE, MIN_P95],
+    data: ["encoded", "files", "limit", "max", "p50", "p95", "share"],
     check: Collection(check),
 }
 

@@ -41,6 +41,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Documents],
     thresholds: [MIN_P95, MAX_RATIO],
+    data: ["limit", "max", "p95", "ratio", "saved"],
     check: Collection(check),
 }
 

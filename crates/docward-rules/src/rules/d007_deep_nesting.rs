@@ -46,6 +46,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Documents],
     thresholds: [WARN, FAIL],
+    data: ["depth", "documents", "limit", "p95", "pathParts"],
     check: Collection(check),
 }
 

@@ -67,6 +67,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Documents],
     thresholds: [MAX_ELEMENTS, MIN_CORRELATION, MIN_DOCUMENTS, MIN_DAYS, HORIZON],
+    data: ["bytesPerElement", "capacity", "correlation", "countedFrom", "grown", "limit", "longestPerDay", "max", "p99", "pattern", "perDay", "reachesLimitOn", "seenTwice", "verdict"],
     check: Collection(check),
 }
 
@@ -236,8 +237,8 @@ fn report(
     if let Some(when) = long_at {
         draft = draft.data("reachesLimitOn", when.date);
     }
-    if let Some((_, when)) = sizes_at.first() {
-        draft = draft.deadline(when.date.clone());
+    if let Some((limit, when)) = sizes_at.first() {
+        draft = draft.deadline(when.date.clone(), text::bytes(*limit));
     }
     for (limit, when) in sizes_at {
         let key = match limit {

@@ -48,6 +48,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Counts],
     thresholds: [MAX_ELEMENTS],
+    data: ["bounded", "limit", "max", "over", "p99"],
     check: Collection(check),
 }
 

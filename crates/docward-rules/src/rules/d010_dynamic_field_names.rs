@@ -13,9 +13,13 @@ declare_rule! {
     ///
     /// ## What it checks
     /// Reports objects whose field names are data: dates, numbers, ObjectIds, UUIDs, or ever new words.
-    /// Two such names side by side are enough. Small fixed sets are left alone: language, country and
-    /// currency codes, and short scales such as `1` to `5` or the hours of a day. Closed sets of
-    /// numbers, such as the minutes `00` to `59`, are mentioned as information.
+    /// Two such names side by side are enough. Not reported:
+    ///
+    /// - language, country and currency codes, as long as they are few or most objects have most of them; an
+    ///   object with 3 of 150 codes is a list with the codes as data
+    /// - short scales such as `1` to `5` or the hours of a day
+    ///
+    /// Closed sets of numbers, such as the minutes `00` to `59`, are a note.
     ///
     /// ## Why it matters
     /// Field names cannot be indexed or queried by range, a validator cannot describe them, and tools
@@ -47,6 +51,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Documents],
     thresholds: [SCALE],
+    data: ["exact", "form", "key", "keys", "mostPerObject", "value"],
     check: Collection(check),
 }
 

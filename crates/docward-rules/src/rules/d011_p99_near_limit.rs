@@ -38,6 +38,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Documents],
     thresholds: [SHARE, CRITICAL],
+    data: ["limit", "max", "p99"],
     check: Collection(check),
 }
 

@@ -40,6 +40,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Documents],
     thresholds: [WARN, LIMIT],
+    data: ["depth", "limit"],
     check: Collection(check),
 }
 

@@ -44,6 +44,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Documents],
     thresholds: [MIN_DOCUMENTS, MIN_PER_SERIES, MAX_MEAN, MIN_PRESENCE],
+    data: ["bucket", "buckets", "documents", "granularity", "hours", "metaField", "perBucket", "series", "timeField"],
     check: Collection(check),
 }
 

@@ -78,6 +78,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Code],
     thresholds: [],
+    data: ["path", "statements"],
     check: Deployment(check),
 }
 

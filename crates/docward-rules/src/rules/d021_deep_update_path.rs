@@ -42,6 +42,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Code],
     thresholds: [MAX_PARTS],
+    data: ["parts"],
     check: Deployment(check),
 }
 

@@ -43,6 +43,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Code, Documents],
     thresholds: [],
+    data: ["nearest"],
     check: Deployment(check),
 }
 

@@ -59,6 +59,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Indexes],
     thresholds: [],
+    data: ["coveredBy", "index", "tier"],
     check: Collection(check),
 }
 
@@ -180,7 +181,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             Seen::all(indexes.len() as u64, Unit::Indexes),
         )
         .data("index", index.name.as_str())
-        .data("covered_by", cover.name.as_str())
+        .data("coveredBy", cover.name.as_str())
         .data("tier", tier.name())
         .fix(Some("RF-20"), safety, command);
         if matches!(tier, Tier::Monitor(_)) {

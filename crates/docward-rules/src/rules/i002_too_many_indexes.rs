@@ -50,6 +50,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Indexes],
     thresholds: [MAX_INDEXES, HARD_LIMIT],
+    data: ["indexes", "limit", "redundant"],
     check: Collection(check),
 }
 

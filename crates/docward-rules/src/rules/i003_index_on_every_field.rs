@@ -50,6 +50,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Indexes, Documents],
     thresholds: [RATIO, LEAST],
+    data: ["fieldsWithIndex", "indexes"],
     check: Collection(check),
 }
 
@@ -85,7 +86,7 @@ text::count(indexes)
             ),
             profile.seen(),
         )
-        .data("fields_with_index", own)
+        .data("fieldsWithIndex", own)
         .data("fields", fields)
         .data("indexes", indexes),
     );

@@ -38,6 +38,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Indexes],
     thresholds: [MAX_PARTS],
+    data: ["index", "parts", "path"],
     check: Collection(check),
 }
 

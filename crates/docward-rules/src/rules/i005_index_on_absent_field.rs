@@ -53,6 +53,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Indexes, Documents],
     thresholds: [MIN_DOCUMENTS],
+    data: ["absent", "index", "nearest"],
     check: Collection(check),
 }
 

@@ -48,6 +48,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Indexes, Documents],
     thresholds: [MIN_OTHERS],
+    data: ["discriminator", "documents", "index", "withField"],
     check: Collection(check),
 }
 
@@ -106,7 +107,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             )
             .data("index", index.name.as_str())
             .data("documents", profile.documents)
-            .data("with_field", field.count)
+            .data("withField", field.count)
             .data("discriminator", kind.name.as_str())
             .fix(
                 Some("RF-18"),

@@ -53,6 +53,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [IndexUsage],
     thresholds: [MIN_DAYS],
+    data: ["days", "index", "tier"],
     check: Collection(check),
 }
 

@@ -45,6 +45,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [ShardKeys, Documents],
     thresholds: [MIN_VALUES, PER_SHARD, MIN_REPEATS],
+    data: ["arrays", "exact", "key", "needed", "values"],
     check: Collection(check),
 }
 

@@ -42,6 +42,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [ShardKeys, Documents],
     thresholds: [WARN, FAIL, MIN_DOCUMENTS],
+    data: ["exact", "key", "topShare", "values"],
     check: Collection(check),
 }
 

@@ -40,6 +40,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [ShardKeys, Documents],
     thresholds: [CORRELATION, RISING],
+    data: ["key", "reason"],
     check: Collection(check),
 }
 

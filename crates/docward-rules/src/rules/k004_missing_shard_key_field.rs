@@ -39,6 +39,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [ShardKeys, Documents],
     thresholds: [MIN_SHARE, FAIL],
+    data: ["documents", "field", "missing"],
     check: Collection(check),
 }
 

@@ -43,6 +43,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Server],
     thresholds: [],
+    data: ["chunks", "jumbo", "key"],
     check: Collection(check),
 }
 

@@ -63,6 +63,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Names],
     thresholds: [MAX_COLLECTIONS],
+    data: ["collections", "files", "impacts", "limit", "systemCollections"],
     check: Deployment(check),
 }
 
@@ -136,7 +137,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             Seen::all(evidence.collections.len() as u64, Unit::Collections),
         )
         .data("collections", total)
-        .data("system_collections", system)
+        .data("systemCollections", system)
         .data("files", files)
         .data("limit", max)
         .data(
@@ -152,7 +153,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         .severity(if over { Severity::Error } else { Severity::Warn })
         .level(Level::Recommended)
         .clauses(if total < max { &["DM-12.3"] } else { &["DM-12.1", "DM-12.3", "AP-S0.4"] });
-    let told = [("open_files", open), ("max_open_files", may_open)];
+    let told = [("openFiles", open), ("maxOpenFiles", may_open)];
     let told = told.into_iter().filter_map(|(key, n)| Some((key, n?)));
     cx.report(told.fold(draft, |draft, (key, n)| draft.data(key, n)));
 }
@@ -239,7 +240,7 @@ mod tests {
         assert!(found(3).is_empty(), "a collection and two indexes");
         let own = "server {\"authorization\": true, \"own-collections\": 4, \"open-files\": 9}\n{\"_id\": 1}";
         let own = crate::testing::check("L001", own);
-        assert_eq!(own[0].data.get("system_collections"), Some(&DataValue::Int(4)));
+        assert_eq!(own[0].data.get("systemCollections"), Some(&DataValue::Int(4)));
         assert_eq!(own[0].data.get("files"), Some(&DataValue::Int(10)));
         let over = found(2);
         assert_eq!(over[0].severity, Severity::Warn);

@@ -48,6 +48,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Names],
     thresholds: [MAX_COLLECTIONS, FAIL],
+    data: ["collections", "limit"],
     check: Deployment(check),
 }
 

@@ -48,6 +48,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Names],
     thresholds: [],
+    data: ["critical", "documents", "target"],
     check: AnyCollection(check),
 }
 

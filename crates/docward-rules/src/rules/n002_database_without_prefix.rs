@@ -45,6 +45,7 @@ declare_rule! {
     scope: HouseNaming,
     needs: [Names],
     thresholds: [PREFIX, EXEMPT],
+    data: ["collections", "leftoverCandidate", "proposal"],
     check: Deployment(check),
 }
 
@@ -146,7 +147,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             )
             .data("proposal", proposal.unwrap_or_default())
             .data("collections", inside.len())
-            .data("leftover_candidate", empty || temporary),
+            .data("leftoverCandidate", empty || temporary),
         );
     }
 }
@@ -176,9 +177,9 @@ mod tests {
     #[test]
     fn dm_02_5_leftovers_are_pointed_out() {
         let found = check("N002", "@ tmp_test1.t_a\n{\"_id\": 1}");
-        assert_eq!(found[0].data.get("leftover_candidate"), Some(&DataValue::Bool(true)));
+        assert_eq!(found[0].data.get("leftoverCandidate"), Some(&DataValue::Bool(true)));
         let found = check("N002", "@ orders.t_a\n{\"_id\": 1}");
-        assert_eq!(found[0].data.get("leftover_candidate"), Some(&DataValue::Bool(false)));
+        assert_eq!(found[0].data.get("leftoverCandidate"), Some(&DataValue::Bool(false)));
     }
 
     #[test]

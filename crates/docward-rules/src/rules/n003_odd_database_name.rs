@@ -45,6 +45,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Names],
     thresholds: [PREFIX, ALLOW_DIGITS],
+    data: ["proposal", "refusedByServers"],
     check: Deployment(check),
 }
 
@@ -152,7 +153,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 Seen::all(evidence.databases.len() as u64, Unit::Databases),
             )
             .data("proposal", proposal.unwrap_or_default())
-            .data("refused_by_servers", !illegal.is_empty())
+            .data("refusedByServers", !illegal.is_empty())
             .severity(severity)
             .level(level),
         );

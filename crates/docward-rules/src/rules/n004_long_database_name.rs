@@ -36,6 +36,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Names],
     thresholds: [MAX_BYTES],
+    data: ["bytes", "limit"],
     check: Deployment(check),
 }
 

@@ -48,6 +48,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Names],
     thresholds: [],
+    data: ["critical", "spellings"],
     check: Deployment(check),
 }
 

@@ -46,6 +46,7 @@ declare_rule! {
     scope: HouseNaming,
     needs: [Names],
     thresholds: [PREFIX, EXEMPT],
+    data: ["proposal"],
     check: Collection(check),
 }
 

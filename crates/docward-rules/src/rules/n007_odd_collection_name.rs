@@ -51,6 +51,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Names],
     thresholds: [PREFIX, ALLOW_DIGITS],
+    data: ["proposal", "refusedByServers"],
     check: Collection(check),
 }
 
@@ -136,7 +137,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         Seen::all(cx.evidence().collections.len() as u64, Unit::Collections),
     )
     .data("proposal", proposal.as_str())
-    .data("refused_by_servers", severity == Severity::Error)
+    .data("refusedByServers", severity == Severity::Error)
     .severity(severity)
     .level(level);
     if renamable {

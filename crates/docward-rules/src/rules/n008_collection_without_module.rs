@@ -45,6 +45,7 @@ declare_rule! {
     scope: HouseNaming,
     needs: [Names],
     thresholds: [PREFIX, REQUIRE_MODULE],
+    data: ["entity"],
     check: Collection(check),
 }
 

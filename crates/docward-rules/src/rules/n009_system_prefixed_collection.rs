@@ -45,6 +45,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Names],
     thresholds: [],
+    data: ["critical", "proposal"],
     check: AnyCollection(check),
 }
 

@@ -55,6 +55,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Names],
     thresholds: [],
+    data: ["collections", "stem"],
     check: Deployment(check),
 }
 

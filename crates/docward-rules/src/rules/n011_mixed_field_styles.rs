@@ -55,6 +55,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Documents],
     thresholds: [PREFER],
+    data: ["inStyle", "others", "renames", "style"],
     check: Collection(check),
 }
 
@@ -192,7 +193,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         profile.seen(),
     )
     .data("style", target.name())
-    .data("in_style", kept.len())
+    .data("inStyle", kept.len())
     .data(
         "others",
         DataValue::Map(

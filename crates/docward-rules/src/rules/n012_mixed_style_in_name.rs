@@ -46,6 +46,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Documents],
     thresholds: [],
+    data: ["renames", "style"],
     check: Collection(check),
 }
 

@@ -58,6 +58,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Documents],
     thresholds: [ALLOW],
+    data: ["names"],
     check: Collection(check),
 }
 

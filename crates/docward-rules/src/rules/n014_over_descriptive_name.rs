@@ -43,6 +43,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Documents],
     thresholds: [MAX_LENGTH, MAX_WORDS],
+    data: ["limit", "longest", "nameBytes", "names"],
     check: Collection(check),
 }
 
@@ -120,7 +121,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         .data("names", names.iter().map(|n| (*n).to_owned()).collect::<Vec<_>>())
         .data("longest", longest)
         .data("limit", max_length)
-        .data("name_bytes", bytes)
+        .data("nameBytes", bytes)
         .severity(severity),
     );
 }

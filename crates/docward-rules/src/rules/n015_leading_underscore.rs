@@ -46,6 +46,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Documents],
     thresholds: [EXEMPT],
+    data: ["exemptPresent", "renames"],
     check: Collection(check),
 }
 
@@ -119,7 +120,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             renames.iter().map(|(a, b)| (a.clone(), DataValue::from(b.as_str()))).collect(),
         ),
     )
-    .data("exempt_present", left_alone.iter().map(|n| (*n).to_owned()).collect::<Vec<_>>());
+    .data("exemptPresent", left_alone.iter().map(|n| (*n).to_owned()).collect::<Vec<_>>());
     draft.changes = found.iter().map(|n| FieldChange::remove(&n.field.path)).collect();
     if !top.is_empty() {
         draft = draft.fix(
@@ -146,7 +147,7 @@ mod tests {
         assert_eq!(found.len(), 1);
         assert!(found[0].todo.contains("`_total` to `total`"));
         let listed = DataValue::from(vec!["__v", "_id"]);
-        assert_eq!(found[0].data.get("exempt_present"), Some(&listed));
+        assert_eq!(found[0].data.get("exemptPresent"), Some(&listed));
     }
 
     #[test]

@@ -51,6 +51,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Documents],
     thresholds: [],
+    data: ["disjoint", "keep", "overlap", "spellings", "toMove"],
     check: Collection(check),
 }
 
@@ -165,7 +166,7 @@ fn report(
         DataValue::Map(fields.iter().map(|f| (f.name.clone(), DataValue::from(f.count))).collect()),
     )
     .data("keep", target.as_str())
-    .data("to_move", rename)
+    .data("toMove", rename)
     .data("disjoint", disjoint);
     let moved = fields.iter().filter(|f| f.name != target);
     draft.changes = moved.map(|f| FieldChange::remove(&f.path)).collect();
@@ -347,7 +348,7 @@ x1 {"_id": "d$i", "CT": ISODate("2024-03-15T10:30:00Z")}"#;
     #[test]
     fn dm_04_6_only_what_moves_is_counted() {
         let found = check("N016", "x500 {\"_id\": $i, \"createTime\": 1, \"create_time\": 1}");
-        assert_eq!(found[0].data.get("to_move"), Some(&DataValue::Int(0)));
+        assert_eq!(found[0].data.get("toMove"), Some(&DataValue::Int(0)));
         assert!(
             found[0].todo.starts_with(
                 "keep `createTime`, which every document with `create_time` holds too: drop the other"

@@ -47,6 +47,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Names],
     thresholds: [PREFIX],
+    data: ["collections", "spellings"],
     check: Deployment(check),
 }
 

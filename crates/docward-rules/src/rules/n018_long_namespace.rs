@@ -39,6 +39,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Names],
     thresholds: [MAX_BYTES, SHARD_BYTES, OLD_MAX_BYTES],
+    data: ["bytes", "limit"],
     check: AnyCollection(check),
 }
 

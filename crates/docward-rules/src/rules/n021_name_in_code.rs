@@ -58,6 +58,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Code],
     thresholds: [],
+    data: ["name", "names", "rule"],
     check: Deployment(check),
 }
 

@@ -64,6 +64,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Code],
     thresholds: [MAX_LENGTH],
+    data: ["names"],
     check: Deployment(check),
 }
 

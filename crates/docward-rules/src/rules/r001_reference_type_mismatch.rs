@@ -51,6 +51,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Documents],
     thresholds: [],
+    data: ["checked", "contained", "from", "target", "to", "values"],
     check: Collection(check),
 }
 

@@ -58,6 +58,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Indexes, Documents],
     thresholds: [MIN_DOCUMENTS, MAX_SHARE],
+    data: ["documents", "perParent", "target"],
     check: Collection(check),
 }
 

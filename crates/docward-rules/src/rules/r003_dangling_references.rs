@@ -46,6 +46,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Documents],
     thresholds: [MIN_VALUES, UNIQUE_SHARE, OTHER_SHARE],
+    data: ["checked", "contained", "missing", "target"],
     check: Collection(check),
 }
 

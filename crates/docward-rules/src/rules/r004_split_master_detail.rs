@@ -54,6 +54,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Documents],
     thresholds: [FEW, MAX_BYTES, MIN_PARENTS],
+    data: ["detailBytes", "documents", "master", "max", "p50", "p99", "projectedBytes", "reference"],
     check: Collection(check),
 }
 

@@ -41,6 +41,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Documents],
     thresholds: [MIN_PRESENCE],
+    data: ["elements", "name", "price"],
     check: Collection(check),
 }
 

@@ -54,6 +54,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Documents],
     thresholds: [MAX_IDS],
+    data: ["bytes", "capacity", "countedFrom", "full16MbOn", "limit", "longestPerDay", "max", "p99", "verdict"],
     check: Collection(check),
 }
 
@@ -151,7 +152,7 @@ fn report(
     .severity(if grows { Severity::Error } else { Severity::Warn });
     if let Some(when) = full {
         let from = aged.map(|g| g.newest_ms).or(observed.map(|seen| seen.to_ms));
-        draft = draft.deadline(when.date.clone());
+        draft = draft.deadline(when.date.clone(), text::bytes(sizes::DOCUMENT_LIMIT));
         draft = draft.data("full16MbOn", when.date).data("longestPerDay", when.per_day);
         let from = from.and_then(text::date);
         draft = from.into_iter().fold(draft, |draft, day| draft.data("countedFrom", day));

@@ -56,6 +56,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Documents],
     thresholds: [MIN_COMPARED, MAX_FIELDS, SNAPSHOTS],
+    data: ["compared", "copies", "differing", "source"],
     check: Collection(check),
 }
 

@@ -46,6 +46,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Documents],
     thresholds: [MIN_RATIO, MIN_ELEMENTS, PAGE],
+    data: ["limit", "max", "outliers", "p99", "pageSize", "pages"],
     check: Collection(check),
 }
 

@@ -44,6 +44,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Documents],
     thresholds: [FAMILIES, SHARE, OVERLAP, MIN_DOCUMENTS],
+    data: ["families"],
     check: Collection(check),
 }
 

@@ -50,6 +50,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Documents],
     thresholds: [MAX_ELEMENTS],
+    data: ["max", "other", "otherMax", "p99"],
     check: Collection(check),
 }
 

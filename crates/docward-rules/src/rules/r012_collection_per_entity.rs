@@ -62,6 +62,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Names],
     thresholds: [MIN_MEMBERS, MIN_PERIODS, SAME_SHAPE, FAIL],
+    data: ["collections", "index", "metaField", "saved", "stem", "target", "timeField"],
     check: Deployment(check),
 }
 
@@ -228,8 +229,8 @@ fn report_entities(evidence: &Evidence, family: &NameFamily, cx: &mut Cx<'_>) {
         .data("collections", n)
         .data("saved", n - 1)
         .data("target", target.as_str())
-        .data("meta_field", id.as_str())
-        .data("time_field", time.as_deref().unwrap_or(""))
+        .data("metaField", id.as_str())
+        .data("timeField", time.as_deref().unwrap_or(""))
         .data("index", index.as_str())
         .key(family.stem.as_str())
         .clauses(&["DM-12.4", "AP-S0.4"])
@@ -268,7 +269,7 @@ fn report_periods(evidence: &Evidence, family: &NameFamily, cx: &mut Cx<'_>) {
         .data("stem", family.stem.as_str())
         .data("collections", n)
         .data("saved", n - 1)
-        .data("time_field", time.as_deref().unwrap_or(""))
+        .data("timeField", time.as_deref().unwrap_or(""))
         .key(family.stem.as_str())
         .clauses(&["DM-12.4", "DM-03.5"])
         .severity(Severity::Info),

@@ -77,6 +77,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Documents],
     thresholds: [FEW, MANY, SMALL_BYTES, SAFE_BYTES],
+    data: ["answered", "childBytes", "decidedBy", "max", "measured", "open", "p50", "p99", "projectedBytes", "reason", "target", "votes"],
     check: Collection(check),
 }
 
@@ -113,9 +114,6 @@ threshold!(
     "projected bytes of a parent with its children above which embedding is vetoed"
 );
 
-/// Share of the values that must exist on the other side for the relation to be advised on.
-const SURE: f64 = 0.9;
-
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
     if patterns::user_documents(collection).is_none() {
         return;
@@ -131,7 +129,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let ns = &collection.namespace;
     let mut drafts = Vec::new();
     // A collection that refers to itself is a tree; there is nothing to embed it in.
-    let sure = |r: &&Reference| r.from == *ns && r.to != *ns && r.agreement() >= SURE;
+    let sure = |r: &&Reference| r.from == *ns && r.to != *ns && r.agreement() >= relations::SURE;
     for reference in evidence.references.iter().filter(sure) {
         // `R004` says more about masters and their details.
         if r004::judge(evidence, reference, &r004::Limits::of(cx.settings(), ns)).is_some() {
@@ -200,7 +198,19 @@ fn draft(collection: &Collection, relation: &Relation<'_>, ruling: &Ruling) -> D
             };
             match choice {
                 Choice::Embed => {
-                    format!("{who} embedding `{}` in `{}`", child.collection, parent.collection)
+                    let rivals = relation.rivals().iter().map(|ns| format!("`{}`", ns.collection));
+                    let rivals: Vec<String> = rivals.collect();
+                    let only_one = match rivals.as_slice() {
+                        [] => String::new(),
+                        rivals => format!(
+                            " or in {}, whichever reads it more (only one can hold it)",
+                            rivals.join(" or ")
+                        ),
+                    };
+                    format!(
+                        "{who} embedding `{}` in `{}`{only_one}",
+                        child.collection, parent.collection
+                    )
                 }
                 Choice::Reference => format!("{who} the reference"),
             }

@@ -44,6 +44,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [],
     thresholds: [],
+    data: ["clauses", "patterns"],
     check: Collection(check),
 }
 

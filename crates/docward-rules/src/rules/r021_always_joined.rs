@@ -47,6 +47,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Code],
     thresholds: [MIN_PLACES, MIN_SHARE],
+    data: ["places"],
     check: Deployment(check),
 }
 

@@ -44,6 +44,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Code],
     thresholds: [],
+    data: ["places"],
     check: Deployment(check),
 }
 

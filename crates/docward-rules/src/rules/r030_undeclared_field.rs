@@ -54,6 +54,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Documents, Design],
     thresholds: [MIN_SHARE],
+    data: ["missing", "null", "types", "undeclared", "values"],
     check: Collection(check),
 }
 

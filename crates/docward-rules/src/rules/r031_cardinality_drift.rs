@@ -69,6 +69,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Documents, Design],
     thresholds: [FACTOR],
+    data: ["declaredMax", "declaredP99", "max", "p99", "relationship", "turns"],
     check: Collection(check),
 }
 

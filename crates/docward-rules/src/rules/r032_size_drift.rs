@@ -51,6 +51,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Documents, Design],
     thresholds: [FACTOR],
+    data: ["p99", "predictedP99"],
     check: Collection(check),
 }
 

@@ -57,6 +57,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Workload, Rates, Design],
     thresholds: [FACTOR, MIN_OPERATIONS],
+    data: ["declaredPerSecond", "operations", "perSecond", "writes"],
     check: AnyCollection(check),
 }
 

@@ -58,6 +58,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Names, Design],
     thresholds: [],
+    data: ["embeds", "missing", "refers", "undeclared"],
     check: Deployment(check),
 }
 

@@ -55,6 +55,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [],
     thresholds: [],
+    data: [],
     check: Deployment(check),
 }
 

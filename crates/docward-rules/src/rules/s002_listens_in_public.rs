@@ -51,6 +51,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [],
     thresholds: [],
+    data: ["addresses"],
     check: Deployment(check),
 }
 

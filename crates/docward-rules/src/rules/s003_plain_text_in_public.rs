@@ -41,6 +41,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Server],
     thresholds: [],
+    data: ["tlsMode"],
     check: Deployment(check),
 }
 
@@ -68,7 +69,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             "set net.tls.mode: requireTLS with a certificate, by way of preferTLS, and put tls=true into the connection strings",
             Seen::all(1, Unit::Servers),
         )
-        .data("tls_mode", mode),
+        .data("tlsMode", mode),
     );
 }
 

@@ -53,6 +53,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Server],
     thresholds: [ADMINISTRATORS],
+    data: ["account", "roles"],
     check: Deployment(check),
 }
 

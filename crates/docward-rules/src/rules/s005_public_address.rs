@@ -44,6 +44,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Network],
     thresholds: [],
+    data: ["addresses"],
     check: Deployment(check),
 }
 

@@ -45,6 +45,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Network],
     thresholds: [],
+    data: [],
     check: Deployment(check),
 }
 

@@ -57,6 +57,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Network],
     thresholds: [],
+    data: ["addresses"],
     check: Deployment(check),
 }
 

@@ -47,6 +47,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Uris],
     thresholds: [MIN_LENGTH],
+    data: ["account"],
     check: Deployment(check),
 }
 
@@ -137,7 +138,7 @@ fn faults(password: &Password, least: u64) -> Vec<String> {
     let strength = match password {
         Password::Empty => return vec!["is empty".to_owned()],
         Password::Given(strength) => strength,
-        Password::Absent | Password::Placeholder => return Vec::new(),
+        Password::Absent | Password::Placeholder | Password::Unfilled => return Vec::new(),
     };
     let mut faults = Vec::new();
     if !strength.has_characters(least) {

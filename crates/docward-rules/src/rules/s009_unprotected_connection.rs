@@ -53,6 +53,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Uris],
     thresholds: [],
+    data: ["tls", "unchecked"],
     check: Deployment(check),
 }
 

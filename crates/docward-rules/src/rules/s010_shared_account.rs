@@ -52,6 +52,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Uris],
     thresholds: [BUILT_IN],
+    data: ["account", "roles"],
     check: Deployment(check),
 }
 

@@ -1,6 +1,6 @@
 //! SE-1: connection strings of clients that do not log in.
 
-use docward_model::{Evidence, Severity};
+use docward_model::{Evidence, Password, Severity};
 
 use crate::{Cx, declare_rule, facts::clients::clients};
 
@@ -9,7 +9,8 @@ declare_rule! {
     ///
     /// ## What it checks
     /// Reports connection strings without a user that lead to another machine. It is a warning: the program may
-    /// give the credentials where it connects.
+    /// give the credentials where it connects. A password such as `<password>`, copied from an example and not
+    /// replaced, is reported too.
     ///
     /// Docward does not report:
     ///
@@ -48,6 +49,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Uris],
     thresholds: [],
+    data: [],
     check: Deployment(check),
 }
 
@@ -63,6 +65,16 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         let logs_in = uri.user.is_some()
             || uri.has_credentials_in_code
             || uri.mechanism.as_deref().is_some_and(|mechanism| OUTSIDE.contains(&mechanism));
+        if uri.password == Password::Unfilled && uri.site.is_none() {
+            let user = uri.user.as_deref().unwrap_or_default();
+            let draft = client.draft(
+                uri.places.password.clone().or_else(|| client.start()),
+                format!("the password of `{user}` in {} is a placeholder", uri.owner()),
+                "the server refuses the login, because the text in angle brackets is sent as the password",
+                "replace it, including the angle brackets, with the password or with a variable such as ${PASSWORD}",
+            );
+            cx.report(draft.severity(Severity::Warn));
+        }
         if logs_in || uri.is_partial || uri.site.is_some() || client.is_local() {
             continue;
         }
@@ -93,6 +105,20 @@ mod tests {
         assert_eq!(found("uri mongodb+srv://c.example.net/"), [Warn]);
         assert_eq!(found("uri mongodb://10.0.0.1/?authMechanism=SCRAM-SHA-256"), [Warn]);
         assert!(check("S013", "uri mongodb://10.0.0.1/")[0].cites("SE-1"));
+    }
+
+    #[test]
+    fn se_1_a_placeholder_that_was_not_replaced_is_reported() {
+        assert_eq!(found("uri mongodb://app:<password>@10.0.0.1/"), [Warn]);
+        assert_eq!(found("uri mongodb+srv://app:<db_password>@c.example.net/"), [Warn]);
+        for kept_back in ["${PASSWORD}", "*****", "%s"] {
+            assert!(
+                found(&format!("uri mongodb://app:{kept_back}@10.0.0.1/")).is_empty(),
+                "{kept_back}"
+            );
+        }
+        let lesson = "source .env.example\nMONGODB_URI=mongodb://app:<password>@10.0.0.1/shop\n";
+        assert!(found(lesson).is_empty());
     }
 
     #[test]

@@ -50,6 +50,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Documents],
     thresholds: [SHARE, NAMED_SHARE, MIN_UNKNOWN],
+    data: ["ambiguous", "dateOnly", "empty", "monthOnly", "noDate", "realDates", "strings", "unknown", "withOffset", "withoutOffset"],
     check: Collection(check),
 }
 

@@ -60,6 +60,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Documents],
     thresholds: [MIN_SHARE, SCALE],
+    data: ["doubles", "examined", "fractional", "notFinite", "numbers", "unrounded"],
     check: Collection(check),
 }
 

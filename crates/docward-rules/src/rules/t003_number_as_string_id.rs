@@ -47,6 +47,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Documents],
     thresholds: [SHARE, MIN_VALUES],
+    data: ["integers", "leadingZeros", "strings"],
     check: Collection(check),
 }
 

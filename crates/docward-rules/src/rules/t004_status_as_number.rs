@@ -46,6 +46,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Documents],
     thresholds: [MAX_VALUES, MAX_SOFT, MIN_SOFT],
+    data: ["documents", "values"],
     check: Collection(check),
 }
 

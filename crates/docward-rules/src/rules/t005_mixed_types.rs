@@ -56,6 +56,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Counts],
     thresholds: [DISCRIMINATED],
+    data: ["converts", "empty", "leadingZeros", "stuck", "target", "types"],
     check: Collection(check),
 }
 

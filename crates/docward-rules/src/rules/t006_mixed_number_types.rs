@@ -44,6 +44,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Documents],
     thresholds: [MIN_SHARE],
+    data: [],
     check: Collection(check),
 }
 

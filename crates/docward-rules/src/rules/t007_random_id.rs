@@ -47,6 +47,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Documents],
     thresholds: [MIN_PAIRS],
+    data: ["bytesSaved", "pairs", "random", "rising", "strings"],
     check: Collection(check),
 }
 

@@ -52,6 +52,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Documents],
     thresholds: [RISING, MIN_PAIRS, MIN_DOCUMENTS],
+    data: ["pairs", "rising"],
     check: Collection(check),
 }
 

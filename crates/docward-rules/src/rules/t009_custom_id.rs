@@ -40,6 +40,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Documents],
     thresholds: [],
+    data: ["documents", "pairs", "rising"],
     check: Collection(check),
 }
 

@@ -42,6 +42,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Documents],
     thresholds: [MIN_COLLISIONS],
+    data: ["colliding", "exact", "ids"],
     check: Collection(check),
 }
 

@@ -40,6 +40,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Documents],
     thresholds: [EARLIEST, LATEST],
+    data: ["numbers", "unit"],
     check: Collection(check),
 }
 

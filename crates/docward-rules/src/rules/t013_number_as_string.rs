@@ -42,6 +42,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Documents],
     thresholds: [SHARE, MIN_VALUES, QUANTITIES],
+    data: ["fractions", "strings", "target", "whole"],
     check: Collection(check),
 }
 

@@ -40,6 +40,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Documents],
     thresholds: [],
+    data: ["types"],
     check: Collection(check),
 }
 

@@ -90,6 +90,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Code],
     thresholds: [],
+    data: [],
     check: Deployment(check),
 }
 

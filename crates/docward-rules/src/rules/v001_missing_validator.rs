@@ -58,6 +58,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Options, Core],
     thresholds: [REQUIRED_SHARE],
+    data: ["declaredCore", "documents", "refusedDocuments", "required", "typed"],
     check: Collection(check),
 }
 
@@ -161,13 +162,13 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         todo,
         seen,
     )
-    .data("declared_core", declared)
+    .data("declaredCore", declared)
     .data("documents", documents);
     if let Some(p) = &proposal {
         draft = draft
             .data("required", p.required.clone())
             .data("typed", p.typed)
-            .data("refused_documents", p.refused.iter().map(|(_, n)| n).sum::<u64>());
+            .data("refusedDocuments", p.refused.iter().map(|(_, n)| n).sum::<u64>());
     }
     if let Some(p) = proposal {
         draft = draft.fix(
@@ -220,7 +221,7 @@ fn report_expression(
             todo,
             seen(collection),
         )
-        .data("declared_core", declared)
+        .data("declaredCore", declared)
         .severity(if declared { Severity::Warn } else { Severity::Info }),
     );
 }

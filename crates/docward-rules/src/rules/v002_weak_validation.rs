@@ -47,6 +47,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Options],
     thresholds: [],
+    data: ["action", "core", "demandsBroken", "level"],
     check: Collection(check),
 }
 
@@ -140,7 +141,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         _ => &["DM-11.2"],
     });
     if let Some(found) = &breaches {
-        draft = draft.data("demands_broken", found.len());
+        draft = draft.data("demandsBroken", found.len());
     }
     let raise = format!(
         "{}.runCommand({{collMod: {}, validationLevel: \"{level}\", validationAction: \"error\"}})",

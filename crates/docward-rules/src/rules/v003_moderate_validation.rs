@@ -45,6 +45,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Options],
     thresholds: [],
+    data: ["brokenValues"],
     check: Collection(check),
 }
 
@@ -87,7 +88,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             todo,
             judged.map_or_else(|| Seen::all(1, Unit::Collections), |p| p.seen()),
         )
-        .data("broken_values", worst)
+        .data("brokenValues", worst)
         .fix(
             Some("RF-19"),
             Safety::Safe,

@@ -53,6 +53,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Options],
     thresholds: [MIN_REQUIRED, MIN_TYPED, MIN_FORMAT, ALWAYS, MIN_DOCUMENTS],
+    data: ["formatShare", "requiredShare", "typedShare"],
     check: Collection(check),
 }
 
@@ -249,9 +250,9 @@ fn report(
                 .as_ref()
                 .map_or_else(|| Seen::all(1, Unit::Collections), |p| p.seen()),
         )
-        .data("required_share", required)
-        .data("typed_share", typed)
-        .data("format_share", formatted)
+        .data("requiredShare", required)
+        .data("typedShare", typed)
+        .data("formatShare", formatted)
         .severity(if declared { Severity::Error } else { Severity::Warn }),
     );
 }

@@ -50,6 +50,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Options],
     thresholds: [],
+    data: ["doubledEscape", "fault", "pattern", "storedValues", "tried"],
     check: Collection(check),
 }
 
@@ -120,8 +121,8 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             )
             .data("pattern", pattern)
             .data("tried", tries)
-            .data("stored_values", known)
-            .data("doubled_escape", doubled)
+            .data("storedValues", known)
+            .data("doubledEscape", doubled)
             .examples(values.into_iter().take(3))
             // A narrow pattern that stored values miss may be the new form; the escape never is.
             .severity(if doubled { Severity::Error } else { Severity::Warn }),

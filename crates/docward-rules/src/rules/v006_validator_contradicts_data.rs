@@ -68,6 +68,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Options, Documents],
     thresholds: [],
+    data: ["breaches"],
     check: Collection(check),
 }
 
@@ -193,7 +194,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                             ("fault".to_owned(), DataValue::from(b.what.as_str())),
                             ("count".to_owned(), DataValue::from(b.count)),
                             ("of".to_owned(), DataValue::from(b.of)),
-                            ("at_least".to_owned(), DataValue::from(b.at_least)),
+                            ("atLeast".to_owned(), DataValue::from(b.at_least)),
                         ])
                     })
                     .collect(),

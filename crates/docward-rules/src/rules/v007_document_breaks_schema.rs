@@ -45,6 +45,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Schema],
     thresholds: [],
+    data: ["atLeast", "documents", "ids", "keyword", "of", "refusedDocuments"],
     check: AnyCollection(check),
 }
 
@@ -93,9 +94,9 @@ fn of_breach(collection: &Collection, checked: &Checked, breach: &CheckedBreach)
     )
     .data("keyword", breach.keyword.as_str())
     .data("documents", breach.documents)
-    .data("at_least", !at_least.is_empty())
+    .data("atLeast", !at_least.is_empty())
     .data("of", checked.documents)
-    .data("refused_documents", checked.refused)
+    .data("refusedDocuments", checked.refused)
     .data("ids", DataValue::List(opaque.into_iter().map(DataValue::from).collect()))
     .examples(breach.ids.iter().filter(|id| !id.is_opaque).map(|id| format!("_id {}", id.text)))
 }
@@ -115,7 +116,7 @@ fn of_all(collection: &Collection, checked: &Checked) -> Draft {
     )
     .data("documents", checked.refused)
     .data("of", checked.documents)
-    .data("refused_documents", checked.refused)
+    .data("refusedDocuments", checked.refused)
 }
 
 #[cfg(test)]

@@ -61,6 +61,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Options],
     thresholds: [],
+    data: ["invalid", "kind"],
     check: Collection(check),
 }
 

@@ -65,6 +65,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Options, Documents],
     thresholds: [MIN_DOCUMENTS],
+    data: ["documents", "paths", "stored"],
     check: Collection(check),
 }
 

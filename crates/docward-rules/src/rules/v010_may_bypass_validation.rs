@@ -58,6 +58,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Options, Server],
     thresholds: [],
+    data: ["accounts", "collections"],
     check: Deployment(check),
 }
 

@@ -50,6 +50,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Workload],
     thresholds: [MIN_EXAMINED, MIN_COUNT, MEANT_SHARE],
+    data: ["collectionScans", "runningScans"],
     check: Deployment(check),
 }
 
@@ -114,7 +115,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 text::count(stats.millis.1)
             ),
         )
-        .data("collection_scans", stats.collection_scans);
+        .data("collectionScans", stats.collection_scans);
         if stats.collection_scans < often {
             draft = draft.severity(Severity::Info);
         }
@@ -136,7 +137,7 @@ fn still_scanning(evidence: &Evidence, stats: &QueryStats) -> Draft {
         ),
         "the time grows with the collection, and each scan pushes other data out of memory",
     )
-    .data("running_scans", running.collection_scans)
+    .data("runningScans", running.collection_scans)
     .severity(Severity::Info)
 }
 

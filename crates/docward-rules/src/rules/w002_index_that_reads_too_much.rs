@@ -51,6 +51,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Workload],
     thresholds: [MIN_RATIO, MIN_EXAMINED, MIN_COUNT],
+    data: ["documentsExamined", "operations", "returned"],
     check: Deployment(check),
 }
 
@@ -168,7 +169,7 @@ fn unindexed_lookup(evidence: &Evidence, stats: &QueryStats, least: u64) -> Opti
     );
     let draft = draft
         .data("operations", stats.count)
-        .data("documents_examined", stats.documents_examined)
+        .data("documentsExamined", stats.documents_examined)
         .data("returned", stats.returned)
         .key(format!("lookup {joined} {foreign}"))
         .fix(None, Safety::Safe, command);

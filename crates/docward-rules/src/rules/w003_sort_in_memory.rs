@@ -42,6 +42,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Workload],
     thresholds: [MIN_SORTED, MIN_COUNT],
+    data: ["sorts"],
     check: Deployment(check),
 }
 

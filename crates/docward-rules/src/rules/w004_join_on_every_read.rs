@@ -46,6 +46,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Workload],
     thresholds: [MIN_SHARE, HOT_SHARE, MIN_COUNT],
+    data: ["from", "joined", "maxMillis", "reads"],
     check: Deployment(check),
 }
 
@@ -119,7 +120,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             .data("reads", reads.all)
             .data("joined", reads.joined)
             .data("from", names)
-            .data("max_millis", reads.millis),
+            .data("maxMillis", reads.millis),
         );
     }
 }

@@ -42,6 +42,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Workload],
     thresholds: [MIN_COUNT, MIN_EXAMINED],
+    data: ["examinedPerOperation", "operations", "totalMillis"],
     check: Deployment(check),
 }
 
@@ -105,8 +106,8 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 Seen::all(stats.count, Unit::Operations),
             )
             .data("operations", stats.count)
-            .data("examined_per_operation", examined)
-            .data("total_millis", stats.millis.0)
+            .data("examinedPerOperation", examined)
+            .data("totalMillis", stats.millis.0)
             .key(workload::key(shape)),
         );
     }

@@ -49,6 +49,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Workload],
     thresholds: [MIN_COUNT, MIN_SHARE],
+    data: ["first", "repeated", "requests", "share"],
     check: Deployment(check),
 }
 

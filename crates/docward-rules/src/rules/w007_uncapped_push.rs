@@ -51,6 +51,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Workload],
     thresholds: [MIN_COUNT, LONG],
+    data: ["longest", "updates"],
     check: Deployment(check),
 }
 

@@ -52,6 +52,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Workload],
     thresholds: [],
+    data: ["code", "writes"],
     check: Deployment(check),
 }
 

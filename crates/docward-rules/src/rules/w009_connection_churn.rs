@@ -67,6 +67,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [],
     thresholds: [SHORT_LIFE, MIN_ENDED, MIN_PER_MINUTE, MIN_TURNOVER, PER_MINUTE, MIN_UPTIME],
+    data: ["accepted", "comparison", "created", "ended", "meanLifeMs", "medianLifeMs", "mostOpen", "mostPerMinute", "open", "perMinute", "seconds"],
     check: Deployment(check),
 }
 
@@ -207,9 +208,9 @@ fn by_counters(counted: &Counted<'_>, cx: &mut Cx<'_>) {
             .data("created", created)
             .data("ended", ended)
             .data("seconds", seconds)
-            .data("per_minute", per_minute)
+            .data("perMinute", per_minute)
             .data("open", open)
-            .data("mean_life_ms", (life * 1000.0).round() as u64)
+            .data("meanLifeMs", (life * 1000.0).round() as u64)
             .data("comparison", COMPARISON.to_vec()),
     );
 }
@@ -252,10 +253,10 @@ fn by_log(connections: &ConnectionHistory, cx: &mut Cx<'_>) -> bool {
             Seen::all(connections.accepted, Unit::Connections),
         )
         .data("accepted", connections.accepted)
-        .data("most_per_minute", connections.most_per_minute)
-        .data("per_minute", rate)
-        .data("most_open", connections.most_open)
-        .data("median_life_ms", brief.map_or(0, |(_, median)| median))
+        .data("mostPerMinute", connections.most_per_minute)
+        .data("perMinute", rate)
+        .data("mostOpen", connections.most_open)
+        .data("medianLifeMs", brief.map_or(0, |(_, median)| median))
         .data("comparison", COMPARISON.to_vec()),
     );
     true

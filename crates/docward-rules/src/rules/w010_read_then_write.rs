@@ -50,6 +50,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Workload],
     thresholds: [MIN_COUNT],
+    data: ["times"],
     check: Deployment(check),
 }
 

@@ -57,6 +57,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Workload],
     thresholds: [MIN_TARGETED, MIN_COUNT],
+    data: ["reads", "share", "targeted"],
     check: Deployment(check),
 }
 

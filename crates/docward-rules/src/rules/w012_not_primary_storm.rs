@@ -52,6 +52,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Workload],
     thresholds: [MIN_SECONDS, MIN_COUNT],
+    data: ["applications", "hosts", "longestSeconds", "refused", "writes"],
     check: Deployment(check),
 }
 
@@ -110,7 +111,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     )
     .data("refused", count)
     .data("writes", writes)
-    .data("longest_seconds", longest)
+    .data("longestSeconds", longest)
     .data("hosts", hosts)
     .data("applications", applications);
     cx.report(if writes == 0 {

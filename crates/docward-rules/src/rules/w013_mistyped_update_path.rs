@@ -58,6 +58,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Workload],
     thresholds: [MAX_PARTS, MIN_DOCUMENTS],
+    data: ["nearest", "parts", "paths", "updates"],
     check: Deployment(check),
 }
 

@@ -48,6 +48,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Workload, Documents],
     thresholds: [MIN_BYTES, MAX_SHARE, MIN_READS, MIN_COUNT],
+    data: ["averageBytes", "move", "reads", "share"],
     check: Collection(check),
 }
 
@@ -132,7 +133,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             profile.seen(),
         )
         .data("reads", count)
-        .data("average_bytes", average as u64)
+        .data("averageBytes", average as u64)
         .data("share", largest)
         .data("move", bulk.iter().map(|(name, _)| (*name).to_owned()).collect::<Vec<_>>())
         .key(format!("reads beside {first}")),
