@@ -300,7 +300,10 @@ async fn options(upstream: &str) -> anyhow::Result<ClientOptions> {
     }
     ClientOptions::parse(upstream).await.map_err(|error| match *error.kind {
         ErrorKind::InvalidArgument { message, .. } => anyhow::anyhow!("--upstream: {message}"),
-        kind => anyhow::anyhow!("--upstream: {}", docward_collect::dns_words(&kind.to_string())),
+        kind => anyhow::anyhow!(
+            "--upstream: {}; check the host name and the DNS server, or list the hosts in a mongodb:// string",
+            docward_collect::dns_words(&kind.to_string())
+        ),
     })
 }
 

@@ -15,13 +15,17 @@ declare_rule! {
     /// # Unprotected connection
     ///
     /// ## What it checks
-    /// Looks at connection strings: those of the sources and those given with `--client-uri`. A public address
-    /// without `tls=true` (or `ssl=true`; `mongodb+srv://` has it by itself) is an error. So are
-    /// `tlsInsecure`, `tlsAllowInvalidCertificates` and `tlsAllowInvalidHostnames`, on private addresses a
-    /// warning, also where code computes the address or TLS is not asked for, and on the loopback address nothing. Code that switches checks
-    /// off only where a connection string asks for it, by a test of that option around it, is information, and so is
-    /// what stands in a file that no other takes in. Private
-    /// addresses without TLS pass. Names are not looked up, so a host name without TLS is not judged.
+    /// Looks at connection strings: those of the sources, those of clients (`--client-uri`), and those in code.
+    ///
+    /// | string | severity |
+    /// |---|---|
+    /// | public address without `tls=true` or `ssl=true` | error |
+    /// | `tlsInsecure`, `tlsAllowInvalidCertificates` or `tlsAllowInvalidHostnames` with a host name or a public address | error |
+    /// | the same options with a private address, with an address that code computes, or without TLS | warning |
+    /// | the same options in code that sets them only if the connection string asks for it | note |
+    ///
+    /// Docward does not report private addresses without TLS, the loopback address, or host names without TLS: it
+    /// does not look names up. `mongodb+srv://` uses TLS by itself.
     ///
     /// ## Why it matters
     /// Everything on the way reads the documents and may change them. Without checks of the certificate
