@@ -34,7 +34,16 @@ pub struct Cx<'a> {
 }
 
 /// Keys of `data` that findings of any rule may have.
-const COMMON_DATA: [&str; 3] = ["change", "fields", "pedantic"];
+const COMMON_DATA: [&str; 4] = ["change", "fields", "pedantic", "relaxesValidator"];
+
+/// Whether a rule declares a key of `data`. A declared `over*` stands for the keys that begin with `over`.
+fn declares_data(rule: &RuleMeta, key: &str) -> bool {
+    let matches = |declared: &&str| match declared.strip_suffix('*') {
+        Some(start) => key.starts_with(start),
+        None => *declared == key,
+    };
+    COMMON_DATA.contains(&key) || rule.data.iter().any(matches)
+}
 
 impl<'a> Cx<'a> {
     /// Everything that was seen, for rules that need to look beyond their subject.
@@ -169,14 +178,15 @@ impl<'a> Cx<'a> {
             "{} cites a clause it does not declare",
             self.rule.code
         );
-        debug_assert!(
-            draft.data.entries().iter().all(|(key, _)| {
-                COMMON_DATA.contains(&key.as_str()) || self.rule.data.contains(&key.as_str())
-            }),
-            "{} has a key in its data that it does not declare: {:?}",
-            self.rule.code,
-            draft.data.entries().iter().map(|(key, _)| key).collect::<Vec<_>>()
-        );
+        if cfg!(debug_assertions) {
+            let mut keys = draft.data.entries().iter().map(|(key, _)| key.as_str());
+            let undeclared = keys.find(|key| !declares_data(self.rule, key));
+            assert_eq!(
+                undeclared, None,
+                "{} does not declare this key of its data",
+                self.rule.code
+            );
+        }
         let fingerprint = fingerprint(&[
             self.rule.code,
             namespace.as_deref().unwrap_or(""),

@@ -67,7 +67,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Documents],
     thresholds: [MAX_ELEMENTS, MIN_CORRELATION, MIN_DOCUMENTS, MIN_DAYS, HORIZON],
-    data: ["bytesPerElement", "capacity", "correlation", "countedFrom", "grown", "limit", "longestPerDay", "max", "p99", "pattern", "perDay", "reachesLimitOn", "seenTwice", "verdict"],
+    data: ["bytesPerElement", "capacity", "correlation", "countedFrom", "full16MbOn", "grown", "limit", "longestPerDay", "max", "p99", "pattern", "perDay", "reaches10MbOn", "reaches1MbOn", "reachesLimitOn", "seenTwice", "verdict"],
     check: Collection(check),
 }
 
@@ -650,6 +650,20 @@ mod tests {
         let old = check_with("D008", "ns=db_iot.t_device,version=4.4", &readings);
         assert!(old[0].todo.starts_with("before 5.0"), "{}", old[0].todo);
         assert!(old[0].todo.contains("buckets"), "{}", old[0].todo);
+    }
+
+    /// Records that people write one at a time are documents of their own, whatever numbers they have.
+    #[test]
+    fn dm_08_2_reviews_become_a_child_collection() {
+        let reviews = growing(
+            60,
+            20,
+            "{\"ts\": ISODate(\"2024-01-01T00:00:00Z\"), \"rating\": 4, \"text\": \"good\"}",
+        )
+        .replace("posts", "reviews");
+        let found = check_with("D008", "ns=db_shop.t_product,version=6.0", &reviews);
+        assert!(found[0].todo.contains("`t_review`"), "{}", found[0].todo);
+        assert!(!found[0].todo.contains("time series"), "{}", found[0].todo);
     }
 
     #[test]

@@ -385,6 +385,36 @@ mod tests {
         assert!(todo(1000).contains("veto"), "{}", todo(1000));
     }
 
+    /// Two parents that each look as if they could hold the child, which only one can.
+    #[test]
+    fn dm_07_6_a_child_is_embedded_in_one_parent() {
+        let reviews = |fields: &str| {
+            let id = |n: u32| format!("ObjectId(\"65a{n:021x}\")");
+            let mut body = String::from("@ db_blog.t_post\nx9 {\"_id\": $i}\n@ db_blog.t_reader\n");
+            (0..9).for_each(|n| body.push_str(&format!("{{\"_id\": {}}}\n", id(n))));
+            body.push_str("@ db_blog.t_picture\n");
+            for post in 0..9 {
+                for reader in 0..3 {
+                    let reader = id((post + reader) % 9);
+                    body.push_str(&format!(
+                        "{{\"postId\": {post}, \"readerId\": {reader}{fields}}}\n"
+                    ));
+                }
+            }
+            let found = check("R013", &body);
+            assert_eq!(found.len(), 2, "{found:?}");
+            found.into_iter().map(|finding| finding.todo).collect::<Vec<_>>()
+        };
+        for advice in reviews(", \"text\": \"a long text about this\", \"title\": \"it\"") {
+            assert!(advice.contains(" or in `t_"), "{advice}");
+            assert!(advice.contains("only one can hold it"), "{advice}");
+        }
+        // DM-07.5: little beside the two references: a link of many to many.
+        for advice in reviews(", \"weight\": 3") {
+            assert!(advice.contains("the reference"), "{advice}");
+        }
+    }
+
     /// Every database has a 1, a 2 and a 3: only ids that are nowhere twice lead from one to another.
     #[test]
     fn dm_07_2_small_numbers_link_no_databases() {
