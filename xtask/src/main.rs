@@ -3,6 +3,7 @@
 #![allow(clippy::print_stdout, reason = "a developer's tool talks to the terminal")]
 
 mod codegen;
+mod corpus;
 mod docs;
 mod examples;
 mod gallery;
@@ -31,6 +32,11 @@ const COMMANDS: &[Command] = &[
         name: "codegen",
         about: "write the rule registry and the rule columns of docs/clauses.toml",
         run: |_| codegen::run(),
+    },
+    Command {
+        name: "corpus",
+        about: "lint pinned programs and compare with recorded findings and labels (docs/corpus.md)",
+        run: corpus::run,
     },
     Command {
         name: "docs",
