@@ -59,12 +59,17 @@ pub(super) fn digest(package: &Package) -> Result<String> {
     digest_of(&download(package, &part.0)?)
 }
 
-/// A folder that is removed again, in the cache so that its content can be renamed into place.
+/// A folder that is removed again, in the cache so that its content can be renamed into place. A run that is
+/// killed leaves it behind.
 struct Part(PathBuf);
 
 impl Part {
     fn new() -> Result<Self> {
         let path = cache()?.join(format!(".part-{}", std::process::id()));
+        if path.exists() {
+            fs::remove_dir_all(&path)
+                .with_context(|| format!("cannot empty {}", path.display()))?;
+        }
         fs::create_dir_all(&path).with_context(|| format!("cannot make {}", path.display()))?;
         Ok(Self(path))
     }
@@ -72,7 +77,7 @@ impl Part {
 
 impl Drop for Part {
     fn drop(&mut self) {
-        // What is left over is replaced by the next run.
+        // Nothing depends on it, and the next run uses another one.
         let _ = fs::remove_dir_all(&self.0);
     }
 }

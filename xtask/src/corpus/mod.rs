@@ -24,6 +24,7 @@ const USAGE: &str = "usage:
   cargo xtask corpus run [--half learn|measure] [--bin PATH] [--output FILE] [--record]
   cargo xtask corpus diff OLD NEW
   cargo xtask corpus table [--findings FILE]
+  cargo xtask corpus missed [--half learn|measure] [--findings FILE]
   cargo xtask corpus add npm|pypi NAME VERSION";
 
 /// The list of packages, the recorded findings and the labels, below the root of the repository.
@@ -56,11 +57,18 @@ pub(crate) fn run(words: &[String]) -> Result<()> {
         },
         "table" => {
             let [findings] = options(words, ["--findings"])?;
-            let findings = rows(&findings.map_or_else(|| root().join(FINDINGS), PathBuf::from))?;
+            let findings = rows(&findings_file(findings))?;
             let packages = listed()?;
             let labels = known_labels()?;
             check_places(&packages, &labels)?;
             print!("{}", table::text(&packages, &findings, &labels));
+            Ok(())
+        }
+        "missed" => {
+            let [half, findings] = options(words, ["--half", "--findings"])?;
+            let packages = selected(Some(half.as_deref().unwrap_or("learn")))?;
+            let findings = rows(&findings_file(findings))?;
+            print!("{}", table::missed(&packages, &findings, &known_labels()?));
             Ok(())
         }
         "add" => match words {
@@ -85,6 +93,10 @@ fn options<const N: usize>(words: &[String], names: [&str; N]) -> Result<[Option
         }
     }
     Ok(values)
+}
+
+fn findings_file(named: Option<String>) -> PathBuf {
+    named.map_or_else(|| root().join(FINDINGS), PathBuf::from)
 }
 
 fn read(path: &Path) -> Result<String> {
@@ -198,4 +210,44 @@ fn add(registry: &str, name: &str, version: &str) -> Result<()> {
     fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
     println!("{name} {version} belongs to the half {}", package.half().name());
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Vec<String> {
+        text.split_whitespace().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn options_are_read_in_any_order() {
+        let [half, bin] = options(&words("--bin a --half learn"), ["--half", "--bin"]).unwrap();
+        assert_eq!((half.as_deref(), bin.as_deref()), (Some("learn"), Some("a")));
+        assert_eq!(options(&[], ["--half"]).unwrap(), [None]);
+    }
+
+    #[test]
+    fn messages_name_the_word_that_is_wrong() {
+        let message = |text: &str| format!("{:#}", run(&words(text)).unwrap_err());
+        assert_eq!(message(""), USAGE);
+        assert!(message("check").starts_with("corpus has no command `check`\nusage:"));
+        assert!(message("fetch learn").starts_with("unexpected `learn`\nusage:"));
+        assert!(message("fetch --half").starts_with("--half needs a value\nusage:"));
+        assert_eq!(message("fetch --half learn --half learn"), "--half is given twice");
+        assert_eq!(message("fetch --half other"), "`other` is no half: learn or measure");
+        assert_eq!(message("add cpan shop 1.0"), "`cpan` is no registry: npm or pypi");
+        assert!(message("diff one.jsonl").starts_with("usage:"));
+        assert!(message("diff none.jsonl none.jsonl").starts_with("cannot read none.jsonl: "));
+    }
+
+    #[test]
+    fn the_committed_files_are_valid() {
+        assert!(!listed().unwrap().is_empty());
+        assert!(!known_labels().unwrap().is_empty());
+        let packages = listed().unwrap();
+        for row in rows(&root().join(FINDINGS)).unwrap() {
+            assert!(packages.iter().any(|package| package.name == row.package), "{row:?}");
+        }
+    }
 }

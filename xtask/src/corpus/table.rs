@@ -115,8 +115,33 @@ fn recall(packages: &[Package], rows: &[Row], labels: &[Label]) -> String {
     out
 }
 
+/// Places that were found by reading and that no rule for their kind reports as an error or a warning.
+pub(super) fn missed(packages: &[Package], rows: &[Row], labels: &[Label]) -> String {
+    let mut out = String::new();
+    for kind in KINDS {
+        let is_counted = |label: &&Label| {
+            label.kind.as_deref() == Some(kind.name)
+                && label.verdict == Verdict::True
+                && packages.iter().any(|package| package.name == label.package)
+        };
+        for label in labels.iter().filter(is_counted) {
+            let found: Vec<&Row> =
+                rows.iter().filter(|row| label.is_found_by(row, kind.rules)).collect();
+            if found.iter().any(|row| row.is_loud()) {
+                continue;
+            }
+            let note = if found.is_empty() { "" } else { " (as a note, or with pedantic)" };
+            let Label { package, file, line, reason, .. } = label;
+            // Writing to a string cannot fail.
+            let _ = writeln!(out, "{} {package} {file}:{line}{note}: {reason}", kind.name);
+        }
+    }
+    out
+}
+
 fn share(part: usize, whole: usize) -> String {
-    if whole == 0 { "–".into() } else { format!("{} %", (part * 100 + whole / 2) / whole) }
+    let percent = (part * 100 + whole / 2).checked_div(whole);
+    percent.map_or_else(|| "–".into(), |percent| format!("{percent} %"))
 }
 
 #[cfg(test)]
@@ -179,5 +204,24 @@ mod tests {
             notes.contains(&format!("\n| W020 | {half} | 1 | 1 | 0 | 0 | 0 | 100 % |\n")),
             "{text}"
         );
+    }
+
+    #[test]
+    fn lists_places_that_no_warning_reports() {
+        let packages = [package("shop")];
+        let mut quiet = row("W020", "a.js", 5);
+        quiet.severity = "info".into();
+        let rows = [row("D020", "a.js", 1), quiet];
+        let labels = [
+            label("\"line\":1,\"rule\":null,\"kind\":\"unbounded-append\""),
+            label("\"line\":90,\"rule\":null,\"kind\":\"unbounded-append\""),
+            label("\"line\":5,\"rule\":null,\"kind\":\"lost-update\""),
+        ];
+        assert_eq!(
+            missed(&packages, &rows, &labels),
+            "unbounded-append shop a.js:90: grows\n\
+             lost-update shop a.js:5 (as a note, or with pedantic): grows\n"
+        );
+        assert_eq!(missed(&[package("other")], &rows, &labels), "");
     }
 }
