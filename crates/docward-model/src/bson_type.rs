@@ -69,7 +69,7 @@ impl BsonType {
         })
     }
 
-    /// The type that `bsonType` and `$type` call so.
+    /// Looks up a type by the name that `bsonType` and `$type` use.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
@@ -101,12 +101,12 @@ impl BsonType {
         }
     }
 
-    /// Whether the type is a number (int, long, double, decimal).
+    /// Returns whether the type is a number (int, long, double, decimal).
     pub fn is_number(self) -> bool {
         matches!(self, Self::Double | Self::Int | Self::Long | Self::Decimal)
     }
 
-    /// Whether the type says "no value" (null, undefined).
+    /// Whether the type carries no value (null, undefined).
     pub fn is_nothing(self) -> bool {
         matches!(self, Self::Null | Self::Undefined)
     }
