@@ -74,7 +74,7 @@ struct Segment {
     previous_id: Vec<u8>,
 }
 
-/// How far a collection has been read.
+/// The progress of reading a collection.
 #[derive(Default)]
 struct Position {
     /// The number of bytes taken so far.
@@ -169,7 +169,7 @@ pub(crate) struct Engine<'scope, 'env> {
     in_flight: usize,
     bytes_in_flight: usize,
     blocks: usize,
-    /// How far each collection has been read.
+    /// The progress of reading each collection.
     positions: BTreeMap<Slot, Position>,
     /// Collections to close after the current block is sent.
     close_behind_block: Vec<Slot>,

@@ -22,7 +22,7 @@ pub(crate) enum Claim {
     Delimited,
     /// Clearly something else: source code, images, prose.
     Foreign,
-    /// Nothing known.
+    /// No known format.
     Nothing,
 }
 

@@ -269,7 +269,7 @@ fn each<T: Send>(
     let next = AtomicUsize::new(0);
     let out: Mutex<Vec<Option<T>>> = Mutex::new(files.iter().map(|_| None).collect());
     let run = || {
-        // Results are sent in batches, so that threads seldom wait for each other.
+        // Results are sent in batches, so that threads rarely wait for each other.
         let mut kept = Vec::new();
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
