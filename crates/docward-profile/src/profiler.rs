@@ -668,7 +668,7 @@ impl Profiler {
     }
 }
 
-/// Handles types that are rare, or seldom frequent.
+/// Handles rare types.
 #[cold]
 fn rare(place: &mut Node, scratch: &mut Scratch, node: NodeId, tag: u8, value: &[u8]) {
     let Some(kind) = BsonType::from_tag(tag) else { return };

@@ -157,7 +157,7 @@ fn holding_documents(profile: &Profile, field: &Field) -> u64 {
         }
         here = above;
     }
-    // If elements of an array seldom have the field, the array gives a weaker bound than the number
+    // If elements of an array rarely have the field, the array gives a weaker bound than the number
     // of values.
     holders.clamp(1, field.count.max(1))
 }
