@@ -65,7 +65,7 @@ pub struct Change {
     pub effect: Effect,
 }
 
-/// Whether one validator accepts everything the other does.
+/// The answer to whether one validator accepts everything the other does.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Containment {
     /// It does.
@@ -81,9 +81,9 @@ pub enum Containment {
 pub struct Comparison {
     /// The differences, by path.
     pub changes: Vec<Change>,
-    /// Whether the second accepts everything the first does.
+    /// The answer to whether the second accepts everything the first does.
     pub second_accepts_first: Containment,
-    /// Whether the first accepts everything the second does.
+    /// The answer to whether the first accepts everything the second does.
     pub first_accepts_second: Containment,
 }
 

@@ -31,7 +31,7 @@ pub(crate) enum Note {
 pub(crate) struct Account {
     /// Its name, or one that begins with `_` if it has no keyword.
     pub(crate) tag: &'static str,
-    /// How it was written.
+    /// The condition as written.
     pub(crate) source: Document,
     /// `title` and `description` of its schema.
     pub(crate) titles: Document,
