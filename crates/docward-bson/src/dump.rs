@@ -16,11 +16,11 @@ pub struct Hop {
     pub bytes: usize,
     /// The number of these documents.
     pub documents: u64,
-    /// What follows them.
+    /// The content after them.
     pub next: Next,
 }
 
-/// What follows the last whole document.
+/// The content after the last whole document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     /// The input ends on a document boundary.

@@ -31,17 +31,17 @@ pub enum Error {
     /// The stream ends before something is closed.
     #[error("unexpected end of input at {at}: the {what} that began at {began} is not closed")]
     UnexpectedEnd {
-        /// Where the stream ends.
+        /// The position of the end of the stream.
         at: Place,
         /// The open construct: a document, an array, a comment.
         what: &'static str,
-        /// Where it began.
+        /// The position of its start.
         began: Place,
     },
     /// Other content in the place of a document.
     #[error("expected a document at {at}, found {found}")]
     NotADocument {
-        /// Where it is.
+        /// The position of the error.
         at: Place,
         /// The content found.
         found: String,
@@ -49,7 +49,7 @@ pub enum Error {
     /// The text violates the grammar.
     #[error("expected {expected} at {at}, found {found}")]
     Unexpected {
-        /// Where it is.
+        /// The position of the error.
         at: Place,
         /// The expected content.
         expected: &'static str,
@@ -59,7 +59,7 @@ pub enum Error {
     /// Documents and arrays are nested too deeply.
     #[error("nested too deeply at {at}: at most {limit} levels are read")]
     TooDeep {
-        /// Where the first level beyond the limit opens.
+        /// The position of the first level beyond the limit.
         at: Place,
         /// The maximum number of levels.
         limit: usize,
@@ -67,7 +67,7 @@ pub enum Error {
     /// A document that is too long to be one.
     #[error("the {what} that began at {at} is too long: at most {limit} bytes are read")]
     TooLong {
-        /// Where it began.
+        /// The position of its start.
         at: Place,
         /// The construct that is too long: a document, a comment.
         what: &'static str,
@@ -79,7 +79,7 @@ pub enum Error {
         "the document that began at {at} takes more than {limit} bytes as BSON, more than MongoDB can store; it was left out"
     )]
     TooLarge {
-        /// Where it began.
+        /// The position of its start.
         at: Place,
         /// The maximum number of bytes of BSON.
         limit: usize,
@@ -87,9 +87,9 @@ pub enum Error {
     /// Bytes in a string or name that are not UTF-8.
     #[error("invalid UTF-8 at {at}: found the byte 0x{byte:02X}")]
     InvalidUtf8 {
-        /// Where the first invalid byte is.
+        /// The position of the first invalid byte.
         at: Place,
-        /// That byte.
+        /// The invalid byte.
         byte: u8,
     },
     /// An invalid escape sequence in a string.
@@ -98,7 +98,7 @@ pub enum Error {
          hexadecimal digits, found {found}"
     )]
     InvalidEscape {
-        /// Where the backslash is.
+        /// The position of the backslash.
         at: Place,
         /// The escape sequence.
         found: String,
@@ -106,7 +106,7 @@ pub enum Error {
     /// Half of a surrogate pair, which is not a character.
     #[error("lone surrogate \\u{unit:04X} at {at}: expected a high and a low surrogate in a row")]
     LoneSurrogate {
-        /// Where the backslash is.
+        /// The position of the backslash.
         at: Place,
         /// The surrogate.
         unit: u16,
@@ -114,7 +114,7 @@ pub enum Error {
     /// A NUL character in a text that BSON terminates with NUL.
     #[error("found a NUL character in {what} at {at}: BSON cannot hold one there")]
     NulCharacter {
-        /// Where the name or value begins.
+        /// The position of the name or value.
         at: Place,
         /// The construct that contains it: a field name, a regular expression.
         what: &'static str,
@@ -124,7 +124,7 @@ pub enum Error {
         "invalid number at {at}: expected a decimal number in the range of a double, found `{text}`"
     )]
     InvalidNumber {
-        /// Where it begins.
+        /// The position of its start.
         at: Place,
         /// The text.
         text: String,
@@ -132,7 +132,7 @@ pub enum Error {
     /// A bare word that is not a value.
     #[error("unknown word `{word}` at {at}: expected a value")]
     UnknownWord {
-        /// Where it begins.
+        /// The position of its start.
         at: Place,
         /// The word.
         word: String,
@@ -140,7 +140,7 @@ pub enum Error {
     /// A typed value such as `{"$oid": …}` or `ObjectId(…)` with invalid content.
     #[error("invalid {kind} at {at}: expected {expected}, found {found}")]
     InvalidValue {
-        /// Where the content, or the whole value, begins.
+        /// The position of the content, or of the whole value.
         at: Place,
         /// The type.
         kind: &'static str,
@@ -154,7 +154,7 @@ pub enum Error {
         "unexpected field {field} at {at}: `{wrapper}` makes a typed value and stands without it"
     )]
     ExtraField {
-        /// Where the typed value begins.
+        /// The position of the typed value.
         at: Place,
         /// The field that makes it a typed value.
         wrapper: &'static str,
@@ -169,7 +169,7 @@ impl Error {
         redact(&self.to_string())
     }
 
-    /// Where the error is.
+    /// The position of the error.
     pub fn place(&self) -> Place {
         match self {
             Self::UnexpectedEnd { at, .. }

@@ -52,7 +52,7 @@ pub(super) struct Reader<'i> {
     pub(super) buf: Vec<u8>,
     /// The position of the next write. It may be past the end of `buf`, which grows on writing.
     pub(super) end: usize,
-    /// Where the document begins, for errors.
+    /// The start of the document, for errors.
     start: usize,
     depth: usize,
 }

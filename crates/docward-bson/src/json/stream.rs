@@ -54,13 +54,13 @@ pub struct Parser {
     offset: u64,
     /// The number of line ends consumed.
     lines: u64,
-    /// Where the current line begins.
+    /// The start of the current line.
     line_start: u64,
     /// True if the current line contains only spaces so far.
     line_is_blank: bool,
     /// True if the byte order mark was looked for.
     started: bool,
-    /// Where the top-level array that contains the next document began.
+    /// The start of the top-level array that contains the next document.
     array: Option<Place>,
     /// The input that remains to be skipped.
     skip: Option<Skip>,
