@@ -154,7 +154,7 @@ impl fmt::Display for DriverFault {
 
 impl std::error::Error for DriverFault {}
 
-/// Whether a driver supports `mongodb+srv://`.
+/// The support of a driver for `mongodb+srv://`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SrvSupport {
     /// Supported.
