@@ -15,7 +15,7 @@ pub enum PoolKind {
 /// The defaults of a driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Defaults {
-    /// How connections are shared.
+    /// The kind of pool.
     pub pool: PoolKind,
     /// `maxPoolSize`.
     pub max_pool_size: u32,
