@@ -95,7 +95,7 @@ fn parsed(command: &str) -> Option<Vec<Vec<Node>>> {
     Some(statements)
 }
 
-/// Without leading and trailing parts that are only whitespace; [`write`] trims the others.
+/// Reads a string up to its closing quote.
 fn quoted(quote: char, rest: &mut std::str::Chars<'_>) -> Option<String> {
     let mut text = String::from(quote);
     let mut is_escaped = false;
@@ -116,7 +116,7 @@ fn push(item: &mut Vec<Node>, text: &str) {
     }
 }
 
-/// On one line, unchanged.
+/// Without leading and trailing parts that are only whitespace; [`write`] trims the others.
 fn trimmed(nodes: &[Node]) -> &[Node] {
     let is_blank = |node: &Node| matches!(node, Node::Text(text) if text.trim().is_empty());
     let start = nodes.iter().position(|node| !is_blank(node)).unwrap_or(nodes.len());
@@ -124,7 +124,7 @@ fn trimmed(nodes: &[Node]) -> &[Node] {
     &nodes[start..end]
 }
 
-/// The number of columns used on the last line.
+/// On one line, unchanged.
 fn flat(nodes: &[Node]) -> String {
     let mut out = String::new();
     for node in nodes {
@@ -141,13 +141,13 @@ fn flat(nodes: &[Node]) -> String {
     out
 }
 
-/// Writes a part; `indent` is the start column of its lines, `behind` the width of the text that
-/// has to fit after it.
+/// The number of columns used on the last line.
 fn column(out: &str) -> usize {
     out.chars().rev().take_while(|c| *c != '\n').count()
 }
 
-/// Writes brackets over several lines, each item on its own line.
+/// Writes a part; `indent` is the start column of its lines, `behind` the width of the text that
+/// has to fit after it.
 fn write(nodes: &[Node], indent: usize, behind: usize, out: &mut String) {
     for (at, node) in nodes.iter().enumerate() {
         match node {
@@ -173,10 +173,10 @@ fn write(nodes: &[Node], indent: usize, behind: usize, out: &mut String) {
     }
 }
 
-/// Brackets that contain only brackets open and close together.
+/// Writes brackets over several lines, each item on its own line.
 fn group(open: char, items: &[Vec<Node>], close: char, indent: usize, out: &mut String) {
     out.push(open);
-    // Brackets around nothing but brackets open and close together.
+    // Brackets that contain only brackets open and close together.
     if let [only] = items
         && let [Node::Group(inner, parts, end)] = trimmed(only)
     {
