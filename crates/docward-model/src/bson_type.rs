@@ -31,7 +31,7 @@ pub enum BsonType {
 }
 
 impl BsonType {
-    /// How many types there are.
+    /// The number of types.
     pub const COUNT: usize = 21;
 
     /// Every type, in tag order.
@@ -106,13 +106,13 @@ impl BsonType {
         matches!(self, Self::Double | Self::Int | Self::Long | Self::Decimal)
     }
 
-    /// Whether the type carries no value (null, undefined).
+    /// Returns whether the type carries no value (null, undefined).
     pub fn is_nothing(self) -> bool {
         matches!(self, Self::Null | Self::Undefined)
     }
 }
 
-/// How many values of each type were seen.
+/// The number of values of each type.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TypeCounts([u64; BsonType::COUNT]);
 

@@ -1,4 +1,4 @@
-//! Catalogue documents (`options`, index definitions) turned into facts. The same shapes come from
+//! Catalogue documents (`options`, index definitions) as facts. The same formats occur in
 //! `metadata.json`, from archives and from a live server.
 
 use crate::{

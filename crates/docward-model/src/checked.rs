@@ -20,7 +20,7 @@ pub struct Checked {
 /// One constraint that documents break.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CheckedBreach {
-    /// Where: `items[].price`; empty for the document itself.
+    /// The path: `items[].price`; empty for the document itself.
     pub path: String,
     /// The keyword or operator that is broken.
     pub keyword: String,

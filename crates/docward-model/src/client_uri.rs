@@ -171,7 +171,7 @@ pub struct ClientOption {
     pub name: String,
     /// As it was written: `ssl`, `maxpoolsize`, `SetMaxPoolSize`.
     pub written: String,
-    /// Its value; milliseconds where the canonical name says so.
+    /// Its value; in milliseconds if the canonical name says so.
     pub value: OptionValue,
     /// The position of the option.
     pub location: Option<Location>,
@@ -193,7 +193,7 @@ pub enum OptionValue {
     Unknown,
 }
 
-/// Where a client is made.
+/// The place that creates a client.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClientSite {
     /// The call, or the line of a configuration file.

@@ -63,7 +63,7 @@ impl Default for DesignDeployment {
 pub struct Entity {
     /// Its name in the model.
     pub name: String,
-    /// Where it is declared.
+    /// The position of its declaration.
     pub place: Location,
     /// The collection's name, when it is not made from the entity's.
     pub collection: Option<String>,
@@ -122,7 +122,7 @@ pub struct Variant {
 pub struct EntityField {
     /// Its name.
     pub name: String,
-    /// Where it is declared.
+    /// The position of its declaration.
     pub place: Location,
     /// Its type.
     pub kind: BsonType,
@@ -201,7 +201,7 @@ pub struct Series {
 pub struct Relationship {
     /// `post.comments`: the parent, and the name of its children in the parent.
     pub name: String,
-    /// Where it is declared.
+    /// The position of its declaration.
     pub place: Location,
     /// The entity that would hold embedded documents.
     pub parent: String,
@@ -263,7 +263,7 @@ pub enum ChildGrowth {
     },
 }
 
-/// How a field is compared.
+/// The kind of comparison of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Matching {
     /// Equal to one value.
@@ -281,7 +281,7 @@ pub enum Matching {
 pub struct DesignRead {
     /// The name of the read.
     pub name: String,
-    /// Where it is declared.
+    /// The position of its declaration.
     pub place: Location,
     /// Executions per second.
     pub per_second: f64,
@@ -321,7 +321,7 @@ pub struct With {
 pub struct DesignWrite {
     /// The name of the write.
     pub name: String,
-    /// Where it is declared.
+    /// The position of its declaration.
     pub place: Location,
     /// Executions per second.
     pub per_second: f64,

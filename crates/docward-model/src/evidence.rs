@@ -161,7 +161,7 @@ pub enum ValidationAction {
 pub struct CollectionOptions {
     /// The validator, if it is not empty.
     pub validator: Option<Value>,
-    /// How strictly it is applied.
+    /// The validation level.
     pub validation_level: ValidationLevel,
     /// The action on a document that fails validation.
     pub validation_action: ValidationAction,
@@ -368,7 +368,7 @@ pub struct CopiedField {
     pub from: Namespace,
     /// The copy.
     pub path: FieldPath,
-    /// The reference beside it.
+    /// The reference next to it.
     pub reference: FieldPath,
     /// The collection it is copied from.
     pub to: Namespace,

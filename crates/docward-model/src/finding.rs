@@ -33,7 +33,7 @@ impl Severity {
         }
     }
 
-    /// The word for people: in reports, configuration and on the command line.
+    /// The display name: in reports, configuration and on the command line.
     pub fn word(self) -> &'static str {
         match self {
             Self::Info => "note",
@@ -56,7 +56,7 @@ pub enum Area {
     Growth,
     /// Operations take longer or cost more than they need to.
     Speed,
-    /// Nothing breaks today; the next change is harder or unguarded.
+    /// Nothing breaks today, but the next change is harder or unprotected.
     Hygiene,
 }
 
@@ -82,7 +82,7 @@ impl Area {
         }
     }
 
-    /// The words for people.
+    /// The display name.
     pub fn title(self) -> &'static str {
         match self {
             Self::Writes => "Writes at risk",
@@ -291,7 +291,7 @@ pub struct Excerpt {
     pub column: u32,
 }
 
-/// Whether a fix can be applied without review.
+/// The review that a fix needs before it is applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Applicability {
     /// A program that worked before behaves the same afterwards.
@@ -318,7 +318,7 @@ impl Applicability {
 /// A change of a text file that fixes a finding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edit {
-    /// Whether the edit can be applied without review.
+    /// The review that the edit needs before it is applied.
     pub applicability: Applicability,
     /// The position where it begins.
     pub location: Location,
@@ -339,7 +339,7 @@ pub enum EditedText {
     Literal,
 }
 
-/// One figure behind a finding.
+/// One figure of a finding.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(missing_docs, reason = "the variants say it")]
 pub enum DataValue {
@@ -380,7 +380,7 @@ impl<T: Into<Self>> From<Vec<T>> for DataValue {
     }
 }
 
-/// The figures behind a finding, in the order they are printed.
+/// The figures of a finding, in printing order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Data(Vec<(String, DataValue)>);
 
@@ -509,9 +509,9 @@ pub struct Draft {
     pub todo: String,
     /// How much was examined.
     pub seen: Seen,
-    /// The figures behind it.
+    /// The figures of the finding.
     pub data: Data,
-    /// Values out of documents that show it; printed only with `--show-values`.
+    /// Values of documents that show it; printed only with `--show-values`.
     pub examples: Vec<String>,
     /// A fix that can be run.
     pub fix: Option<Fix>,

@@ -25,9 +25,9 @@ pub struct Growth {
 pub struct Observed {
     /// Documents seen on both dates.
     pub documents: u64,
-    /// Those in which it grew.
+    /// Documents in which the quantity grew.
     pub grown: u64,
-    /// Those in which it shrank.
+    /// Documents in which the quantity shrank.
     pub shrunk: u64,
     /// Median growth per day of those that grew.
     pub per_day: f64,

@@ -63,7 +63,7 @@ impl FieldPath {
         self.0.split('.').count()
     }
 
-    /// Returns whether this place lies inside an array.
+    /// Returns whether this path is inside an array.
     pub fn in_array(&self) -> bool {
         self.0.contains("[]")
     }

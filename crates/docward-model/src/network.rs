@@ -64,7 +64,7 @@ impl Layer {
 pub struct RuleGroup {
     /// Its name, for messages.
     pub name: String,
-    /// Its id, when it has one beside the name.
+    /// Its id, if it has one in addition to the name.
     pub id: Option<String>,
     /// The component it protects, if declared.
     pub layer: Option<Layer>,

@@ -152,7 +152,7 @@ pub enum TextClass {
 }
 
 impl TextClass {
-    /// How many classes there are.
+    /// The number of classes.
     pub const COUNT: usize = 21;
 
     /// Every class, in order.
@@ -297,7 +297,7 @@ pub struct Blob {
     pub kinds: Vec<(BlobKind, u64)>,
     /// Binary subtypes with counts, most frequent first.
     pub subtypes: Vec<(u8, u64)>,
-    /// How many were base64 text.
+    /// The number of base64 texts.
     pub encoded: u64,
     /// Binaries of subtype 4 that are random UUIDs (version 4).
     pub uuid_v4: u64,
@@ -362,7 +362,7 @@ pub enum FieldShape {
 /// One path in the documents.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Field {
-    /// Where.
+    /// The path of the field.
     pub path: FieldPath,
     /// Its own name; empty for elements and folded keys.
     pub name: String,

@@ -119,7 +119,7 @@ pub struct Skipped {
 pub struct Problem {
     /// The file (and member), with the byte offset when known.
     pub source: String,
-    /// What went wrong, and what to do.
+    /// The problem and the advice.
     pub message: String,
 }
 
@@ -169,7 +169,7 @@ pub struct ChecklistItem {
     pub verdict: Verdict,
     /// The evidence for it.
     pub evidence: String,
-    /// Who signed it off although it did not pass, and why.
+    /// The waiver, if a person signed it off although it did not pass.
     pub waiver: Option<Waiver>,
 }
 
@@ -192,7 +192,7 @@ impl ChecklistItem {
 pub struct SuppressionUse {
     /// The subject of the suppression, as text.
     pub about: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
     /// The last day on which it holds.
     pub expires: Option<String>,
@@ -223,7 +223,7 @@ pub struct GrowthForecast {
 pub struct Run {
     /// The command line, without passwords.
     pub command: String,
-    /// When it began, in UTC: `2026-11-18 14:05`.
+    /// The start time, in UTC: `2026-11-18 14:05`.
     pub started: String,
     /// Duration of reading and checking.
     pub millis: u64,
@@ -274,7 +274,7 @@ pub struct Report {
     pub compared: Option<Compared>,
     /// The evidence for the findings, for charts.
     pub evidence: Evidence,
-    /// When growing quantities reach a limit, for charts.
+    /// The dates on which growing quantities reach a limit, for charts.
     pub forecasts: Vec<GrowthForecast>,
 }
 
@@ -373,7 +373,7 @@ impl Report {
         counts && from.is_some_and(|least| finding.severity >= least)
     }
 
-    /// What the reader has to know first: inputs that could not be read, and an interrupted run.
+    /// Problems that the reader has to know first: inputs that could not be read, and an interrupted run.
     pub fn obstacles(&self) -> Vec<Problem> {
         let stopped = self.interrupted.then(|| Problem {
             source: "the run".to_owned(),
@@ -382,7 +382,7 @@ impl Report {
         stopped.into_iter().chain(self.problems.iter().cloned()).collect()
     }
 
-    /// How many findings have this severity.
+    /// The number of findings with this severity.
     pub fn count(&self, severity: Severity) -> usize {
         self.findings.iter().filter(|f| f.severity == severity).count()
     }

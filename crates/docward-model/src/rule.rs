@@ -117,7 +117,7 @@ pub struct Threshold {
     pub default: ThresholdValue,
     /// The unit of the number.
     pub unit: &'static str,
-    /// Where the default comes from: a clause, a choice between sources (`GC-02`), or "our default".
+    /// The source of the default: a clause, a choice between sources (`GC-02`), or "our default".
     pub source: &'static str,
     /// A one-line description.
     pub help: &'static str,

@@ -93,7 +93,7 @@ impl Server {
 pub struct Connections {
     /// Open now.
     pub current: u64,
-    /// How many more it would accept.
+    /// The number of further connections it would accept.
     pub available: u64,
     /// Created since the start.
     pub total_created: u64,

@@ -52,7 +52,7 @@ impl NamespacePattern {
         Ok(Self { text: text.to_owned(), matcher: glob.compile_matcher() })
     }
 
-    /// Matches this name and no other, whatever characters it has.
+    /// Matches only this name, including any special characters.
     pub fn exact(name: &str) -> Result<Self, String> {
         let pattern = Self::new(&globset::escape(name))?;
         Ok(Self { text: name.to_owned(), ..pattern })

@@ -151,7 +151,7 @@ impl Operation {
     }
 }
 
-/// How a field is compared.
+/// The kind of comparison of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the variants say it")]
 pub enum Comparison {
@@ -182,7 +182,7 @@ pub enum Comparison {
 pub struct Predicate {
     /// Dotted path; `$` replaces a number that is, or may be, an array position.
     pub path: String,
-    /// How it is compared.
+    /// The kind of comparison.
     pub comparison: Comparison,
 }
 
