@@ -22,7 +22,7 @@ pub(crate) fn settle(collections: &mut [Collection]) {
         if collection.kind != CollectionKind::Plain {
             continue;
         }
-        // Both halves must exist, and the documents of this one must have the expected fields.
+        // The other half must exist with its expected fields, and so must the fields of this one.
         if let Some((half, _, kind)) = half(&collection.namespace)
             && pairs.contains(&collection.namespace)
             && has_fields_of(collection, half)
