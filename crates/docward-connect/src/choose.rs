@@ -104,7 +104,7 @@ pub struct Choice {
 /// The severity of a disadvantage, the worst last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Weight {
-    /// Another method would better meet an explicit requirement.
+    /// The method meets a requirement less well than the others.
     Wish,
     /// Routers behind a balancer stay idle.
     Skew,

@@ -186,7 +186,7 @@ impl Driver {
         Ok(Self { language, version })
     }
 
-    /// Returns whether it supports `mongodb+srv://`.
+    /// The support for `mongodb+srv://` in this version.
     pub fn srv(self) -> SrvSupport {
         match self.version {
             None => SrvSupport::Unknown,
