@@ -443,9 +443,8 @@ fn in_lists(filter: &Value, depth: u32, lists: &mut Vec<(String, usize)>) {
     }
 }
 
-/// Returns whether a regular expression such as `/^abc/` has a fixed prefix, as far as the server
-/// can use it: not if it is case-insensitive or multi-line, contains an alternative, or its first
-/// letter is optional.
+/// The comparison of a regular expression. `/^abc/` is a prefix as far as the server can use it: not
+/// if it is case-insensitive or multi-line, contains an alternative, or its first letter is optional.
 fn regex(text: &str) -> Comparison {
     let (pattern, options) =
         text.strip_prefix('/').and_then(|rest| rest.rsplit_once('/')).unwrap_or((text, ""));
