@@ -66,7 +66,7 @@ fn order(n: f64) -> i64 {
 }
 
 /// Returns whether too many distinct values have the same beginning, so that the order of this part
-/// is unknown: at least a fifth of the documents, in groups too large for one chunk.
+/// is unknown: more than a fifth of the documents, in groups of more than 1 % each.
 pub(super) fn is_blurred(places: &[Placed], at: usize) -> bool {
     let mut parts: Vec<Part> = places.iter().map(|p| p.place[at]).collect();
     parts.sort_unstable();
