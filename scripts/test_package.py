@@ -4,7 +4,7 @@
     python3 scripts/test_package.py        all tests
     python3 scripts/test_package.py -k npm only those with this name
 
-The executable is $DOCWARD_BIN, or a debug build. Nothing is fetched from a network. Exit code 3: all passed,
+The executable is $DOCWARD_BIN, or a debug build. Nothing is downloaded. Exit code 3: all passed,
 but pip, venv or npm is missing and a package was not installed.
 """
 
@@ -63,14 +63,14 @@ def artefacts():
 
 
 def artefact(pattern):
-    """The path of the one artefact whose name matches."""
+    """Returns the path of the only artefact whose name matches."""
     found = [name for name in os.listdir(artefacts()) if re.fullmatch(pattern, name)]
     assert len(found) == 1, f"{pattern}: {found} in {os.listdir(artefacts())}"
     return os.path.join(artefacts(), found[0])
 
 
 def clean_environment(**more):
-    """The environment without settings of pip and npm, which could name other sources of packages."""
+    """Returns the environment without settings of pip and npm, which could name other package sources."""
     kept = {
         name: value
         for name, value in os.environ.items()
@@ -108,7 +108,7 @@ class Case(unittest.TestCase):
         return done.stdout
 
     def behaves_like_docward(self, command):
-        """Prints its version, and passes on every exit code."""
+        """Checks that a program prints its version and returns every exit code."""
         self.assertEqual(self.succeeds([*command, "--version"]), f"docward {version}\n")
         for arguments, code in [
             (["audit", CLEAN_SHOP, "--format", "json"], 0),
@@ -313,7 +313,7 @@ class Npm(Case):
         return artefact(rf"docward-[a-z0-9]+-[a-z0-9]+-{re.escape(version)}\.tgz")
 
     def program(self):
-        """The file that the launcher runs."""
+        """Returns the file that the launcher runs."""
         folder = os.path.join(self.folder, "node_modules", "@docward")
         return os.path.join(folder, os.listdir(folder)[0], "bin", "docward")
 
@@ -362,7 +362,7 @@ class Npm(Case):
     def test_npm_launcher_passes_signals_both_ways(self):
         for number in [signal.SIGTERM, signal.SIGINT, signal.SIGHUP]:
             name = number.name[len("SIG") :]
-            # The program ends only when the signal reaches it; without one the loop ends with another code.
+            # The program exits when it receives the signal; without one the loop exits with another code.
             self.replace_program(
                 f"trap 'echo heard; exit 7' {name}\necho ready\ni=0\nwhile [ $i -lt 600 ]; do sleep 0.1; i=$((i+1)); done\nexit 9"
             )
@@ -498,7 +498,7 @@ class BadInput(Case):
 
 class Build(Case):
     def test_the_program_is_built_with_the_dist_profile(self):
-        """A stand-in for the compiler: a build for distribution takes minutes, and how it is asked for is the question."""
+        """Replaces the compiler, because a distribution build takes minutes and only its arguments are tested."""
         cargo = os.path.join(work, "cargo")
         log = os.path.join(work, "cargo.log")
         message = json.dumps({"reason": "compiler-artifact", "target": {"name": "docward"}, "executable": executable})
@@ -520,7 +520,7 @@ class Build(Case):
 
 
 class Platforms(unittest.TestCase):
-    """Names of packages for systems that these tests do not run on: headers only."""
+    """Tests package names for other platforms, on executable headers only."""
 
     def names(self, data):
         found = binary.platform(data)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of scripts/test.py: what it makes of the output of `cargo test`, and that one failure does not hide
+"""Tests of scripts/test.py: how it parses the output of `cargo test`, and that one failure does not hide
 another."""
 
 import contextlib
@@ -81,7 +81,7 @@ class FastTier(unittest.TestCase):
 
 class RunsAllSteps(unittest.TestCase):
     def run_steps(self, steps):
-        """Exit code and last lines of a run with these steps, each a line of Python."""
+        """Returns the exit code and the last lines of a run with these steps, each a line of Python."""
         steps = [(name, [sys.executable, "-c", line]) for name, line in steps]
         out = io.StringIO()
         with (
@@ -111,7 +111,7 @@ class RunsAllSteps(unittest.TestCase):
                 "3 passed, 3 failed, 1 skipped",
             ],
         )
-        # What the tests print is shown as it is.
+        # The output of the tests is shown unchanged.
         self.assertIn("test result: ok. 2 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.00s", lines)
 
     def test_a_clean_run_ends_with_the_total(self):

@@ -1,5 +1,5 @@
-//! Deterministic documents: order-like (about 850 bytes, drifting types), wide (200 fields, about
-//! 20 KB), and one with millions of keys that are data.
+//! Generates deterministic documents: order-like (about 850 bytes, drifting types), wide (200
+//! fields, about 20 KB), and one with millions of keys that are data.
 
 use std::{
     fs::File,
@@ -84,7 +84,7 @@ impl Writer {
         self.out.extend(&n.to_be_bytes());
     }
 
-    /// Cents as a decimal with two places.
+    /// Writes cents as a decimal with two places.
     fn decimal(&mut self, key: &str, cents: u64) {
         self.key(0x13, key);
         self.out.extend(cents.to_le_bytes());
@@ -144,7 +144,7 @@ fn words(random: &mut Random, n: u64) -> String {
     picked.join(" ")
 }
 
-/// Orders with drifting types.
+/// Writes orders with drifting types.
 pub fn orders(file: &str, count: u64) {
     write(file, count, |w, r, i| {
         let seconds = 1_690_000_000 + (i * 13) as u32;
@@ -227,7 +227,7 @@ pub fn orders(file: &str, count: u64) {
     });
 }
 
-/// 200 top-level fields, about 20 KB.
+/// Writes documents with 200 top-level fields, about 20 KB each.
 pub fn wide(file: &str, count: u64) {
     write(file, count, |w, r, i| {
         w.oid("_id", 1_690_000_000 + i as u32, i);
@@ -253,7 +253,7 @@ pub fn wide(file: &str, count: u64) {
     });
 }
 
-/// Documents whose keys are data: `keys` different ones in all.
+/// Writes documents whose keys are data, with `keys` different ones in total.
 pub fn dynamic(file: &str, keys: u64) {
     const PER_DOCUMENT: u64 = 200;
     write(file, keys.div_ceil(PER_DOCUMENT), |w, r, i| {
@@ -267,7 +267,7 @@ pub fn dynamic(file: &str, keys: u64) {
     });
 }
 
-/// The first documents of a BSON file as relaxed Extended JSON lines.
+/// Writes the first documents of a BSON file as relaxed Extended JSON lines.
 pub fn jsonl(from: &str, to: &str, count: u64) {
     let mut bytes = Vec::new();
     File::open(from).and_then(|mut f| f.read_to_end(&mut bytes)).expect("the file was generated");

@@ -24,13 +24,13 @@ use docward_wire::{Flags, Header, Message, put_i32, put_i64};
 use mongodb::bson::{Binary, Bson, Document, RawDocument, doc, spec::BinarySubtype};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-/// Documents that are looked for.
+/// The number of documents to search for.
 const POINTS: i32 = 10_000;
-/// Not counted: connections are opened, caches filled.
+/// The warm-up time, which is not measured: connections are opened and caches filled.
 const WARM: Duration = Duration::from_millis(700);
-/// Clients from one address, so that its ports suffice.
+/// The maximum number of clients per source address, so that its ports suffice.
 const FROM_ONE_ADDRESS: usize = 20_000;
-/// How far behind its plan a run may be when it is given up.
+/// The maximum delay behind the plan, after which a run is given up.
 const TOO_LATE: Duration = Duration::from_secs(5);
 
 fn broken(why: impl std::fmt::Display) -> io::Error {
@@ -39,7 +39,7 @@ fn broken(why: impl std::fmt::Display) -> io::Error {
 
 // Messages
 
-/// An answer, as far as it has come. There is one at a time, so nothing follows it.
+/// A reply, as far as it has arrived. There is only one at a time, so nothing follows it.
 struct Reply {
     bytes: Vec<u8>,
     filled: usize,
@@ -50,7 +50,7 @@ impl Reply {
         Self { bytes: vec![0; 4096], filled: 0 }
     }
 
-    /// Takes bytes that have come; says whether the answer is complete.
+    /// Adds bytes that have arrived; returns whether the reply is complete.
     fn add(&mut self, count: usize) -> io::Result<bool> {
         if count == 0 {
             return Err(io::ErrorKind::UnexpectedEof.into());
@@ -69,7 +69,7 @@ impl Reply {
         &self.bytes[..self.filled]
     }
 
-    /// Sends a message and waits for the answer.
+    /// Sends a message and waits for the reply.
     fn exchange(&mut self, stream: &mut TcpStream, frame: &[u8]) -> io::Result<()> {
         stream.write_all(frame)?;
         self.filled = 0;
@@ -77,7 +77,7 @@ impl Reply {
         Ok(())
     }
 
-    /// The same, and others go on meanwhile.
+    /// The same, asynchronously.
     async fn exchange_async(&mut self, stream: &mut tokio::net::TcpStream, frame: &[u8]) -> io::Result<()> {
         stream.write_all(frame).await?;
         self.filled = 0;
@@ -95,21 +95,22 @@ impl Reply {
     }
 }
 
-/// A command that is sent again and again, each time with another key.
+/// A command that is sent repeatedly, each time with another key.
 struct Question {
     frame: Vec<u8>,
     key_at: usize,
     is_insert: bool,
     id: i32,
-    /// The last key that was looked for; the next one follows from it as if at random.
+    /// The last key searched for; the next one is a pseudo-random successor.
     key: u32,
 }
 
-/// Keys of inserts; no two runs have the same.
+/// Keys of inserts; unique across runs.
 static NEXT_KEY: AtomicI64 = AtomicI64::new(0);
 
 impl Question {
-    /// `find` or `insert`, as drivers send them: with a session, and documents beside the body.
+    /// `find` or `insert` in the format of drivers: with a session, and with documents in a
+    /// separate section.
     fn new(what: &str, seed: usize) -> Self {
         let id: Vec<u8> = (0..16).map(|at| (seed >> (8 * (at % 4))) as u8).collect();
         let session = doc! { "id": Binary { subtype: BinarySubtype::Uuid, bytes: id } };
@@ -128,7 +129,8 @@ impl Question {
             frame.push(1);
             frame.extend(i32::try_from(size).expect("it is small").to_le_bytes());
             frame.extend(b"documents\0");
-            // The length of the document, the kind of its first field and the field's name come before the key.
+            // The length of the document, the type of its first field and the field's name precede
+            // the key.
             key_at = frame.len() + 4 + 1 + b"_id\0".len();
             frame.extend(added);
             let length = i32::try_from(frame.len()).expect("it is small");
@@ -157,7 +159,7 @@ impl Question {
         &self.frame
     }
 
-    /// Whether it is the answer to this message, and a good one.
+    /// Returns whether the reply belongs to this message and reports success.
     fn is_answered(&self, reply: &Reply) -> bool {
         let frame = reply.frame();
         let is_ours = Header::of_frame(frame).is_ok_and(|header| header.response_to == self.id);
@@ -193,18 +195,18 @@ fn hello() -> Document {
 
 // Figures
 
-/// Seconds of processor time of each process so far.
+/// The processor time of each process so far, in seconds.
 fn processor(pids: &[&str]) -> Vec<f64> {
     let of = |pid: &&str| {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).expect("it runs");
         let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
-        // Hundredths of seconds on every Linux.
+        // Hundredths of a second on every Linux.
         fields[11..13].iter().map(|field| field.parse::<f64>().expect("a number")).sum::<f64>() / 100.0
     };
     pids.iter().map(of).collect()
 }
 
-/// Prints what was measured.
+/// Prints the measurements.
 fn report(mut nanoseconds: Vec<u64>, errors: u64, elapsed: Duration, before: &[f64], after: &[f64]) {
     nanoseconds.sort_unstable();
     let at = |share: f64| {
@@ -226,7 +228,7 @@ fn report(mut nanoseconds: Vec<u64>, errors: u64, elapsed: Duration, before: &[f
 /// Measures throughput: each connection sends its next command as soon as it has the reply. Uses one thread.
 pub fn load(address: &str, what: &str, connections: u64, seconds: f64, pids: &[&str]) {
     if what == "insert" {
-        // Everybody begins with the same collection.
+        // All connections begin with the same collection.
         let mut stream = connect(address).expect("a server");
         let _ = Reply::new().run(&mut stream, "bench", doc! { "drop": "added" });
         Reply::new().run(&mut stream, "bench", doc! { "create": "added" }).expect("created");
@@ -234,7 +236,7 @@ pub fn load(address: &str, what: &str, connections: u64, seconds: f64, pids: &[&
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     let tasks = tokio::task::LocalSet::new();
     tasks.block_on(&runtime, async {
-        // 0: not counted yet, 1: counted, 2: over.
+        // 0: warm-up, 1: measuring, 2: finished.
         let phase = Rc::new(Cell::new(0));
         let mut all = Vec::new();
         for seed in 0..connections {
@@ -332,13 +334,14 @@ pub fn paced(address: &str, rate: f64, connections: u64, seconds: f64, pids: &[&
     report(seen, errors, counted.elapsed(), &before, &after);
 }
 
-/// Opens connections, says hello on each, and keeps them. Each line on standard input asks for a find on each.
+/// Opens connections, sends a hello on each, and keeps them. Each line on standard input triggers a
+/// find on each.
 pub fn hold(address: &str, count: u64) {
     let to: SocketAddr = address.parse().expect("an address");
     let open = |number: usize, reply: &mut Reply| -> io::Result<TcpStream> {
         let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None)?;
         let last = u8::try_from(1 + number / FROM_ONE_ADDRESS).map_err(broken)?;
-        // Each target has source addresses of its own: a bound port cannot be used for two targets.
+        // Each target has its own source addresses: a bound port cannot be used for two targets.
         let [high, low] = to.port().to_be_bytes();
         socket.bind(&SocketAddr::from((Ipv4Addr::new(127, high, low, last), 0)).into())?;
         socket.connect(&to.into())?;
@@ -379,7 +382,8 @@ pub fn hold(address: &str, count: u64) {
 /// Derived keys by salt. Drivers cache them for the lifetime of a process.
 type Known = Mutex<HashMap<Vec<u8>, Keys>>;
 
-/// Opens a connection and logs in with SCRAM-SHA-256; the first step goes with the hello, as drivers do it.
+/// Opens a connection and logs in with SCRAM-SHA-256; the first step is sent with the hello, like
+/// drivers do.
 fn log_in(address: &str, user: &str, password: &str, known: Option<&Known>, reply: &mut Reply) -> io::Result<TcpStream> {
     let binary = |text: &str| Binary { subtype: BinarySubtype::Generic, bytes: text.as_bytes().to_vec() };
     let payload = |answer: &Document| answer.get_binary_generic("payload").cloned().map_err(broken);
@@ -414,7 +418,8 @@ fn log_in(address: &str, user: &str, password: &str, known: Option<&Known>, repl
     Ok(stream)
 }
 
-/// Clients that come, log in, find one document and leave, some at once. Latency is of the whole visit.
+/// Clients that connect, log in, find one document and disconnect, some of them concurrently.
+/// Latency covers all of these steps.
 pub fn logins(address: &str, password: &str, count: u64, at_once: u64, is_cached: bool, pids: &[&str]) {
     let known = Known::default();
     let known = is_cached.then_some(&known);
@@ -424,7 +429,7 @@ pub fn logins(address: &str, password: &str, count: u64, at_once: u64, is_cached
         reply.exchange(&mut stream, question.next())?;
         Ok(question.is_answered(reply))
     };
-    // The one that fills the cache is not counted.
+    // The first one fills the cache and is not counted.
     assert!(visit(1, &mut Reply::new()).expect("a login"), "a good answer");
     let next = AtomicU64::new(0);
     let (before, start) = (processor(pids), Instant::now());
@@ -461,12 +466,12 @@ pub fn logins(address: &str, password: &str, count: u64, at_once: u64, is_cached
 
 // Around it
 
-/// Loads the documents that are looked for; with a password also makes the users `keeper` and `app`.
+/// Loads the documents to search for; with a password it also creates the users `keeper` and `app`.
 pub fn fill(address: &str, password: Option<&str>) {
     let mut reply = Reply::new();
     let mut stream = connect(address).expect("a server");
     if let Some(password) = password {
-        // The first user may be made without a login.
+        // The first user can be created without a login.
         let keeper = doc! { "createUser": "keeper", "pwd": password, "roles": ["root"] };
         reply.run(&mut stream, "admin", keeper).expect("a user");
         stream = log_in(address, "keeper", password, None, &mut reply).expect("a login");
@@ -478,7 +483,7 @@ pub fn fill(address: &str, password: Option<&str>) {
     reply.run(&mut stream, "bench", doc! { "insert": "points", "documents": documents }).expect("inserted");
 }
 
-/// Prints how many connections the server has, and how many were ever opened.
+/// Prints the current number of connections of the server, and the number ever opened.
 pub fn connections(address: &str, password: Option<&str>) {
     let mut reply = Reply::new();
     let stream = match password {
@@ -491,7 +496,7 @@ pub fn connections(address: &str, password: Option<&str>) {
     println!("{}", serde_json::json!({ "current": figure("current"), "created": figure("totalCreated") }));
 }
 
-/// A proxy that only copies: one connection to the server for each client.
+/// A proxy that only copies data: one connection to the server for each client.
 pub fn forward(address: &str) {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("threads");
     runtime.block_on(async {

@@ -1,11 +1,11 @@
-//! The official driver on its own: loading what is audited, and draining a cursor.
+//! The official driver on its own: loading the data to audit, and draining a cursor.
 
 use std::{fs, hint::black_box, time::Instant};
 
 use futures_util::StreamExt as _;
 use mongodb::{Client, Collection, bson::{RawDocumentBuf, doc}, options::FindOptions};
 
-/// Documents sent at a time.
+/// The number of documents per insert.
 const TOGETHER: usize = 5000;
 
 fn with_collection<F: Future>(uri: &str, namespace: &str, work: impl FnOnce(Collection<RawDocumentBuf>) -> F) -> F::Output {
@@ -42,7 +42,7 @@ fn options(batch: u64) -> FindOptions {
     options
 }
 
-/// The plain cursor, document by document without copying; 0 leaves the size of batches to the driver.
+/// A plain cursor, document by document without copying; 0 leaves the batch size to the driver.
 pub fn drain(uri: &str, namespace: &str, batch: u64) {
     with_collection(uri, namespace, async |collection| {
         let start = Instant::now();
@@ -56,7 +56,7 @@ pub fn drain(uri: &str, namespace: &str, batch: u64) {
     });
 }
 
-/// Whole batches, the next one on its way while the last one is looked through.
+/// Whole batches, with the next one prefetched while the last one is processed.
 pub fn drain_raw(uri: &str, namespace: &str, batch: u64) {
     with_collection(uri, namespace, async |collection| {
         let start = Instant::now();

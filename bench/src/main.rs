@@ -1,5 +1,5 @@
-//! Side-by-side measurements: makes the data, and runs the controls Docward is compared with.
-//! `bench/run.py` and `bench/guard.py` drive it; the figures are kept in docs/benchmarks.md.
+//! Side-by-side measurements: generates the data, and runs the controls that Docward is compared
+//! with. `bench/run.py` and `bench/guard.py` call it; the figures are in docs/benchmarks.md.
 
 mod data;
 mod guard;
@@ -61,7 +61,7 @@ fn fraction(text: &str) -> f64 {
     text.parse().expect("a number")
 }
 
-/// Extended JSON to BSON, into one buffer that is emptied now and then.
+/// Converts Extended JSON to BSON, into one buffer that is cleared from time to time.
 fn parse_json(bytes: &[u8]) -> u64 {
     use docward_bson::json::{Parser, Step};
     let mut parser = Parser::new();
@@ -85,7 +85,7 @@ fn parse_json(bytes: &[u8]) -> u64 {
     }
 }
 
-/// Prints `name seconds bytes` per repetition; the file is in memory, as it is in the page cache for
+/// Prints `name seconds bytes` per repetition; the file is in memory, like in the page cache for
 /// the others.
 fn repeat(name: &str, file: &str, repetitions: u64, work: impl Fn(&[u8]) -> u64) {
     let bytes = fs::read(file).expect("the file was generated");

@@ -6,14 +6,14 @@ import tempfile
 
 from .common import NAME, THIRD_PARTY, Failure, read, tar_gz
 
-# Where shells expect the file: its name is part of the interface.
+# The locations where shells expect the file: its name is a part of the interface.
 COMPLETIONS = {
     "bash": f"{NAME}.bash", "zsh": f"_{NAME}", "fish": f"{NAME}.fish", "powershell": f"_{NAME}.ps1", "elvish": f"{NAME}.elv",
 }
 
 
 def archive(version, platform, binary, executable, licenses):
-    """The file name and the bytes of the archive. `binary` is run for what it writes about itself."""
+    """Returns the file name and the bytes of the archive. Runs `binary` to generate manual pages and completions."""
     stem = f"{NAME}-{version}-{platform.triple}"
     files = {
         platform.program: (executable, True),

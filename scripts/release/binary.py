@@ -1,7 +1,7 @@
 """The platform that an executable was built for, read from the executable itself.
 
-The names of artefacts are promises: pip and npm install a package where its name says that it runs. Reading
-them from the file keeps the promise when the file was built elsewhere or for another target.
+The names of artefacts must be accurate: pip and npm install a package on the platforms in its name. Reading the
+platform from the file keeps the name correct if the file was built elsewhere or for another target.
 """
 
 import struct
@@ -18,7 +18,7 @@ MANYLINUX_LIBRARIES = {
     "libc.so.6", "libdl.so.2", "libgcc_s.so.1", "libm.so.6", "libpthread.so.0", "libresolv.so.2", "librt.so.1",
     "libutil.so.1", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1",
 }
-# A marker instead of a number: relative relocations in their packed form came with glibc 2.36.
+# A marker instead of a version number: glibc 2.36 introduced packed relative relocations.
 GLIBC_MARKERS = {"GLIBC_ABI_DT_RELR": (2, 36)}
 
 PT_LOAD, PT_DYNAMIC, PT_INTERP = 1, 2, 3
@@ -26,7 +26,7 @@ DT_NEEDED, DT_STRTAB, DT_VERNEED, DT_VERNEEDNUM = 1, 5, 0x6FFF_FFFE, 0x6FFF_FFFF
 
 
 class Platform:
-    """Where an executable runs, in the words of Rust, pip and npm."""
+    """The platform of an executable, by the names of Rust, pip and npm."""
 
     def __init__(self, triple, wheel_tag, npm_os, npm_cpu, npm_libc=None):
         self.triple = triple
@@ -46,7 +46,7 @@ class Platform:
 
 
 def platform(data):
-    """The platform of an executable, given its bytes."""
+    """Returns the platform of an executable, given its bytes."""
     try:
         if data[:4] == b"\x7fELF":
             return _elf(data)
@@ -66,7 +66,7 @@ def _machine(table, number):
 
 
 class Elf:
-    """What the dynamic linker reads of a 64-bit little-endian executable."""
+    """The dynamic section of a 64-bit little-endian executable."""
 
     def __init__(self, data):
         if data[4] != 2 or data[5] != 1:
@@ -117,7 +117,7 @@ class Elf:
             at += following
 
     def glibc(self):
-        """The oldest glibc with every symbol that is needed, or nothing when that cannot be said."""
+        """Returns the oldest glibc with every needed symbol, or nothing if it is unknown."""
         found = []
         for version in self.versions:
             if version in GLIBC_MARKERS:
@@ -145,14 +145,14 @@ def _mach(data):
     count, at, oldest = struct.unpack_from("<I", data, 16)[0], 32, None
     for _ in range(count):
         command, size = struct.unpack_from("<II", data, at)
-        # LC_BUILD_VERSION and the older LC_VERSION_MIN_MACOSX say which macOS is the oldest.
+        # LC_BUILD_VERSION and the older LC_VERSION_MIN_MACOSX contain the minimum version of macOS.
         if command in (0x32, 0x24):
             packed = struct.unpack_from("<I", data, at + (12 if command == 0x32 else 8))[0]
             oldest = (packed >> 16, packed >> 8 & 0xFF)
         at += size
     if oldest is None:
         raise Failure("the executable does not say which version of macOS it needs")
-    # pip knows no minor versions from macOS 11 on.
+    # pip ignores minor versions from macOS 11 on.
     minor = 0 if oldest[0] >= 11 else oldest[1]
     return Platform(f"{rust}-apple-darwin", f"macosx_{oldest[0]}_{minor}_{pip}", "darwin", npm)
 

@@ -1,4 +1,4 @@
-"""What every artefact shares: errors, names, times, reproducible archives."""
+"""Shared by all artefacts: errors, names, times, reproducible archives."""
 
 import gzip
 import hashlib
@@ -15,7 +15,7 @@ KEYWORDS = ["audit", "bson", "lint", "mongodb", "schema"]
 LICENSE = "Apache-2.0"
 THIRD_PARTY = "THIRD-PARTY-LICENSES.txt"
 
-# Zip archives cannot hold an earlier time.
+# Zip archives cannot store an earlier time.
 EARLIEST = 315_532_800
 
 # zlib needs about twice the time for the last 1 % of level 9.
@@ -23,11 +23,11 @@ COMPRESSION = 6
 
 
 class Failure(Exception):
-    """The artefacts cannot be made; the text says why and what to do."""
+    """The artefacts cannot be made; the text gives the reason and the advice."""
 
 
 def source_date():
-    """The time of every file in an archive: SOURCE_DATE_EPOCH, or a fixed day."""
+    """Returns the time of every file in an archive: SOURCE_DATE_EPOCH, or a fixed date."""
     text = os.environ.get("SOURCE_DATE_EPOCH")
     if not text:
         return EARLIEST
@@ -37,7 +37,7 @@ def source_date():
 
 
 def read(*parts):
-    """A file of the repository."""
+    """Reads a file of the repository."""
     with open(os.path.join(ROOT, *parts), "rb") as file:
         return file.read()
 
@@ -47,7 +47,7 @@ def sha256(data):
 
 
 def tar_gz(folder, files):
-    """A tar.gz of `{path: (bytes, executable)}` below a folder: the same bytes for the same files."""
+    """Returns a tar.gz of `{path: (bytes, executable)}` below a folder: the same bytes for the same files."""
     packed = io.BytesIO()
     with gzip.GzipFile(filename="", mode="wb", fileobj=packed, compresslevel=COMPRESSION, mtime=0) as stream:
         with tarfile.open(mode="w", fileobj=stream, format=tarfile.USTAR_FORMAT) as tar:

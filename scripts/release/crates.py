@@ -1,4 +1,4 @@
-"""The crates that an executable is made of: the bill of materials and the licences of others."""
+"""The crates of an executable: the bill of materials and third-party licences."""
 
 import json
 import os
@@ -10,7 +10,7 @@ from datetime import datetime, timezone
 from .common import LICENSE, NAME, ROOT, Failure, read, sha256, source_date
 
 NOTICE = re.compile(r"^(licen[cs]e|copying|copyright|notice|unlicense|authors)([-._].*)?$", re.IGNORECASE)
-# A comment with the terms themselves; one that only names a licence repeats the file LICENSE.
+# Matches a comment with licence terms; one that only names a licence repeats the file LICENSE.
 C_NOTICE = re.compile(
     r"/\*((?:(?!\*/).)*Copyright(?:(?!\*/).)*(?:Redistribution and use|Permission is hereby granted)(?:(?!\*/).)*)\*/", re.DOTALL
 )
@@ -18,7 +18,7 @@ C_HEAD = 8192
 
 
 def cargo(*arguments, env=None):
-    """What cargo prints; its messages go to the terminal."""
+    """Returns the output of cargo; its messages go to the terminal."""
     command = [os.environ.get("CARGO", "cargo"), *arguments]
     try:
         done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, env=env)
@@ -30,7 +30,7 @@ def cargo(*arguments, env=None):
 
 
 def version():
-    """The version of the workspace."""
+    """Returns the version of the workspace."""
     members = json.loads(cargo("metadata", "--locked", "--no-deps", "--format-version", "1"))["packages"]
     return next(package["version"] for package in members if package["name"] == NAME)
 
@@ -42,7 +42,7 @@ class Crate:
         self.name = package["name"]
         self.version = package["version"]
         self.folder = os.path.dirname(package["manifest_path"])
-        # Old manifests separate alternatives by a slash.
+        # Old manifests separate alternatives with a slash.
         self.license = (package["license"] or "").replace("/", " OR ")
         self.repository = package["repository"]
         self.linked = linked
@@ -56,10 +56,10 @@ class Crate:
 
 
 def crates(triple):
-    """Every crate that building the executable uses, sorted; `linked` tells code from build tools.
+    """Returns every crate that the build of the executable uses, sorted; `linked` excludes build tools.
 
-    `cargo metadata` unites the features of the whole workspace, tests included; only `cargo tree` resolves
-    them as a build of this one package does. It decides which crates count, the metadata describe them.
+    `cargo metadata` merges the features of the whole workspace, including tests; only `cargo tree` resolves
+    them like a build of this package. So `cargo tree` selects the crates, and the metadata describes them.
     """
     linked = _tree(triple, "normal,no-proc-macro")
     used = _tree(triple, "normal,build") | linked
@@ -90,7 +90,7 @@ def crates(triple):
 
 
 def _tree(triple, edges):
-    """`(name, version)` of what `cargo tree` names."""
+    """Returns `(name, version)` of the crates that `cargo tree` lists."""
     lines = cargo(
         "tree", "--locked", "--package", NAME, "--edges", edges, "--target", triple, "--prefix", "none",
         "--format", "{p}",
@@ -100,7 +100,7 @@ def _tree(triple, edges):
 
 
 def _checksums():
-    """SHA-256 of every archive that Cargo.lock pins."""
+    """Returns the SHA-256 of every archive that Cargo.lock pins."""
     result = {}
     for block in read("Cargo.lock").decode().split("[[package]]"):
         field = dict(re.findall(r'^(name|version|checksum) = "(.*)"$', block, re.MULTILINE))
@@ -110,7 +110,7 @@ def _checksums():
 
 
 def sbom(used, executable):
-    """A CycloneDX 1.5 document, the same for the same crates and executable."""
+    """Returns a CycloneDX 1.5 document, the same for the same crates and executable."""
     own = next(crate for crate in used if crate.name == NAME)
     document = {
         "bomFormat": "CycloneDX",
@@ -147,7 +147,7 @@ def _component(crate):
         "bom-ref": crate.purl,
         "name": crate.name,
         "version": crate.version,
-        # CycloneDX: `excluded` is what no call at run time reaches, such as build scripts and macros.
+        # In CycloneDX, `excluded` components are not reachable at run time, such as build scripts and macros.
         "scope": "required" if crate.linked else "excluded",
         "purl": crate.purl,
     }
@@ -161,7 +161,7 @@ def _component(crate):
 
 
 def third_party_licenses(used):
-    """The licence texts of the linked crates, each text once with the crates that it covers."""
+    """Returns the licence texts of the linked crates, each text once with the crates that it covers."""
     texts, silent = {}, []
     for crate in used:
         if not crate.linked or crate.local:
@@ -184,7 +184,7 @@ def third_party_licenses(used):
 
 
 def _notices(folder):
-    """The texts of licences and notices anywhere in a crate, and those that bundled C sources begin with."""
+    """Returns the licences and notices in a crate, and those at the beginning of bundled C sources."""
     found = []
     for place, folders, names in os.walk(folder):
         folders.sort()

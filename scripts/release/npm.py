@@ -4,7 +4,7 @@ import json
 
 from .common import KEYWORDS, LICENSE, NAME, SUMMARY, THIRD_PARTY, read, tar_gz
 
-# The platforms of a release. The launcher is the same file on all of them, so it names all of them.
+# The platforms of a release. The launcher is the same file on all platforms, so it lists all of them.
 PLATFORMS = ("linux-arm64", "linux-x64")
 
 LAUNCHER = ("scripts", "release", "files", "docward.js")
@@ -16,7 +16,7 @@ def platform_package(platform):
 
 
 def launcher(version, platform):
-    """The file name and the bytes of `docward`."""
+    """Returns the file name and the bytes of `docward`."""
     platforms = sorted({*PLATFORMS, platform.npm})
     manifest = {
         "name": NAME,
@@ -38,7 +38,7 @@ def launcher(version, platform):
 
 
 def executable_package(version, platform, executable, licenses):
-    """The file name and the bytes of `@docward/<os>-<cpu>`."""
+    """Returns the file name and the bytes of `@docward/<os>-<cpu>`."""
     name = platform_package(platform)
     manifest = {
         "name": name,
@@ -48,7 +48,7 @@ def executable_package(version, platform, executable, licenses):
         "os": [platform.npm_os],
         "cpu": [platform.npm_cpu],
         **({"libc": [platform.npm_libc]} if platform.npm_libc else {}),
-        # Yarn keeps packages zipped otherwise, and nothing can be run in an archive.
+        # Without this, Yarn keeps packages zipped, and a program in an archive cannot be run.
         "preferUnplugged": True,
     }
     files = {

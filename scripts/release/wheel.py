@@ -1,4 +1,4 @@
-"""A Python wheel that carries the executable: `pip install` puts it beside `python`."""
+"""A Python wheel that contains the executable: `pip install` puts it next to `python`."""
 
 import base64
 import hashlib
@@ -14,7 +14,7 @@ DESCRIPTION = ("scripts", "release", "files", "PACKAGE.md")
 
 
 def python_version(version):
-    """A version of Cargo as Python writes it: 1.2.0-rc.1 is 1.2.0rc1."""
+    """Converts a version of Cargo to that of Python: 1.2.0-rc.1 becomes 1.2.0rc1."""
     match = re.fullmatch(r"(\d+\.\d+\.\d+)(?:-(alpha|beta|rc)\.?(\d+))?", version)
     if not match:
         raise Failure(f"the version {version} has no Python form: use X.Y.Z, or X.Y.Z-alpha.N, -beta.N or -rc.N")
@@ -23,7 +23,7 @@ def python_version(version):
 
 
 def wheel(version, platform, executable, licenses, sbom):
-    """The file name and the bytes of the wheel."""
+    """Returns the file name and the bytes of the wheel."""
     version = python_version(version)
     stem = f"{NAME}-{version}"
     info = f"{stem}.dist-info"
@@ -55,7 +55,7 @@ def wheel(version, platform, executable, licenses, sbom):
         f"{info}/WHEEL": ("\n".join(about).encode(), False),
         f"{info}/licenses/LICENSE": (read("LICENSE"), False),
         f"{info}/licenses/{THIRD_PARTY}": (licenses, False),
-        # PEP 770: where scanners look for bills of materials.
+        # PEP 770: the location where scanners look for bills of materials.
         f"{info}/sboms/{NAME}.cdx.json": (sbom, False),
     }
     record = "".join(f"{path},{_digest(data)},{len(data)}\n" for path, (data, _) in sorted(files.items()))
@@ -74,7 +74,7 @@ def _zip(files):
     with zipfile.ZipFile(packed, "w") as archive:
         for path, (data, executable) in files:
             entry = zipfile.ZipInfo(path, moment)
-            entry.create_system = 3  # Unix: the modes below mean something.
+            entry.create_system = 3  # Unix, so that the file modes below apply.
             entry.external_attr = (0o100755 if executable else 0o100644) << 16
             archive.writestr(entry, data, zipfile.ZIP_DEFLATED, COMPRESSION)
     return packed.getvalue()

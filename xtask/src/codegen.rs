@@ -1,4 +1,4 @@
-//! Writes what follows from the rule files: `rules/mod.rs` and the rule columns of `docs/clauses.toml`.
+//! Generates files from the rule files: `rules/mod.rs` and the rule columns of `docs/clauses.toml`.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -14,9 +14,9 @@ pub(crate) fn run() -> Result<()> {
     Ok(())
 }
 
-/// Where the registry is.
+/// The path of the registry.
 pub(crate) const MODULE: &str = "crates/docward-rules/src/rules/mod.rs";
-/// Where the trace table is.
+/// The path of the trace table.
 pub(crate) const CLAUSES: &str = "docs/clauses.toml";
 
 fn write(path: &Path, text: &str) -> Result<()> {
@@ -40,7 +40,7 @@ pub(crate) fn rule_modules() -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// The registry's text.
+/// The text of the registry.
 pub(crate) fn module() -> Result<String> {
     let modules = rule_modules()?;
     let mut out = String::from(
@@ -61,7 +61,7 @@ pub(crate) fn module() -> Result<String> {
     Ok(out)
 }
 
-/// Clause ids each rule declares, read from its file: `clauses: ["DM-08.2", …]`.
+/// The clause ids that each rule declares, read from its file: `clauses: ["DM-08.2", …]`.
 pub(crate) fn rule_clauses() -> Result<BTreeMap<String, Vec<String>>> {
     let mut out = BTreeMap::new();
     for module in rule_modules()? {
@@ -79,19 +79,20 @@ pub(crate) fn rule_clauses() -> Result<BTreeMap<String, Vec<String>>> {
     Ok(out)
 }
 
-/// `DM-08.2` as test names carry it: `dm_08_2`.
+/// Converts `DM-08.2` to its form in test names: `dm_08_2`.
 pub(crate) fn test_form(id: &str) -> String {
     id.to_lowercase().replace(['-', '.'], "_")
 }
 
-/// Whether a test's name cites a clause: as a whole run of words, so that `dm_1` is not in `dm_11`.
+/// Returns whether a test's name cites a clause: as a whole sequence of words, so that `dm_1` does
+/// not match `dm_11`.
 pub(crate) fn cites(test: &str, id: &str) -> bool {
     let wanted: Vec<String> = test_form(id).split('_').map(str::to_owned).collect();
     let words: Vec<&str> = test.split('_').collect();
     words.windows(wanted.len()).any(|w| w.iter().zip(&wanted).all(|(a, b)| a == b))
 }
 
-/// The trace table with `by`, `tests` and the status `rule` brought up to date; the rest is kept.
+/// The trace table with updated `by`, `tests` and status `rule`; everything else is kept.
 pub(crate) fn clauses() -> Result<String> {
     let path = root().join(CLAUSES);
     let text = fs::read_to_string(&path).context("reading docs/clauses.toml")?;
@@ -105,7 +106,7 @@ pub(crate) fn clauses() -> Result<String> {
         let id = clause["id"].as_str().unwrap_or_default().to_owned();
         let by_rules: Vec<&String> =
             rules.iter().filter(|(_, ids)| ids.contains(&id)).map(|(code, _)| code).collect();
-        // What is not a rule code (a command, a document) was written by hand and stays.
+        // Entries other than rule codes (a command, a document) were written by hand and stay.
         let kept: Vec<String> =
             strings(clause.get("by")).into_iter().filter(|name| !is_rule_code(name)).collect();
         let citing: Vec<&String> = tests.iter().filter(|test| cites(test, &id)).collect();
@@ -122,10 +123,11 @@ pub(crate) fn clauses() -> Result<String> {
     Ok(document.to_string())
 }
 
-/// Codes that no rule may have: they belonged to rules that were removed, and stand in people's suppressions.
+/// Codes of removed rules, which no new rule may have because users' suppressions may still contain
+/// them.
 pub(crate) const RETIRED: [&str; 4] = ["C026", "N019", "R010", "T010"];
 
-/// `D008`: a letter and three digits.
+/// Returns whether a name is a rule code such as `D008`: a letter and three digits.
 pub(crate) fn is_rule_code(name: &str) -> bool {
     name.len() == 4
         && name.starts_with(|c: char| c.is_ascii_uppercase())

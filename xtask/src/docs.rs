@@ -1,4 +1,4 @@
-//! Writes the generated documentation: rule pages, the schema of `docward.toml`, the trace page, the
+//! Generates the documentation: rule pages, the schema of `docward.toml`, the trace page, the
 //! gallery of designs.
 
 use std::{
@@ -33,7 +33,7 @@ pub(crate) fn generate(docs: &Path) -> Result<()> {
     gallery::generate(docs)
 }
 
-/// The binary: the one that `DOCWARD_BIN` names, or one that is built once for it.
+/// The path of the binary: the one that `DOCWARD_BIN` names, or one that is built once.
 pub(crate) fn binary() -> Result<PathBuf> {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     if let Some(built) = BUILT.get() {
@@ -64,7 +64,7 @@ fn build() -> Result<PathBuf> {
     made.filter(|_| output.status.success()).context("docward was not built")
 }
 
-/// Runs the binary and returns what it prints.
+/// Runs the binary and returns its output.
 pub(crate) fn docward(arguments: &[&str]) -> Result<String> {
     let mut command = Command::new(binary()?);
     let output = command.args(arguments).current_dir(root()).output().context("running docward")?;
@@ -74,7 +74,7 @@ pub(crate) fn docward(arguments: &[&str]) -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// One row per clause, with the numbers by status on top.
+/// One row per clause, with the numbers by status at the top.
 pub(crate) fn trace_page() -> Result<String> {
     let text = fs::read_to_string(root().join(codegen::CLAUSES)).context("docs/clauses.toml")?;
     let document: DocumentMut = text.parse()?;

@@ -1,5 +1,6 @@
-//! The models of `examples/models` for readers: `docs/design-gallery.md` and `docs/pictures/`, written from
-//! what `docward design` says of them. What the page claims of a story is held against the design first.
+//! Writes the gallery of the models in `examples/models`: `docs/design-gallery.md` and
+//! `docs/pictures/`, from the output of `docward design`. The claims of the page are checked
+//! against the design first.
 
 use std::{
     fs,
@@ -12,11 +13,11 @@ use serde_json::Value;
 
 use crate::{codegen::cites, docs, root, source};
 
-/// A model and why it is in the gallery.
+/// A model, and the reason why it is in the gallery.
 pub(crate) struct Model {
-    /// Its file, without the ending.
+    /// The name of its file, without the extension.
     pub(crate) name: &'static str,
-    /// What it shows, in one line.
+    /// A one-line description.
     pub(crate) shows: &'static str,
     cases: &'static [Case],
 }
@@ -24,11 +25,11 @@ pub(crate) struct Model {
 /// A story or a clause of the rule book that a model reproduces.
 struct Case {
     id: &'static str,
-    /// What the rule book tells.
+    /// The rule book's statement.
     tells: &'static str,
-    /// What the design must say.
+    /// The expected result of the design.
     expect: Expect,
-    /// Another text in the file: what it says, and what it says instead.
+    /// A replacement in the file: the old text and the new text.
     instead: Option<(&'static str, &'static str)>,
 }
 
@@ -49,7 +50,7 @@ const fn case(id: &'static str, tells: &'static str, expect: Expect) -> Case {
     Case { id, tells, expect, instead: None }
 }
 
-/// Every model, the plainest first.
+/// Every model, the simplest first.
 pub(crate) const MODELS: [Model; 7] = [
     Model {
         name: "shop",
@@ -260,7 +261,7 @@ keys (ST-24) is told by data and not by a model: see [the examples](../examples/
 |---|---|---|
 ";
 
-/// A folder that is gone when it is no longer needed.
+/// A temporary directory.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -273,7 +274,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What cannot be removed is left to the system.
+        // A directory that cannot be removed is left to the system.
         let _ = fs::remove_dir_all(&self.0);
     }
 }
@@ -344,13 +345,13 @@ fn section(model: &Model, design: &Value) -> Result<String> {
     Ok(out)
 }
 
-/// The comment a model begins with.
+/// The comment at the beginning of a model.
 fn introduction(yaml: &str) -> String {
     let lines = yaml.lines().map_while(|line| line.strip_prefix("# "));
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// The patterns of a relationship, after the verdict; that what is embedded is embedded goes without saying.
+/// The patterns of a relationship, after the verdict; the pattern for embedding itself is left out.
 fn becomes(decision: &Value) -> String {
     let words = words(decision);
     words
@@ -364,10 +365,11 @@ fn words(of: &Value) -> Vec<String> {
     array(of, "patterns").iter().map(|pattern| string(pattern, "text").to_owned()).collect()
 }
 
-/// What lies further ahead than this many years decides nothing.
+/// Dates more than this many years ahead do not influence the decision.
 const FORESEEN: f64 = 100.0;
 
-/// What decided: how many children, how large, how read, and what the way not taken would cost.
+/// The basis of the decision: number and size of children, reads, and the cost of the other
+/// alternative.
 fn figures(decision: &Value) -> Vec<String> {
     let facts = &decision["facts"];
     let children = &facts["children"];
@@ -401,10 +403,10 @@ fn figures(decision: &Value) -> Vec<String> {
     out
 }
 
-/// The operation for which the way that was chosen saves most against the next one: documents, which are
-/// round trips or seeks, before bytes.
+/// The operation with the largest saving of the chosen alternative over the next one: documents,
+/// which are round trips or seeks, before bytes.
 fn difference(ways: &[Value]) -> Option<String> {
-    /// Bytes that are as dear as a document.
+    /// The number of bytes that cost as much as a document.
     const DOCUMENT: f64 = 4096.0;
     let chosen = ways.iter().find(|way| way["chosen"] == true)?;
     let other = ways.iter().find(|way| way["chosen"] != true)?;
@@ -437,7 +439,7 @@ fn difference(ways: &[Value]) -> Option<String> {
     (chosen != other).then(|| format!("`{}`: {chosen} ({way}: {other})", string(mine, "name")))
 }
 
-/// What the design says of a case; an error when it is not what the page would claim.
+/// The design's result for a case; an error if it differs from the page's claim.
 fn held(name: &str, case: &Case, design: &Value, scratch: &Path) -> Result<String> {
     let other;
     let (design, with) = match case.instead {
@@ -493,7 +495,7 @@ fn strings<'v>(value: &'v Value, key: &str) -> Vec<&'v str> {
     array(value, key).iter().filter_map(Value::as_str).collect()
 }
 
-/// Text that does not end a cell of a table.
+/// Text that does not end a table cell.
 fn cell(text: &str) -> String {
     text.replace('|', "\\|")
 }

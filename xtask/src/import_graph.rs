@@ -11,8 +11,8 @@ use anyhow::{Context, Result};
 /// Modules of a crate, each with the modules it imports.
 type Graph = BTreeMap<String, BTreeSet<String>>;
 
-/// The import cycles between the top-level modules of a crate: each is a list of modules that import
-/// one another, directly or through others. Test code does not count.
+/// The import cycles between the top-level modules of a crate: each is a list of modules that
+/// import one another, directly or indirectly. Test code does not count.
 pub(crate) fn cycles_of(src: &Path) -> Result<Vec<Vec<String>>> {
     let lib = src.join("lib.rs");
     let root = if lib.is_file() { lib } else { src.join("main.rs") };
@@ -29,7 +29,7 @@ fn read(path: &Path) -> Result<String> {
     fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))
 }
 
-/// Collects what the module `name` in `folder` and the modules below it import from the crate.
+/// Collects the imports of the module `name` in `folder` and the modules below it.
 fn gather_imports(folder: &Path, name: &str, imports: &mut BTreeSet<String>) -> Result<()> {
     let (file, below) = (folder.join(format!("{name}.rs")), folder.join(name));
     let file = if file.is_file() { file } else { below.join("mod.rs") };
@@ -63,7 +63,7 @@ fn cycles(graph: &Graph) -> Vec<Vec<String>> {
     found
 }
 
-/// Modules that `from` imports, directly or through others.
+/// Modules that `from` imports, directly or indirectly.
 fn reachable<'g>(graph: &'g Graph, from: &str) -> BTreeSet<&'g str> {
     let mut found = BTreeSet::new();
     let mut left: Vec<&str> = vec![from];
@@ -79,11 +79,11 @@ fn reachable<'g>(graph: &'g Graph, from: &str) -> BTreeSet<&'g str> {
     found
 }
 
-/// The first names behind `crate::`, in `use` trees and in inline paths.
+/// The first names after `crate::`, in `use` trees and in inline paths.
 fn imported(tokens: &[&str]) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for (at, _) in tokens.iter().enumerate().filter(|(_, token)| **token == "crate") {
-        // `$crate` stands in macros, which other crates expand as well.
+        // `$crate` occurs in macros, which other crates expand as well.
         let is_macro = at > 0 && tokens[at - 1] == "$";
         if is_macro || tokens.get(at + 1) != Some(&"::") {
             continue;
@@ -111,13 +111,13 @@ fn imported(tokens: &[&str]) -> BTreeSet<String> {
     found
 }
 
-/// The modules that a file declares and that are in files of their own.
+/// The modules that a file declares and that have their own files.
 fn child_modules(tokens: &[&str]) -> Vec<String> {
     let declared = tokens.windows(3).filter(|three| three[0] == "mod" && three[2] == ";");
     declared.map(|three| three[1].to_owned()).collect()
 }
 
-/// The words and signs of a file without comments, texts and test code. `::` is one sign.
+/// The tokens of a file without comments, literals and test code. `::` is one token.
 fn tokens(text: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let mut rest = text;
@@ -152,7 +152,7 @@ fn after<'t>(text: &'t str, end: &str) -> &'t str {
     text.split_once(end).map_or("", |(_, behind)| behind)
 }
 
-/// What follows a text in quotes, the first of which has been read.
+/// The text after a string literal, of which the opening quote has been read.
 fn after_text(text: &str) -> &str {
     let mut escaped = false;
     let end = text.find(|c| {
@@ -163,7 +163,8 @@ fn after_text(text: &str) -> &str {
     end.map_or("", |end| &text[end + 1..])
 }
 
-/// What follows `r"…"` or `r#"…"#`, of which the `r` has been read. A raw name such as `r#type` stays.
+/// The text after `r"…"` or `r#"…"#`, of which the `r` has been read. A raw identifier such as
+/// `r#type` stays.
 fn after_raw_text(text: &str) -> &str {
     let inner = text.trim_start_matches('#');
     let hashes = &text[..text.len() - inner.len()];
@@ -173,7 +174,8 @@ fn after_raw_text(text: &str) -> &str {
     }
 }
 
-/// What follows a character, the first quote of which has been read. A lifetime has no second quote.
+/// The text after a character literal, of which the opening quote has been read. A lifetime has no
+/// closing quote.
 fn after_character(text: &str) -> &str {
     if let Some(escaped) = text.strip_prefix('\\') {
         let code = escaped.chars().next().map_or(0, char::len_utf8);
@@ -184,7 +186,7 @@ fn after_character(text: &str) -> &str {
     characters.as_str().strip_prefix('\'').unwrap_or(text)
 }
 
-/// Leaves out items marked `#[cfg(test)]`.
+/// Removes items marked `#[cfg(test)]`.
 fn without_tests<'t>(tokens: &[&'t str]) -> Vec<&'t str> {
     const MARK: [&str; 7] = ["#", "[", "cfg", "(", "test", ")", "]"];
     let mut kept = Vec::new();
@@ -201,7 +203,7 @@ fn without_tests<'t>(tokens: &[&'t str]) -> Vec<&'t str> {
     kept
 }
 
-/// How many tokens the first item has: it ends with a `;` or with a `}` that closes it.
+/// The number of tokens in the first item: it ends with a `;` or with its closing `}`.
 fn item_length(tokens: &[&str]) -> usize {
     let mut depth = 0;
     let end = tokens.iter().position(|token| {

@@ -1,5 +1,5 @@
-//! Development tasks, run as `cargo xtask COMMAND`. One module per command; a new one is a `mod` line
-//! and a row in `COMMANDS`.
+//! Development tasks, run as `cargo xtask COMMAND`. One module per command; to add one, add a `mod`
+//! line and a row in `COMMANDS`.
 #![allow(clippy::print_stdout, reason = "a developer's tool talks to the terminal")]
 
 mod codegen;
@@ -20,7 +20,7 @@ use std::{
 
 use anyhow::{Result, bail};
 
-/// A task: its name, what it does in one line, and the function that takes what follows the name.
+/// A task: its name, a one-line description, and the function that receives the arguments.
 struct Command {
     name: &'static str,
     about: &'static str,
@@ -68,7 +68,7 @@ fn main() -> ExitCode {
     match dispatch(&arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // Nothing is left to be done when stderr is closed as well.
+            // If stderr is closed as well, there is no place left to report to.
             let _ = writeln!(std::io::stderr(), "error: {error:#}");
             ExitCode::FAILURE
         }

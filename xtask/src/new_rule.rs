@@ -1,4 +1,4 @@
-//! `cargo xtask new-rule CODE name`: a rule file to fill in, and the registry brought up to date.
+//! `cargo xtask new-rule CODE name`: creates a rule file to fill in, and updates the registry.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! Looking through the workspace's Rust files.
+//! Searches the Rust files of the workspace.
 
 use std::{
     fs,

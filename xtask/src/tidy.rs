@@ -1,5 +1,5 @@
-//! The house kept in order: layers, import cycles, generated files, file sizes, the trace table, the code
-//! map, links.
+//! Checks conventions of the repository: layers, import cycles, generated files, file sizes, the
+//! trace table, the code map, links.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -14,7 +14,7 @@ use toml_edit::DocumentMut;
 
 use crate::{codegen, docs, import_graph, root, source};
 
-/// Crates and their layers; an arrow up or sideways is a fault.
+/// Crates and their layers; a dependency on the same or a higher layer is a fault.
 const LAYERS: [(&str, u32); 22] = [
     ("docward-model", 0),
     ("docward-bson", 1),
@@ -36,13 +36,13 @@ const LAYERS: [(&str, u32); 22] = [
     ("docward-refactor", 6),
     ("docward-guard", 7),
     ("docward", 8),
-    // Above everything: only tests may use it.
+    // Above all layers: only tests may use it.
     ("docward-testkit", 9),
     ("docward-fuzz-cases", 9),
 ];
-/// Crates whose modules still import one another in a circle: to be removed.
+/// Crates whose modules still have import cycles, which are to be removed.
 const KNOWN_CYCLES: [&str; 1] = ["docward-design"];
-/// A file with more lines than this holds more than one idea.
+/// A longer file contains more than one idea.
 const MAX_LINES: usize = 900;
 const STATUSES: [&str; 7] =
     ["rule", "command", "advice", "guard", "refactor", "information", "planned"];
@@ -104,7 +104,7 @@ fn layers(faults: &mut Vec<String>) -> Result<()> {
     Ok(())
 }
 
-/// No modules of a crate import one another in a circle.
+/// Checks that the modules of a crate have no import cycles.
 fn import_cycles(faults: &mut Vec<String>) -> Result<()> {
     for (name, _) in LAYERS {
         let cycles = import_graph::cycles_of(&root().join("crates").join(name).join("src"))?;
@@ -113,7 +113,7 @@ fn import_cycles(faults: &mut Vec<String>) -> Result<()> {
     Ok(())
 }
 
-/// What is wrong with the import cycles of a crate, which may be a known exception.
+/// The faults of a crate's import cycles, which may be a known exception.
 fn cycle_faults(name: &str, cycles: &[Vec<String>], is_known: bool) -> Vec<String> {
     if is_known {
         let message = format!("{name} has no import cycle: remove it from KNOWN_CYCLES");
@@ -161,7 +161,7 @@ fn fresh(faults: &mut Vec<String>) -> Result<()> {
     Ok(())
 }
 
-/// Every file of `fresh` is the same under `kept`.
+/// Checks that every file of `fresh` is the same under `kept`.
 fn compare(fresh: &Path, kept: &Path, below: &str, faults: &mut Vec<String>) -> Result<()> {
     for entry in fs::read_dir(fresh)? {
         let entry = entry?;
@@ -184,7 +184,7 @@ fn sizes(faults: &mut Vec<String>) -> Result<()> {
     Ok(())
 }
 
-/// What is wrong with a file that is too long.
+/// The fault of a file that is too long.
 fn size_fault(shown: &str, text: &str) -> Option<String> {
     let lines = text.lines().count();
     (lines > MAX_LINES).then(|| format!("{shown} has {lines} lines (limit {MAX_LINES}): split it"))
@@ -246,7 +246,7 @@ fn code_map(faults: &mut Vec<String>) -> Result<()> {
     Ok(())
 }
 
-/// Every link of a page to a file of the repository has one at its end.
+/// Checks that every link of a page to a file of the repository has a target.
 fn links(faults: &mut Vec<String>) -> Result<()> {
     for folder in ["", "docs", "examples"] {
         for entry in fs::read_dir(root().join(folder))? {
@@ -266,7 +266,7 @@ fn links(faults: &mut Vec<String>) -> Result<()> {
     Ok(())
 }
 
-/// Files that a page links to or shows; what is quoted as code does neither.
+/// Files that a page links to or shows; quoted code does not count.
 fn targets(page: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let mut fenced = false;
@@ -289,7 +289,7 @@ fn targets(page: &str) -> BTreeSet<String> {
     found
 }
 
-/// Every dependency has a licence of the list in deny.toml.
+/// Checks that every dependency has a licence of the list in deny.toml.
 fn licences(faults: &mut Vec<String>) -> Result<()> {
     let deny: DocumentMut = fs::read_to_string(root().join("deny.toml"))?.parse()?;
     let allowed = codegen::strings(deny["licenses"].get("allow"));
@@ -304,7 +304,7 @@ fn licences(faults: &mut Vec<String>) -> Result<()> {
     Ok(())
 }
 
-/// Whether one alternative of every part of an SPDX expression is allowed.
+/// Returns whether one alternative of every part of an SPDX expression is permitted.
 fn is_allowed(expression: &str, allowed: &[String]) -> bool {
     !expression.is_empty()
         && expression.split(" AND ").all(|part| {

@@ -1,10 +1,10 @@
-//! The launch checklist (CK-1..15): each item with a verdict and the evidence for it. CK-10 only a person
-//! can answer, in a waiver. An item is `unknown`, and says why, when something it
-//! rests on was switched off or could not be seen; some need a workload, one a shard key.
+//! The launch checklist (CK-1..15): each item with a verdict and its evidence. CK-10 can only be
+//! answered by a person, in a waiver. An item is `unknown`, with the reason, if a rule or an input
+//! that it depends on is missing; some items need a workload, one needs a shard key.
 //!
-//! The list never contradicts the findings beside it: every finding that cites an item counts against it,
-//! whichever rule it is of, and [`verdict`] says how much. Only the rules that an item rests on can keep it
-//! from passing.
+//! The list never contradicts the findings: every finding that cites an item counts against it,
+//! whichever rule it comes from, and [`verdict`] decides how much. Only the rules that an item
+//! depends on can prevent it from passing.
 
 mod keys;
 mod said;
@@ -18,26 +18,26 @@ use docward_rules::facts::{business, joins, patterns, sharding, sizes::Figures, 
 use docward_rules::{Outcome, RULES, Rule};
 use said::{first, left_open, places, read, seen, shortened};
 
-/// Core documents stay within this (CK-2).
+/// The size limit of core documents (CK-2).
 const CORE_BYTES: u64 = 1_048_576;
 /// A tenth of the hard limit (CK-14, GC-25).
 const P99_BYTES: u64 = 1_677_721;
-/// Nesting that passes without a word, and nesting that still passes (CK-3, GC-03).
+/// Nesting that passes, and nesting that passes with a warning (CK-3, GC-03).
 const DEPTH_EASY: u32 = 3;
 const DEPTH_MOST: u32 = 5;
-/// Collections of an instance and of a database (CK-7, GC-05).
+/// The limits of collections per instance and per database (CK-7, GC-05).
 const INSTANCE: u64 = 5000;
 const DATABASE: u64 = 100;
 
-/// The outcome with what is suppressed: a suppression keeps a finding out of reports, only a waiver signs
-/// an item off.
+/// The outcome including suppressed findings: a suppression hides a finding from reports, but only
+/// a waiver signs an item off.
 pub(crate) fn with_withheld(outcome: &Outcome) -> Outcome {
     let findings = outcome.findings.iter().chain(&outcome.withheld).cloned().collect();
     Outcome { findings, skipped: outcome.skipped.clone(), ..Outcome::default() }
 }
 
-/// What findings make of the item they speak against: an error fails it. A warning fails it too where the
-/// rule book says that any deviation does, and otherwise gives `warn`. Information leaves it alone.
+/// The verdict that findings give to the item they cite: an error fails it. A warning fails it too
+/// if the rule book allows no deviation, and otherwise gives `warn`. Information has no effect.
 pub(crate) fn verdict(against: &[&Finding], on_warning: Verdict) -> Option<Verdict> {
     match against.iter().map(|finding| finding.severity).max()? {
         Severity::Error => Some(Verdict::Fail),
@@ -46,13 +46,14 @@ pub(crate) fn verdict(against: &[&Finding], on_warning: Verdict) -> Option<Verdi
     }
 }
 
-/// What a warning makes of an item. Nesting and collections per database have an advised limit below the
-/// one that fails (GC-03, DM-12.2); the other items ask for something that a warning denies.
+/// The verdict that a warning gives to an item. Nesting and collections per database have an
+/// advised limit below the failing one (GC-03, DM-12.2); a warning contradicts the requirement of
+/// all other items.
 fn on_warning(id: &str) -> Verdict {
     if matches!(id, "CK-3" | "CK-7") { Verdict::Warn } else { Verdict::Fail }
 }
 
-/// An item with its answer, and the waiver for one that did not pass.
+/// An item with its answer, and the waiver if it did not pass.
 pub(crate) fn signed_off(
     settings: &Settings,
     id: &'static str,
@@ -112,15 +113,15 @@ pub fn checklist(
     ]
 }
 
-/// What neither data nor a workload can answer.
+/// The answer to an item that neither data nor a workload can answer.
 fn people() -> Answer {
     let evidence = "which figures have to agree is for people to say: sign it off under `[[waive]]` in \
                     docward.toml, with where each is kept";
     (Verdict::Unknown, evidence.to_owned())
 }
 
-/// Why so many recorded operations vouch for nothing, if they do not: a workload of connections, of
-/// operations that have not ended, or of so few that the rules could not have found what they look for.
+/// The reason why this number of recorded operations proves nothing, if so: only connections, only
+/// unfinished operations, or too few for the rules to find anything.
 fn too_few(recorded: u64) -> Option<String> {
     let enough = workload::ENOUGH as u64;
     match recorded {
@@ -133,7 +134,7 @@ fn too_few(recorded: u64) -> Option<String> {
     }
 }
 
-/// What a list is answered from.
+/// The inputs of a checklist.
 pub(crate) struct View<'a> {
     pub(crate) evidence: &'a Evidence,
     pub(crate) settings: &'a Settings,
@@ -144,7 +145,8 @@ pub(crate) struct View<'a> {
 pub(crate) type Answer = (Verdict, String);
 
 impl<'a> View<'a> {
-    /// CK-1: every rule about DM-01..04 is clean. A review of data does not wait for connection strings.
+    /// CK-1: every rule about DM-01..04 is clean. Connection strings are not required for a review
+    /// of data.
     fn names(&self) -> Answer {
         let naming = |rule: &&&Rule| {
             rule.meta.level != Level::Information
@@ -198,7 +200,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// No milder than the findings that cite the item.
+    /// Lowers an answer to the verdict of the findings that cite the item.
     fn in_line(&self, id: &str, (said, evidence): Answer) -> Answer {
         let against = self.against(id, &[]);
         let worse = match (verdict(&against, on_warning(id)), said) {
@@ -217,7 +219,7 @@ impl<'a> View<'a> {
         (worse, format!("{} in {found}; {evidence}", codes.join(", ")))
     }
 
-    /// CK-3: the deepest path of each core collection; 4 and 5 give a warning.
+    /// CK-3: the deepest path of each core collection; 4 and 5 levels give a warning.
     fn depth(&self) -> Answer {
         let core = self.core();
         let Some((collection, profile)) = core.iter().max_by_key(|(_, p)| p.max_depth) else {
@@ -247,8 +249,8 @@ impl<'a> View<'a> {
         }
     }
 
-    /// CK-4 and CK-8: what grows fails; what has a cap that can be seen passes; the rest only the
-    /// programs that write can answer.
+    /// CK-4 and CK-8: arrays that grow fail; arrays with a visible bound pass; only the writing
+    /// programs can answer for the rest.
     fn arrays(&self) -> Answer {
         let growing = places(&self.against("CK-4", &["D008"]));
         if !growing.is_empty() {
@@ -302,8 +304,9 @@ impl<'a> View<'a> {
         )
     }
 
-    /// A cap somebody decided on: in the validator, in docward.toml, or by a pattern (bucket, page,
-    /// preview, geometry). Lengths that merely happen to stop somewhere are no proof.
+    /// Returns whether a deliberate bound exists: in the validator, in docward.toml, or by a
+    /// pattern (bucket, page, preview, geometry). Lengths that happen to stay below a value prove
+    /// nothing.
     fn has_cap(&self, collection: &Collection, profile: &Profile, field: &Field) -> bool {
         patterns::bound(self.settings, collection, profile, field)
             .is_some_and(|bound| bound.is_by_design())
@@ -368,7 +371,7 @@ impl<'a> View<'a> {
             None => format!("{} in all", text::plural(total, "collection")),
         };
         let instance = self.findings(&["L001"]);
-        // At the limit itself L001 and the item warn (DM-12.1).
+        // At the limit itself, L001 and the item give a warning (DM-12.1).
         let over = |f: &&&Finding| match (f.data.get("collections"), f.data.get("limit")) {
             (Some(DataValue::Int(n)), Some(DataValue::Int(limit))) => n > limit,
             _ => true,
@@ -399,7 +402,7 @@ impl<'a> View<'a> {
 
     /// CK-9.
     fn single_reads(&self) -> Answer {
-        // A path that joins needs the other collection every time, hot or not.
+        // A joining path needs the other collection on every execution, whatever its frequency.
         let rare = joins::reads(self.evidence);
         let rare: Vec<_> = rare.values().flat_map(|reads| reads.paths.iter()).collect();
         let seldom = match rare.len() as u64 {
@@ -437,7 +440,7 @@ impl<'a> View<'a> {
     /// CK-12.
     fn indexed(&self) -> Answer {
         const CODES: [&str; 3] = ["W001", "W002", "W003"];
-        // What happened a few times is told, and fails nothing.
+        // Rare events are mentioned, but do not fail the item.
         let told = self.outcome.findings.iter().filter(|f| CODES.contains(&&*f.rule)).count();
         let none = match told {
             0 => "no query pattern in the workload scans its collection, reads far more than it returns or sorts in memory".to_owned(),
@@ -464,7 +467,7 @@ impl<'a> View<'a> {
             return (Verdict::NotApplicable, evidence.to_owned());
         }
         let mut codes = vec!["K001", "K002", "K003"];
-        // What became of a key shows in a cluster only.
+        // The state of a key is only known in a cluster.
         if sharding::cluster(self.evidence).is_some() {
             codes.push("K005");
         }
@@ -505,13 +508,13 @@ impl<'a> View<'a> {
         (if p99 <= P99_BYTES { Verdict::Pass } else { Verdict::Fail }, said)
     }
 
-    /// Passes when nothing was found at warning or above by the rules it rests on or by others that
-    /// cite the item. Code that was not given keeps nothing from passing: the data says what it came to.
+    /// Passes if the rules it depends on, and others that cite the item, found nothing at warning
+    /// or above. Missing source code does not prevent a pass, because the data shows the result.
     fn clean(&self, id: &str, codes: &[&'static str], one: &str, many: &str, none: &str) -> Answer {
         let against = self.against(id, codes);
         let found = places(&against);
         if let Some(verdict) = verdict(&against, on_warning(id)) {
-            // Query patterns have no place of their own: several are in one collection.
+            // Query patterns have no place of their own: several belong to one collection.
             let count = if id == "CK-12" { against.len() } else { found.len() };
             let noun = if count == 1 { one } else { many };
             return (verdict, format!("{} {noun}: {}", text::count(count as u64), first(&found)));
@@ -535,7 +538,7 @@ impl<'a> View<'a> {
         if gaps.is_empty() { (Verdict::Pass, said) } else { (Verdict::Unknown, gaps.join("; ")) }
     }
 
-    /// What speaks against an item: findings of these rules, and those that cite it.
+    /// The findings against an item: those of these rules, and those that cite it.
     fn against(&self, id: &str, codes: &[&str]) -> Vec<&'a Finding> {
         let speaks = |f: &&Finding| codes.contains(&&*f.rule) || f.cites(id);
         let found = self.outcome.findings.iter();
@@ -550,7 +553,7 @@ impl<'a> View<'a> {
             .collect()
     }
 
-    /// Those of the rules that do not run.
+    /// The rules among these that are switched off.
     pub(crate) fn switched_off<'c>(&self, codes: &[&'c str]) -> Vec<&'c str> {
         let is_off = |code: &&&str| {
             RULES.iter().any(|r| r.meta.code == **code && !self.settings.is_on(&r.meta))
@@ -558,7 +561,7 @@ impl<'a> View<'a> {
         codes.iter().filter(is_off).copied().collect()
     }
 
-    /// Why the rules an item rests on cannot vouch for it.
+    /// The reasons why the rules of an item prove nothing.
     fn gaps(&self, codes: &[&str]) -> Vec<String> {
         let off = self.switched_off(codes);
         let mut blind: Vec<(&str, &str)> = Vec::new();
@@ -607,7 +610,7 @@ impl<'a> View<'a> {
         self.documents().into_iter().filter(|(c, _)| business::is_core(self.settings, c)).collect()
     }
 
-    /// Business collections whose documents were counted by the server or read, with their sizes.
+    /// Business collections whose documents the server counted or Docward read, with their sizes.
     fn sized(&self, wanted: impl Fn(&Collection) -> bool) -> Vec<(&'a Collection, Figures<'a>)> {
         let business = self.evidence.collections.iter().filter(|c| c.kind.is_business());
         business

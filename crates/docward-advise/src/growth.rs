@@ -1,13 +1,15 @@
-//! The days on which limits are reached, for pictures: whatever of it is told, selected, suppressed or known.
+//! The dates on which limits are reached, for charts: independent of whether the findings are
+//! reported, selected, suppressed or known.
 
 use docward_model::{DataValue, Evidence, FieldPath, Finding, GrowthForecast, Settings, text};
 
 use docward_rules::{facts::forecast, judge};
 
-/// The rules that work out such days.
+/// The rules that compute such dates.
 const RULES: [&str; 3] = ["D002", "D008", "R006"];
 
-/// Figures of their findings that are days, and the sizes that are reached on them; the nearest first.
+/// The data keys of their findings that are dates, with the sizes reached on them; the nearest
+/// first.
 const SIZES: [(&str, &str); 6] = [
     ("reaches1MbOn", "1 MB"),
     ("largestReaches1048576", "1 MB"),
@@ -17,7 +19,8 @@ const SIZES: [(&str, &str); 6] = [
     ("largestReaches16777216", "16 MB"),
 ];
 
-/// What is reached next, of every array and every collection that grows. Rules that are switched off stay so.
+/// The next limit of every growing array and every growing collection. Disabled rules stay
+/// disabled.
 pub fn forecasts(evidence: &Evidence, settings: &Settings) -> Vec<GrowthForecast> {
     let settings = Settings {
         select: RULES.map(str::to_owned).to_vec(),
@@ -38,7 +41,7 @@ pub fn forecasts(evidence: &Evidence, settings: &Settings) -> Vec<GrowthForecast
     out
 }
 
-/// What a finding says of its array, and of the document around it.
+/// The forecasts of a finding for its array, and for the document around it.
 fn of(finding: &Finding) -> Vec<GrowthForecast> {
     let Some(namespace) = finding.at.namespace() else { return Vec::new() };
     let day = |key: &str| match finding.data.get(key) {
@@ -74,7 +77,7 @@ fn of(finding: &Finding) -> Vec<GrowthForecast> {
             let limit = rate("limit").unwrap_or_default() as u64;
             (text::plural(limit, "element"), day)
         });
-        // What is said of an array's length is not said of its bytes.
+        // A date for an array's length does not apply to its size in bytes.
         let full = || size.clone().map(|(what, day)| (format!("a document of {what}"), day));
         if let Some((what, day)) = long.or_else(full) {
             out.push(forecast(Some(path), what, day, longest));
@@ -90,7 +93,8 @@ fn of(finding: &Finding) -> Vec<GrowthForecast> {
 mod tests {
     use docward_rules::testing::Example;
 
-    /// Sixty documents a day apart; the older, the longer the list, by five a day.
+    /// Sixty documents, created one day apart; the older, the longer the list, by five elements a
+    /// day.
     fn growing() -> String {
         (0..60_u64).fold(String::new(), |mut body, i| {
             body.push_str(&format!(
@@ -108,7 +112,7 @@ mod tests {
         let told = super::forecasts(&example.evidence, &example.settings);
         let array = told.iter().find(|f| f.path.is_some()).expect("a forecast");
         assert_eq!(array.what, "1,000 elements");
-        // 301 elements in 59 days, 699 to go.
+        // 301 elements in 59 days, 699 remain.
         assert_eq!(array.pace, "the longest, by 5.1 elements a day");
         assert_eq!((array.counted_from.as_str(), array.day.as_str()), ("2024-02-29", "2024-07-15"));
         example.settings.select = vec!["N".to_owned()];

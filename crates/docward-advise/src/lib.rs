@@ -1,7 +1,8 @@
-//! Answers that are not findings: a validator read off documents, shard keys measured and ranked, the launch
-//! checklist, the security self-check, and the days on which limits are reached.
+//! Answers that are not findings: a validator inferred from documents, shard keys measured and
+//! ranked, the launch checklist, the security self-check, and the dates on which limits are
+//! reached.
 //!
-//! They use the facts of `docward-rules`, and some of them its findings. Like rules they do no IO.
+//! They use the facts of `docward-rules`, and some of its findings. Like rules, they do no IO.
 
 mod checklist;
 mod growth;

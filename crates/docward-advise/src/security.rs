@@ -1,6 +1,6 @@
-//! The clauses about security (SE-1..9) and the self-check (SC-1..7): each row with a verdict and the
-//! evidence for it. A row fails only on a finding that cites it and passes only on evidence; what nobody
-//! showed is `unknown`, with what would show it.
+//! The security clauses (SE-1..9) and the self-check (SC-1..7): each row with a verdict and its
+//! evidence. A row fails only on a finding that cites it and passes only on evidence; without
+//! evidence it is `unknown`, with the input that would provide it.
 
 use docward_model::{
     ChecklistItem, Evidence, Finding, Layer, Level, Network, Password, RuleGroup, Settings, User,
@@ -18,8 +18,8 @@ use docward_rules::{
 
 use crate::checklist::{Answer, View, signed_off, verdict, with_withheld};
 
-/// The rows that connection strings, servers and network rules can answer: the self-check, and with it the
-/// clauses behind it one by one if they are asked for.
+/// The rows that connection strings, servers and network rules can answer: the self-check, and the
+/// individual clauses behind it if requested.
 pub fn security_checklist(
     evidence: &Evidence,
     settings: &Settings,
@@ -33,7 +33,7 @@ pub fn security_checklist(
     rows.map(|(id, title, answer)| signed_off(settings, id, title, answer)).collect()
 }
 
-/// The id of a row, what it asks, and the answer.
+/// The id of a row, its requirement, and the answer.
 type Row = (&'static str, &'static str, Answer);
 
 struct SelfCheck<'a> {
@@ -45,7 +45,7 @@ fn unknown(evidence: impl Into<String>) -> Answer {
     (Verdict::Unknown, evidence.into())
 }
 
-/// What was found, behind its place in the code if it has one.
+/// The message of a finding, after its place in the code if it has one.
 fn in_its_place(finding: &Finding) -> String {
     match &finding.location {
         Some(at) => format!("{}:{}: {}", at.file, at.line, finding.what),
@@ -53,13 +53,13 @@ fn in_its_place(finding: &Finding) -> String {
     }
 }
 
-/// What could not be read may open any door.
+/// Rules that could not be read may allow any connection.
 fn unread(network: &Network) -> Option<Answer> {
     (!network.unread.is_empty())
         .then(|| unknown(format!("not read: {}", text::phrases(&network.unread, 3))))
 }
 
-/// Lists of addresses that are kept elsewhere may hold any address.
+/// Address lists that are stored elsewhere may contain any address.
 fn listed(groups: &[&RuleGroup]) -> Option<Answer> {
     let mut names: Vec<&str> = groups.iter().flat_map(|group| network::listed(group)).collect();
     names.dedup();
@@ -114,8 +114,8 @@ impl SelfCheck<'_> {
         ]
     }
 
-    /// What the rules say about a row: a breach fails it, a suspicion or a rule that is switched off
-    /// leaves it open.
+    /// The result of the rules for a row: a breach fails it; a suspicion or a disabled rule leaves
+    /// it unknown.
     fn ruled(&self, row: &str, codes: &[&str]) -> Option<Answer> {
         let about: Vec<&Finding> = self
             .view
@@ -128,7 +128,7 @@ impl SelfCheck<'_> {
         let told = |findings: Vec<&&Finding>| {
             let what: Vec<String> = findings.iter().map(|f| in_its_place(f)).collect();
             match findings.iter().any(|f| f.location.is_some()) {
-                // Code may have very many.
+                // There may be very many findings in code.
                 true => text::phrases(&what, 3),
                 false => what.join("; "),
             }
@@ -151,15 +151,15 @@ impl SelfCheck<'_> {
         self.evidence.network.as_ref()
     }
 
-    /// The addresses a server listens on; none given means the loopback address.
+    /// The addresses a server listens on; none configured means the loopback address.
     fn bound(&self) -> Option<Vec<String>> {
         let start = self.evidence.server.as_ref()?.start.as_ref()?;
         Some(start.bind_addresses.clone().unwrap_or_default())
     }
 
-    /// SE-2: an address of the private network is not reached from outside; `0.0.0.0` may be.
+    /// SE-2: an address of the private network cannot be reached from outside; `0.0.0.0` may be.
     fn private(&self) -> Answer {
-        // An address that leads there from outside is told by what is said of the address.
+        // The answer about a public address covers an address that can be reached from outside.
         let bound_in_public = || self.ruled("SE-3", &["S005"]);
         if let Some(answer) = self.ruled("SE-2", &["S002"]).or_else(bound_in_public) {
             return answer;
@@ -211,7 +211,7 @@ impl SelfCheck<'_> {
         }
     }
 
-    /// SE-4: without public access there is nothing to guard.
+    /// SE-4: without public access there is nothing to protect.
     fn balancer_group(&self) -> Answer {
         if let Some(answer) = self.ruled("SE-4", &["S006"]) {
             return answer;
@@ -243,7 +243,7 @@ impl SelfCheck<'_> {
         })
     }
 
-    /// SE-5: as SC-2, and the ports and the health checks with it.
+    /// SE-5: like SC-2, including the ports and the health checks.
     fn mongodb_group(&self) -> Answer {
         match self.ruled("SE-5", &["S007"]) {
             Some(answer) => answer,
@@ -261,7 +261,8 @@ impl SelfCheck<'_> {
         }
     }
 
-    /// SE-9: who may log in without a password only a server says, who is an administrator only clients.
+    /// SE-9: only a server shows who may log in without a password, only clients show who is an
+    /// administrator.
     fn logins(&self) -> Answer {
         if let Some(answer) = self.ruled("SE-9", &["S001", "S008", "S010"]) {
             return answer;
@@ -367,7 +368,7 @@ impl SelfCheck<'_> {
         )
     }
 
-    /// The groups known to stand in front of MongoDB, or why nobody can vouch for them.
+    /// The groups known to protect MongoDB, or the reason why they are unknown.
     fn groups_of_mongodb(&self) -> Result<Vec<&RuleGroup>, Answer> {
         let Some(network) = self.network() else {
             return Err(unknown(
@@ -395,7 +396,7 @@ impl SelfCheck<'_> {
         }
     }
 
-    /// SE-1, SC-3: a log that does not say that access control is off does not say that it is on.
+    /// SE-1, SC-3: a log that does not say that access control is off does not prove that it is on.
     fn access_control(&self, row: &str) -> Answer {
         if let Some(answer) = self.ruled(row, &["S001"]) {
             return answer;
@@ -430,7 +431,7 @@ impl SelfCheck<'_> {
         }
     }
 
-    /// SE-8, SC-5: roles bind nobody while access control is off.
+    /// SE-8, SC-5: roles have no effect while access control is off.
     fn accounts(&self, row: &str) -> Answer {
         if let Some(answer) = self.ruled(row, &["S004", "S010"]) {
             return answer;
@@ -516,7 +517,7 @@ mod tests {
 
     fn row(id: &str, body: &str) -> (Verdict, String) {
         let mut example = Example::new("S001", "", body);
-        // Examples have a collection by themselves, about which other rules would speak.
+        // Examples have a collection, which other rules would report on.
         example.settings.select = vec!["S".to_owned()];
         let outcome = docward_rules::judge(&example.evidence, &example.settings);
         let (evidence, settings) = (&example.evidence, &example.settings);
@@ -619,7 +620,7 @@ mod tests {
         };
         check("SC-1", &balancer("203.0.113.1"), Verdict::Pass);
         check("SC-1", &balancer("0.0.0.0/0"), Verdict::Fail);
-        // SE-4: named sources and the listener port, both.
+        // SE-4: both named sources and the listener port are required.
         let ssh = balancer("203.0.113.1").replace("\"27017\"", "\"27017\", \"22\"");
         check("SC-1", &ssh, Verdict::Fail);
         for network in [none.to_owned(), balancer("203.0.113.1")] {
@@ -643,7 +644,7 @@ mod tests {
         check("SC-2", &group(mongodb, "10.0.0.0/8", "27017"), Verdict::Pass);
         check("SC-2", &group("", "0.0.0.0/0", "*"), Verdict::Unknown);
         check("SC-2", &group("", "0.0.0.0/0", "443"), Verdict::Unknown);
-        // Two halves are everyone.
+        // Two halves cover all addresses.
         let halves = group(mongodb, "128.0.0.0/1", "27017");
         let half = r#"{"sources": ["0.0.0.0/1"], "ports": ["27017"]}"#;
         check("SC-2", &halves, Verdict::Pass);
@@ -652,17 +653,17 @@ mod tests {
             &halves.replace("\"rules\": [", &format!("\"rules\": [{half}, ")),
             Verdict::Fail,
         );
-        // So are most of the public addresses, and lists kept elsewhere may hold any.
+        // So do most of the public addresses, and external lists may contain any address.
         check("SC-2", &group(mongodb, "2000::/3", "27017"), Verdict::Fail);
         check("SC-2", &group(mongodb, "sg-app", "27017"), Verdict::Pass);
         let (verdict, evidence) = row("SC-2", &group(mongodb, "pl-1", "27017"));
         assert_eq!(verdict, Verdict::Unknown);
         assert!(evidence.contains("`pl-1`"), "{evidence}");
-        // What could not be read lets nothing pass, and hides no breach.
+        // Unreadable rules prevent a pass, but do not hide a breach.
         let unread = |text: String| text.replacen("{", "{\"unread\": [\"rule 1 of `x`\"], ", 1);
         check("SC-2", &unread(group(mongodb, "10.0.0.0/8", "27017")), Verdict::Unknown);
         check("SC-2", &unread(group(mongodb, "0.0.0.0/0", "27017")), Verdict::Fail);
-        // Ports are SE-5, not this row.
+        // SE-5 checks the ports, not this row.
         check("SC-2", &group(mongodb, "10.0.0.0/8", "22"), Verdict::Pass);
     }
 

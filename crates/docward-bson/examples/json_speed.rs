@@ -1,5 +1,5 @@
-//! How fast JSON becomes BSON: about 100 MB of made-up orders as relaxed Extended JSON lines,
-//! through `docward_bson::json` and, for comparison, through `serde_json::Value`.
+//! Measures the conversion of JSON to BSON: about 100 MB of generated orders as relaxed Extended
+//! JSON lines, through `docward_bson::json` and, for comparison, through `serde_json::Value`.
 //!
 //! `cargo run --release -p docward-bson --example json_speed`
 
@@ -60,7 +60,7 @@ fn serde_json_value(text: &[u8]) -> usize {
     documents
 }
 
-/// Numbers that look random and are the same every time.
+/// Pseudo-random numbers that are the same every time.
 struct Dice(u64);
 
 impl Dice {

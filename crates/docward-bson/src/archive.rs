@@ -1,12 +1,12 @@
-//! The framing of `mongodump --archive`: many collections in one stream.
+//! Decodes the format of `mongodump --archive`: many collections in one stream.
 //!
-//! An archive is a magic number and then blocks. A block is a header document, any number of body
-//! documents and the terminator `ff ff ff ff`. The first block is the prelude: facts about the
-//! whole, then one document per collection with its metadata. Every further block holds documents
-//! of one collection; blocks of different collections may alternate. A block whose header says
-//! `EOF` ends a collection and carries the checksum of all its documents.
+//! An archive is a magic number followed by blocks. A block is a header document, any number of
+//! body documents and the terminator `ff ff ff ff`. The first block is the prelude: facts about the
+//! archive, then one document per collection with its metadata. Every further block contains
+//! documents of one collection; blocks of different collections may alternate. A block whose header
+//! says `EOF` ends a collection and contains the checksum of all its documents.
 //!
-//! Not here: gunzipping, and what metadata means (`docward-collect`).
+//! Not included: decompression, and the interpretation of metadata (`docward-collect`).
 
 use bson::RawDocument;
 
@@ -15,13 +15,13 @@ use crate::dump::{self, Next};
 /// The first four bytes of an archive.
 pub const MAGIC: [u8; 4] = 0x8199_e26d_u32.to_le_bytes();
 
-/// What ends a block, read as the length of a document.
+/// The terminator of a block, read as the length of a document.
 const TERMINATOR: i32 = -1;
 
 /// Facts about the archive as a whole.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Header {
-    /// Version of the format; there has been one, `0.1`.
+    /// Version of the format; the only one so far is `0.1`.
     pub format_version: String,
     /// Version of the server the dump was taken from.
     pub server_version: String,
@@ -29,14 +29,14 @@ pub struct Header {
     pub tool_version: String,
 }
 
-/// A collection as the prelude announces it.
+/// A collection in the prelude.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CollectionEntry {
     /// The database; empty for the oplog.
     pub database: String,
     /// The collection.
     pub collection: String,
-    /// What a dump directory has in `*.metadata.json`; empty when there is none.
+    /// The content of `*.metadata.json` in a dump directory; empty if there is none.
     pub metadata: String,
     /// `timeseries`, `view` or empty.
     pub kind: String,
@@ -56,47 +56,48 @@ pub struct BlockHeader {
 /// A piece of an archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Item<'b> {
-    /// Facts about the whole; comes first.
+    /// Facts about the archive; the first item.
     Header(Header),
-    /// A collection the archive announces.
+    /// A collection in the prelude.
     Collection(CollectionEntry),
     /// A block begins.
     Block(BlockHeader),
     /// Whole documents of the current block.
     Documents {
-        /// The documents, back to back.
+        /// The documents, contiguous.
         bytes: &'b [u8],
-        /// How many there are.
+        /// The number of documents.
         documents: u64,
     },
     /// The current block (or the prelude) ends.
     BlockEnd,
     /// More input is needed.
     NeedMore {
-        /// How many bytes, from the unconsumed rest on, must be at hand before going on is of any
-        /// use. When the stream ends instead, and `between_blocks` is false, it was cut short.
+        /// The number of bytes, counted from the unconsumed rest, that must be available before the
+        /// next call can succeed. If the stream ends instead, and `between_blocks` is false, it is
+        /// truncated.
         needed: usize,
     },
     /// The archive cannot be read any further.
     Broken(Broken),
 }
 
-/// Why an archive cannot be read any further.
+/// The reason why an archive cannot be read any further.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Broken {
-    /// It does not begin as one.
+    /// It does not begin with the magic number.
     #[error("not a mongodump archive: the first four bytes are not its magic number")]
     Magic,
     /// Four bytes that are neither the length of a document nor the terminator.
     #[error("{length} is neither the length of a document nor the end of a block")]
     Length {
-        /// As they read.
+        /// The four bytes as a number.
         length: i32,
     },
     /// A block without a header.
     #[error("a block without a header")]
     MissingHeader,
-    /// A header that is no document, or lacks the names.
+    /// A header that is not a document, or has no names.
     #[error("a header that names no collection")]
     UnreadableHeader,
 }
@@ -119,24 +120,24 @@ enum Place {
 }
 
 impl Decoder {
-    /// A decoder at the start of an archive.
+    /// Creates a decoder for the start of an archive.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Whether the stream may end here.
+    /// Returns whether the stream may end here.
     pub fn between_blocks(&self) -> bool {
         self.place == Place::BlockHeader
     }
 
-    /// Whether the prelude is still being read.
+    /// Returns whether the prelude is still being read.
     pub fn in_prelude(&self) -> bool {
         matches!(self.place, Place::Magic | Place::PreludeHeader | Place::Prelude)
     }
 
-    /// Takes the next piece off the front of `input`; tells how many bytes that were.
+    /// Consumes the next item at the front of `input`; returns the number of bytes consumed.
     ///
-    /// Documents of a block come as many at a time as are at hand.
+    /// Returns as many documents of a block at a time as are available.
     pub fn step<'b>(&mut self, input: &'b [u8]) -> (usize, Item<'b>) {
         if let Place::Broken(why) = self.place {
             return (0, Item::Broken(why));
@@ -240,7 +241,7 @@ fn text(document: &[u8], key: &str) -> Option<String> {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Crc64(u64);
 
-/// `TABLES[k][b]` is the effect of byte `b` with `k` further bytes behind it.
+/// `TABLES[k][b]` is the effect of byte `b` followed by `k` further bytes.
 static TABLES: [[u64; 256]; 8] = crc_tables();
 
 const fn crc_tables() -> [[u64; 256]; 8] {
@@ -271,7 +272,7 @@ const fn crc_tables() -> [[u64; 256]; 8] {
 }
 
 impl Crc64 {
-    /// The checksum of no bytes.
+    /// The checksum of an empty input.
     pub fn new() -> Self {
         Self(0)
     }
@@ -346,7 +347,8 @@ mod tests {
         .concat()
     }
 
-    /// Decodes with at most `piece` new bytes at a time; what was found, and whether the end was clean.
+    /// Decodes with at most `piece` new bytes at a time; returns the items, and whether the end was
+    /// clean.
     fn decode(input: &[u8], piece: usize) -> (Vec<String>, bool) {
         let (mut decoder, mut found) = (Decoder::new(), Vec::new());
         let mut crc = Crc64::new();

@@ -1,46 +1,46 @@
-//! The framing of `.bson` files: documents back to back, each beginning with its own length.
+//! Decodes the format of `.bson` files: contiguous documents, each beginning with its own length.
 //!
-//! Hopping from length to length finds document boundaries without looking inside, so a file can
-//! be cut into blocks at the speed of memory. What is inside is for `walk` to judge.
+//! Skipping from length to length finds document boundaries without parsing the content, so a file
+//! can be split into blocks at the speed of memory. `walk` validates the content.
 
-/// The shortest document there is: a length and a closing NUL.
+/// The shortest possible document: a length and a final NUL.
 pub const MIN_DOCUMENT: usize = 5;
 
-/// The longest document that is read. A longer length is damage, not something to make room for.
+/// The longest document that is read. A greater length is damage, so no memory is allocated for it.
 pub use crate::walk::MAX_DOCUMENT;
 
-/// How far whole documents reach.
+/// The extent of whole documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hop {
     /// Bytes of whole documents at the start of the input.
     pub bytes: usize,
-    /// How many documents those are.
+    /// The number of these documents.
     pub documents: u64,
-    /// What stands after them.
+    /// The content after them.
     pub next: Next,
 }
 
-/// What stands after the last whole document.
+/// The content after the last whole document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     /// The input ends on a document boundary.
     End,
-    /// A document begins that is not all there.
+    /// An incomplete document.
     Partial {
-        /// Bytes from its start that must be at hand before it can be passed: its length, or 4
-        /// while not even the length is there.
+        /// Bytes from its start that must be available before it can be skipped: its length, or 4
+        /// if even the length is incomplete.
         needed: usize,
     },
-    /// A whole document, beyond the number asked for.
+    /// A whole document, beyond the requested number.
     Limit,
-    /// Four bytes that are no length of a document: nothing behind them can be framed.
+    /// Four bytes that are not the length of a document: the rest cannot be split into documents.
     BadLength {
-        /// As they read.
+        /// The four bytes as a number.
         length: i32,
     },
 }
 
-/// Passes over whole documents at the start of `input`, at most `limit` of them.
+/// Skips whole documents at the start of `input`, at most `limit` of them.
 ///
 /// ```
 /// use docward_bson::dump::{Next, hop};
@@ -75,7 +75,7 @@ pub fn hop(input: &[u8], limit: u64) -> Hop {
     Hop { bytes, documents, next }
 }
 
-/// The size a length prefix stands for, when a document can have it.
+/// The size that a length prefix gives, if it is valid for a document.
 pub fn document_size(length: i32) -> Option<usize> {
     usize::try_from(length).ok().filter(|size| (MIN_DOCUMENT..=MAX_DOCUMENT).contains(size))
 }

@@ -1,7 +1,7 @@
-//! Bytes that hold documents: walking raw BSON, reading Extended JSON and mongosh notation into
-//! BSON, and framing dump and archive files. Sans-IO: callers bring the bytes.
+//! Bytes that contain documents: walking raw BSON, parsing Extended JSON and mongosh notation to
+//! BSON, and decoding dump and archive files. Sans-IO: callers provide the bytes.
 //!
-//! Not here: opening files (`docward-collect`), statistics (`docward-profile`).
+//! Not included: opening files (`docward-collect`), statistics (`docward-profile`).
 
 pub mod archive;
 pub mod dump;
@@ -9,14 +9,14 @@ pub mod json;
 pub mod value;
 pub mod walk;
 
-/// A decimal's bytes, as text.
+/// Formats the bytes of a decimal.
 pub fn decimal_text(bytes: [u8; 16]) -> String {
     bson::Decimal128::from_bytes(bytes).to_string()
 }
 
-/// A date as ISO 8601 text; milliseconds when it lies outside the calendar.
+/// Formats a date as ISO 8601; as milliseconds if it is outside the calendar.
 pub fn date_text(milliseconds: i64) -> String {
-    // The crate prints later dates as the last moment of 9999, which would be a lie.
+    // The crate prints later dates as the last moment of 9999, which would be wrong.
     const YEAR_10000: i64 = 253_402_300_800_000;
     if milliseconds >= YEAR_10000 {
         return format!("{milliseconds} ms");

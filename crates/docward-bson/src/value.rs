@@ -1,10 +1,11 @@
-//! Raw BSON as a small tree, for catalogue documents (options, validators, index definitions).
+//! Converts raw BSON to a small tree, for catalogue documents (options, validators, index
+//! definitions).
 
 use docward_model::Value;
 
 use crate::walk::{Elements, Fault};
 
-/// A document as a tree. Types the catalogue does not use come as [`Value::Other`].
+/// Converts a document to a tree. Types that the catalogue does not use become [`Value::Other`].
 pub fn to_value(document: &[u8]) -> Result<Value, Fault> {
     map(document, 0)
 }
@@ -68,8 +69,8 @@ fn value(tag: u8, bytes: &[u8], depth: u32) -> Result<Value, Fault> {
     })
 }
 
-/// A tree as a document, for trees that were made rather than read: a value of a type with no place in
-/// [`Value`] becomes text. Whole numbers take 32 bits where they fit.
+/// Converts a tree to a document, for generated trees: values of types without a variant in
+/// [`Value`] become text. Integers take 32 bits if they fit.
 pub fn to_bytes(entries: &[(String, Value)]) -> Vec<u8> {
     let fields = entries.iter().map(|(key, value)| (key.clone(), value));
     write(fields)
@@ -115,12 +116,12 @@ fn written(value: &Value) -> (u8, Vec<u8>) {
     }
 }
 
-/// Bytes as hexadecimal digits, in lower case.
+/// Encodes bytes as lower-case hexadecimal digits.
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|b| format!("{b:02x}")).collect()
 }
 
-/// Bytes out of their hexadecimal digits.
+/// Decodes hexadecimal digits.
 pub fn unhex(digits: &str) -> Option<Vec<u8>> {
     let digits: Option<Vec<u8>> =
         digits.chars().map(|c| c.to_digit(16).map(|digit| digit as u8)).collect();

@@ -1,30 +1,31 @@
-//! Walking raw BSON: the primitives every walker shares, and the bare walk that benchmarks compare with.
+//! Walks raw BSON: the shared primitives, and a bare walk for benchmarks to compare with.
 //!
 //! Hand-written because iterating with the `bson` crate costs about four times as much per element
-//! (see docs/benchmarks.md); fuzzed against that crate. Safe Rust: every access is checked, damaged
-//! input gives a [`Fault`], never a panic.
+//! (see docs/benchmarks.md); fuzzed against that crate. Safe Rust: every access is checked, and
+//! damaged input gives a [`Fault`], never a panic.
 
 use std::fmt;
 
-/// Documents larger than this cannot come from a MongoDB server: 16 MiB plus the 16 KiB it allows itself.
+/// The maximum size of a document from a MongoDB server: 16 MiB plus its internal allowance of 16
+/// KiB.
 pub const MAX_DOCUMENT: usize = 16 * 1024 * 1024 + 16 * 1024;
 
-/// Nesting beyond this is refused. The server stores at most 100 levels.
+/// The maximum nesting depth. The server stores at most 100 levels.
 pub const MAX_DEPTH: u32 = 250;
 
-/// Why bytes are not BSON, and where (offset within the slice that was walked).
+/// The reason why bytes are not valid BSON, with the offset within the slice that was walked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// Byte offset of the element at fault.
+    /// The byte offset of the invalid element.
     pub at: usize,
-    /// What is wrong there.
+    /// The kind of the fault.
     pub kind: FaultKind,
 }
 
-/// What can be wrong with BSON.
+/// The kinds of faults in BSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FaultKind {
-    /// A length that does not fit what surrounds it.
+    /// A length that does not fit its context.
     Length,
     /// The bytes end inside an element.
     Truncated,
@@ -58,14 +59,14 @@ impl Fault {
     }
 }
 
-/// Eight bytes as a little-endian number, when there are eight.
+/// Eight bytes as a little-endian number, if there are eight.
 #[inline]
 pub fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
     let window = bytes.get(at..at.checked_add(8)?)?;
     Some(u64::from_le_bytes(window.try_into().ok()?))
 }
 
-/// Four bytes as a little-endian number, when there are four.
+/// Four bytes as a little-endian number, if there are four.
 #[inline]
 pub fn i32_at(bytes: &[u8], at: usize) -> Option<i32> {
     let window = bytes.get(at..at.checked_add(4)?)?;
@@ -162,13 +163,13 @@ pub struct Elements<'a> {
 }
 
 impl<'a> Elements<'a> {
-    /// The elements of the document that `bytes` holds.
+    /// The elements of the document in `bytes`.
     pub fn new(bytes: &'a [u8]) -> Result<Self, Fault> {
         let end = document_end(bytes, 0, bytes.len()).map_err(|kind| Fault::new(0, kind))?;
         Ok(Self { bytes, at: 4, end: end - 1 })
     }
 
-    /// The elements that `bytes` holds without length and final NUL around them.
+    /// The elements in `bytes`, without a length and a final NUL around them.
     pub fn body(bytes: &'a [u8]) -> Self {
         Self { bytes, at: 0, end: bytes.len() }
     }
@@ -205,14 +206,14 @@ impl<'a> Iterator for Elements<'a> {
     }
 }
 
-/// Walks every element of a document and below, and counts them: nothing else. The limit benchmarks
-/// compare with, and the oracle for fuzzing.
+/// Walks every element of a document at all levels, and only counts them. The lower bound for
+/// benchmarks, and the oracle for fuzzing.
 pub fn count_elements(bytes: &[u8]) -> Result<u64, Fault> {
     let end = document_end(bytes, 0, bytes.len()).map_err(|kind| Fault::new(0, kind))?;
     count_in(bytes, 4, end - 1, 0)
 }
 
-/// As [`count_elements`], for whole documents back to back.
+/// Like [`count_elements`], for contiguous documents.
 pub fn count_block(block: &[u8]) -> Result<u64, Fault> {
     let mut at = 0;
     let mut total = 0;

@@ -1,34 +1,35 @@
-//! Catalogue facts as dumps carry them: `*.metadata.json`, the metadata text in archives, and the
+//! Catalogue facts from dumps: `*.metadata.json`, the metadata text in archives, and the
 //! `system.indexes` of old servers.
 //!
-//! Every generation of `mongodump` wrote them a little differently (plain JSON, Extended JSON 1,
-//! Extended JSON 2 canonical; with and without `options`, `uuid`, `collectionName`, `type`). What
-//! options and index definitions mean is in `docward-model`.
+//! Every generation of `mongodump` writes them slightly differently (plain JSON, Extended JSON 1,
+//! Extended JSON 2 canonical; with and without `options`, `uuid`, `collectionName`, `type`).
+//! `docward-model` interprets options and index definitions.
 
 use docward_bson::{json, value::to_value};
 use docward_model::{CollectionKind, CollectionOptions, Index, Namespace, Value};
 
-/// What metadata says about a collection.
+/// The facts that metadata contains about a collection.
 #[derive(Clone, Debug)]
 pub(crate) struct Facts {
-    /// The collection's full name; newer versions write it, for file names that had to be cut.
+    /// The collection's full name. Newer versions of `mongodump` write it, because long file names
+    /// are truncated.
     pub(crate) collection: Option<String>,
     /// Plain, a view, a time series or capped.
     pub(crate) kind: CollectionKind,
-    /// Its options; `None` when what stands there can be none.
+    /// Its options; `None` if the value cannot be options.
     pub(crate) options: Option<CollectionOptions>,
-    /// Its indexes; `None` when what stands there can be none.
+    /// Its indexes; `None` if the value cannot be a list of indexes.
     pub(crate) indexes: Option<Vec<Index>>,
-    /// What is not as `mongodump` writes it, in words.
+    /// Deviations from the format of `mongodump`, as text.
     pub(crate) faults: Vec<String>,
 }
 
-/// Reads metadata text. `kind` is what an archive says beside it, or empty.
+/// Reads metadata text. `kind` is the collection type that an archive states next to it, or empty.
 pub(crate) fn read(text: &str, kind: &str) -> Result<Facts, json::Error> {
     Ok(facts(&document(text)?, kind))
 }
 
-/// What a metadata document says.
+/// Extracts the facts from a metadata document.
 pub(crate) fn facts(metadata: &Value, kind: &str) -> Facts {
     let mut faults = Vec::new();
     let nothing = Value::Map(Vec::new());
@@ -86,7 +87,7 @@ fn indexes(definitions: &[Value], faults: &mut Vec<String>) -> Vec<Index> {
     out
 }
 
-/// What a value is, in words.
+/// Describes the type of a value.
 fn shape(value: &Value) -> &'static str {
     match value {
         Value::Map(_) => "an object",
@@ -98,7 +99,7 @@ fn shape(value: &Value) -> &'static str {
     }
 }
 
-/// Reads a document of `system.indexes`: an index, and whose it is.
+/// Reads a document of `system.indexes`: an index, and the collection it belongs to.
 pub(crate) fn read_system_index(document: &[u8]) -> Option<(Namespace, Index)> {
     let definition = to_value(document).ok()?;
     let namespace = Namespace::parse(definition.get("ns")?.as_text()?)?;
@@ -117,7 +118,8 @@ pub(crate) fn read_prelude(text: &str) -> Result<Option<(u32, u32)>, json::Error
 }
 
 fn document(text: &str) -> Result<Value, json::Error> {
-    // What the parser writes is whole; if it were not, nothing would be known of the collection.
+    // The parser always writes complete documents. If it did not, nothing would be known about the
+    // collection.
     Ok(to_value(&json::parse_one(text)?).unwrap_or(Value::Null))
 }
 

@@ -1,4 +1,4 @@
-//! Lines that differ from a revision of git.
+//! Lines that differ from a git revision.
 
 use std::{
     collections::BTreeMap,
@@ -8,7 +8,8 @@ use std::{
 
 use docward_model::Location;
 
-/// Lines that were added or changed since a revision, by file. Files that git does not know yet are new as a whole.
+/// Lines that were added or changed since a revision, by file. Untracked files count as new in all
+/// lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ChangedLines {
     files: BTreeMap<PathBuf, Lines>,
@@ -22,12 +23,12 @@ enum Lines {
 }
 
 impl ChangedLines {
-    /// Asks git about the repositories that paths lie in.
+    /// Asks git about the repositories that contain the paths.
     ///
     /// # Errors
-    /// Says why git does not answer.
+    /// The error says why git does not answer.
     pub fn since(revision: &str, paths: &[PathBuf]) -> Result<Self, String> {
-        // A revision that looks like a flag is none.
+        // A revision that looks like a flag is invalid.
         if revision.starts_with('-') {
             return Err("a revision does not start with `-`".to_owned());
         }
@@ -40,7 +41,7 @@ impl ChangedLines {
             let folder = if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder };
             let top = git(&folder, &["rev-parse", "--show-toplevel"])?;
             let top = PathBuf::from(top.trim_end_matches(['\n', '\r']));
-            // Whatever the user has set for `git diff`, the output has one form.
+            // These options give the output one form, whatever the user's git configuration says.
             let diff = git(
                 &folder,
                 &[
@@ -76,7 +77,7 @@ impl ChangedLines {
         Ok(out)
     }
 
-    /// Whether the line of a place was added or changed.
+    /// Returns whether the line of a location was added or changed.
     pub fn touches(&self, location: &Location) -> bool {
         let path = Path::new(&location.file);
         let whole = path.canonicalize().unwrap_or_else(|_| path.to_owned());
@@ -105,11 +106,11 @@ fn git(folder: &Path, args: &[&str]) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// The lines that a diff without context adds, by file. Deleted lines touch nothing.
+/// The lines that a diff without context adds, by file. Deleted lines are ignored.
 fn ranges(diff: &str) -> BTreeMap<String, Vec<(u32, u32)>> {
     let mut out: BTreeMap<String, Vec<(u32, u32)>> = BTreeMap::new();
     let mut file = None;
-    // Lines of a hunk that are still to come: they may look like anything.
+    // The number of remaining lines in the hunk, whose content is arbitrary and must not be parsed.
     let mut rest = 0;
     for line in diff.split('\n') {
         if rest > 0 && line.starts_with(['+', '-']) {
@@ -139,7 +140,8 @@ fn hunk(line: &str) -> Option<((u32, u32), (u32, u32))> {
     Some((side(old)?, side(new)?))
 }
 
-/// A name as git writes it: with a tab behind it when it has blanks, in quotes when it has worse.
+/// Decodes a name as git writes it: followed by a tab if it has spaces, in quotes if it has special
+/// characters.
 fn unquoted(name: &str) -> String {
     let name = name.strip_suffix('\t').unwrap_or(name);
     let Some(inner) = name.strip_prefix('"').and_then(|name| name.strip_suffix('"')) else {

@@ -5,17 +5,17 @@ use std::collections::BTreeSet;
 use docward_bson::walk::FaultKind;
 use docward_profile::Damage;
 
-/// Damaged documents of a file that are remembered one by one.
+/// The maximum number of damaged documents per file that are recorded individually.
 const DAMAGES: usize = 32;
 
 /// Damaged documents of a file.
 #[derive(Default)]
 pub(crate) struct Damages {
-    /// The first ones, in the order they stand in the file.
+    /// The first ones, in file order.
     pub(crate) first: Vec<Damage>,
-    /// All.
+    /// The number of all damaged documents.
     pub(crate) count: u64,
-    /// What is the matter with them, each once.
+    /// The kinds of damage, each once.
     pub(crate) kinds: BTreeSet<FaultKind>,
 }
 
@@ -29,7 +29,7 @@ impl Damages {
     }
 }
 
-/// Says of damages where they stand in the file rather than in the collection.
+/// Converts the positions of damages from the collection to the file.
 pub(crate) fn relocate(damages: &mut [Damage], position: u64, offset: u64) {
     for damage in damages {
         damage.offset = damage.offset.saturating_sub(position) + offset;

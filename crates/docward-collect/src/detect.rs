@@ -1,45 +1,45 @@
-//! What a stream holds, told from its first bytes; its name decides only where they do not.
+//! Detects the content of a stream from its first bytes. The name decides only if the bytes do not.
 
 use docward_bson::{archive, dump};
 use docward_model::BsonType;
 
 use crate::{names::Claim, trouble::Trouble};
 
-/// How many first bytes are enough.
+/// The number of first bytes that detection needs.
 pub(crate) const HEAD: usize = 4096;
 
-/// What the first bytes say.
+/// The content that the first bytes indicate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Content {
-    /// No bytes, or only white space.
+    /// No bytes, or only whitespace.
     Empty,
     Gzip,
     Zip,
     Archive,
     Bson,
-    /// Text that begins like JSON documents or an array.
+    /// Text that begins like a JSON document or an array.
     Json,
     Utf16,
-    /// A packed format that is not read.
+    /// A compression format that Docward does not read.
     Packed(&'static str),
     Unclear,
 }
 
-/// What to read a stream as.
+/// The format to read a stream as.
 #[derive(Debug)]
 pub(crate) enum Format {
     Bson,
     Json,
     Archive,
     Zip,
-    /// Unpack and look again.
+    /// Decompress, then detect again.
     Gzip,
     Empty,
-    /// It cannot be read, for this reason.
+    /// Unreadable, for this reason.
     Refused(Trouble),
 }
 
-/// Tells content from the first bytes of a stream.
+/// Detects the content from the first bytes of a stream.
 pub(crate) fn content(head: &[u8]) -> Content {
     const PACKED: &[(&[u8], &str)] = &[
         (b"BZh", "bzip2"),
@@ -100,8 +100,8 @@ pub(crate) fn format(head: &[u8], claim: Claim) -> Format {
     }
 }
 
-/// Whether a file that claims nothing, found in a directory, is surely data: stricter than
-/// [`format`], because nobody named it.
+/// Returns whether a file in a directory, whose name claims no format, is certainly data. Stricter
+/// than [`format`], because the user did not name the file.
 pub(crate) fn is_surely_data(head: &[u8]) -> bool {
     match content(head) {
         Content::Archive | Content::Bson => true,
@@ -117,9 +117,10 @@ pub(crate) fn is_surely_data(head: &[u8]) -> bool {
     }
 }
 
-/// Whether a document begins here: a length some document has, then an element with a name.
+/// Returns whether a document begins here: a plausible document length, then an element with a
+/// name.
 ///
-/// Text is never taken for it: as a length, its fourth byte alone makes more than 16 MiB.
+/// Text never matches: read as a length, its fourth byte alone means more than 16 MiB.
 fn is_bson(head: &[u8]) -> bool {
     let Some(prefix) = head.first_chunk::<4>() else { return false };
     let Some(size) = dump::document_size(i32::from_le_bytes(*prefix)) else { return false };
@@ -130,7 +131,7 @@ fn is_bson(head: &[u8]) -> bool {
     }
 }
 
-/// The text without a byte order mark and leading white space.
+/// The text without a byte order mark and leading whitespace.
 fn text(head: &[u8]) -> &[u8] {
     let text = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
     text.trim_ascii_start()

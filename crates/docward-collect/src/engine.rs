@@ -1,11 +1,12 @@
-//! Blocks of documents out to the profilers, profiles back.
+//! Sends blocks of documents to the profilers and collects the profiles.
 //!
-//! One thread reads and cuts; the others profile (and read plain BSON files themselves, see `pull`).
-//! The reader fills a block with whole documents, possibly of several small files, and sends it to
-//! one of two workers in turn. Each worker keeps one profiler per collection, and they are merged
-//! when the collection is closed. Merging is exact whoever had which block, so the outcome does not
-//! depend on timing or on the number of workers. Threads are started with the second
-//! block: small inputs never pay for them. Buffers go round; when all are out, the reader waits.
+//! One thread reads and splits; the others profile (and read plain BSON files themselves, see
+//! `pull`). The reader fills a block with whole documents, possibly from several small files, and
+//! sends it to one of two workers in turn. Each worker keeps one profiler per collection, and they
+//! are merged when the collection is closed. Merging is exact for any distribution of blocks, so
+//! the result does not depend on timing or on the number of workers. Threads start with the second
+//! block, so small inputs avoid their cost. Buffers are reused; when all are in use, the reader
+//! waits.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -30,14 +31,14 @@ use crate::{
     pull::{Pull, Pulled},
 };
 
-/// Workers that blocks go to. One thread that unpacks or parses does not keep more of them busy, and
-/// each has profiles of its own.
+/// The number of workers that receive blocks. One thread that decompresses or parses cannot keep
+/// more of them busy, and each worker has its own profiles.
 const BLOCK_WORKERS: usize = 2;
 
-/// With less room than this left, a block is sent rather than filled further.
+/// If less room than this is left, the block is sent instead of being filled further.
 const LEAST_ROOM: usize = 64 * 1024;
 
-/// A file (or member) troubles and counts belong to.
+/// A file (or member) that problems and counts belong to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct FileId(pub(crate) usize);
 
@@ -45,7 +46,7 @@ pub(crate) struct FileId(pub(crate) usize);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Slot(pub(crate) usize);
 
-/// What came back from the workers.
+/// The results of the workers.
 #[derive(Default)]
 pub(crate) struct Outcome {
     /// Documents and their bytes, by file.
@@ -54,9 +55,9 @@ pub(crate) struct Outcome {
     pub(crate) damaged: BTreeMap<FileId, Damages>,
     /// Profiles of the collections that were closed.
     pub(crate) profiles: BTreeMap<Slot, Profiled>,
-    /// What came of holding collections against a schema.
+    /// The results of checking collections against a schema.
     pub(crate) checked: BTreeMap<Slot, Checked>,
-    /// Profilers of those that were asked to be kept, as bytes.
+    /// Serialized profilers, for collections whose state is requested.
     pub(crate) states: BTreeMap<Slot, Vec<u8>>,
 }
 
@@ -65,37 +66,37 @@ struct Segment {
     slot: Slot,
     file: FileId,
     range: Range<usize>,
-    /// Where they stand in the file.
+    /// Their position in the file.
     offset: u64,
-    /// Where they stand among all documents of the collection, whatever file they came from.
+    /// Their position among all documents of the collection, across files.
     position: u64,
-    /// The `_id` of the document before them.
+    /// The `_id` of the preceding document.
     previous_id: Vec<u8>,
 }
 
-/// How far a collection has been read.
+/// The progress of reading a collection.
 #[derive(Default)]
 struct Position {
-    /// Bytes taken so far.
+    /// The number of bytes taken so far.
     bytes: u64,
-    /// What was taken last, if that is in the present block.
+    /// The last document taken, if it is in the current block.
     last: Option<Range<usize>>,
-    /// The `_id` of the last document before the present block.
+    /// The `_id` of the last document before the current block.
     last_id: Vec<u8>,
 }
 
-/// What a server sent in one answer.
+/// A response of a server.
 pub(crate) trait Sent: Send {
     /// The BSON array of documents.
     fn array(&self) -> &[u8];
 }
 
-/// Documents of one collection out of an answer.
+/// Documents of one collection from a response.
 struct Answer {
     slot: Slot,
     file: FileId,
     sent: Box<dyn Sent>,
-    /// Documents at its beginning that are not wanted.
+    /// The number of documents to skip at the beginning.
     skip: usize,
     position: u64,
     previous_id: Vec<u8>,
@@ -104,7 +105,7 @@ struct Answer {
 #[derive(Default)]
 struct Block {
     bytes: Vec<u8>,
-    /// Everything before belongs to segments (or is passed over).
+    /// Everything before this offset belongs to segments (or is skipped).
     filled: usize,
     segments: Vec<Segment>,
 }
@@ -112,7 +113,7 @@ struct Block {
 impl Block {
     fn lengthen(&mut self, length: usize) {
         if self.bytes.is_empty() {
-            // Pages of fresh zeroes cost nothing until they are written to.
+            // Zeroed pages cost nothing until they are written to.
             self.bytes = vec![0; length];
         } else if self.bytes.len() < length {
             self.bytes.resize(length, 0);
@@ -122,14 +123,14 @@ impl Block {
 
 enum Job<'a> {
     Profile(Block),
-    /// Documents as a server sent them.
+    /// Profile documents as a server sent them.
     ProfileAnswer(Answer),
     /// Read a file together with the other workers.
     Pull(Slot, Arc<Pull<'a>>),
-    /// Go on with what is known of a collection.
+    /// Continue with the saved profiler of a collection.
     Resume(Slot, Box<Profiler>),
     Close(Slot),
-    /// Put the parts together; whether their state is wanted, too.
+    /// Merge the parts of a collection; the flag requests the profiler state too.
     Finish(Slot, Vec<Examiner>, bool),
 }
 
@@ -142,14 +143,14 @@ enum Reply {
     Died,
 }
 
-/// What a worker has to say about a block.
+/// The report of a worker about a block.
 #[derive(Default)]
 struct Notes {
     read: Vec<(FileId, u64, u64)>,
     damaged: Vec<(FileId, Vec<Damage>, u64)>,
 }
 
-/// The reader's end.
+/// The reader's side of the engine.
 pub(crate) struct Engine<'scope, 'env> {
     scope: &'scope Scope<'scope, 'env>,
     threads: usize,
@@ -157,40 +158,41 @@ pub(crate) struct Engine<'scope, 'env> {
     stop: &'scope AtomicBool,
     task: Task,
     block: Block,
-    /// The first worker, until there are threads.
+    /// The first worker, as long as there are no threads.
     local: Worker,
     workers: Vec<Sender<Job<'scope>>>,
     replies: Option<Receiver<Reply>>,
     spare: Vec<Block>,
-    /// Workers that read a file, and the file they are reading.
+    /// The number of workers that are reading a file, and that file.
     pulling: usize,
     pulled_file: FileId,
     in_flight: usize,
     bytes_in_flight: usize,
     blocks: usize,
-    /// How far each collection has been read.
+    /// The progress of reading each collection.
     positions: BTreeMap<Slot, Position>,
-    /// Collections to be closed when the present block has been sent.
+    /// Collections to close after the current block is sent.
     close_behind_block: Vec<Slot>,
-    /// Collections being closed: what each worker had of them.
+    /// Collections being closed, with the parts received from each worker.
     closing: BTreeMap<Slot, Vec<Option<Option<Box<Examiner>>>>>,
-    /// Collections whose profilers are wanted besides their profiles.
+    /// Collections whose profiler state is requested in addition to the profile.
     kept: BTreeSet<Slot>,
-    /// A collection whose parts are thrown away when they come.
+    /// A collection whose parts are discarded on arrival.
     discarding: Option<Slot>,
     finishing: usize,
     died: bool,
-    /// How many collections there will be, as far as known.
+    /// The expected number of collections, as far as known.
     expected: usize,
-    /// Whether sampled documents stay in the profiles.
+    /// True if sampled documents stay in the profiles.
     keep_samples: bool,
-    /// Whether documents that can be met again stay in the profiles.
+    /// True if documents that can be recognised in a later run stay in the profiles.
     keep_tracked: bool,
     outcome: Outcome,
 }
 
 impl<'scope, 'env> Engine<'scope, 'env> {
-    /// An engine with that many profiling threads; with one, everything happens on the caller's.
+    /// Creates an engine with this number of profiling threads; with one, everything runs on the
+    /// caller's thread.
     pub(crate) fn new(
         scope: &'scope Scope<'scope, 'env>,
         threads: usize,
@@ -228,23 +230,23 @@ impl<'scope, 'env> Engine<'scope, 'env> {
         }
     }
 
-    /// Leaves the sampled documents in the profiles.
+    /// Keeps the sampled documents in the profiles.
     pub(crate) fn keep_samples(&mut self, keep: bool) {
         self.keep_samples = keep;
     }
 
-    /// Leaves what can be met again on another date in the profiles.
+    /// Keeps documents that can be recognised on another date in the profiles.
     pub(crate) fn keep_tracked(&mut self, keep: bool) {
         self.keep_tracked = keep;
     }
 
-    /// Says how many collections there will be at least; with many, each leaves less behind.
+    /// Sets the minimum number of expected collections; with many, each profile keeps less.
     pub(crate) fn expect(&mut self, collections: usize) {
         self.expected = self.expected.max(collections);
     }
 
-    /// Room for reading into, which begins with the `held` bytes that are in it already. What is
-    /// put there is lost unless it is held on to, or taken with [`Self::take`].
+    /// Returns a buffer to read into, which begins with the `held` bytes that it already contains.
+    /// Data written to it is lost unless the caller holds on to it or takes it with [`Self::take`].
     pub(crate) fn room(&mut self, held: usize) -> &mut [u8] {
         self.block.lengthen(BLOCK);
         if self.block.bytes.len() - self.block.filled < held + LEAST_ROOM {
@@ -253,12 +255,12 @@ impl<'scope, 'env> Engine<'scope, 'env> {
         &mut self.block.bytes[self.block.filled..]
     }
 
-    /// The first bytes of the room.
+    /// The first bytes of the buffer.
     pub(crate) fn held(&self, held: usize) -> &[u8] {
         &self.block.bytes[self.block.filled..][..held]
     }
 
-    /// Takes the first `length` bytes of the room as documents that stand at `offset` of a file.
+    /// Takes the first `length` bytes of the buffer as documents at `offset` of a file.
     pub(crate) fn take(&mut self, slot: Slot, file: FileId, offset: u64, length: usize) {
         if length == 0 {
             return;
@@ -284,13 +286,13 @@ impl<'scope, 'env> Engine<'scope, 'env> {
         self.block.segments.push(Segment { slot, file, range, offset, position: at, previous_id });
     }
 
-    /// Passes over the first `length` bytes of the room.
+    /// Skips the first `length` bytes of the buffer.
     pub(crate) fn pass(&mut self, length: usize) {
         self.block.filled += length;
     }
 
-    /// Sends what was taken, and makes room that begins with the first `keep` bytes of the present
-    /// room and has space for at least `needed` in all.
+    /// Sends the taken documents and prepares a buffer that begins with the first `keep` bytes of
+    /// the current one and has space for at least `needed` bytes in total.
     fn roll(&mut self, keep: usize, needed: usize) {
         let from = self.block.filled;
         if self.block.segments.is_empty() {
@@ -314,20 +316,20 @@ impl<'scope, 'env> Engine<'scope, 'env> {
         self.block.lengthen(needed);
     }
 
-    /// Makes the room large enough for a document of which `held` bytes are at hand.
+    /// Enlarges the buffer for a document of which `held` bytes are available.
     pub(crate) fn make_room(&mut self, held: usize, needed: usize) {
         if self.block.bytes.len() - self.block.filled < needed {
             self.roll(held, needed);
         }
     }
 
-    /// Whether a plain BSON file of that length is better read by the workers themselves.
+    /// Returns whether the workers should read a plain BSON file of this length themselves.
     pub(crate) fn pulls(&self, length: u64) -> bool {
         self.threads > 1 && length >= 4 * BLOCK as u64
     }
 
-    /// Lets the workers read a file of whole documents from its beginning. Says up to which byte
-    /// they came, and past how many documents; the rest needs a closer look.
+    /// Lets the workers read a file of whole documents from its beginning. Returns the byte and the
+    /// number of documents they reached; the rest needs special handling.
     pub(crate) fn pull(
         &mut self,
         slot: Slot,
@@ -352,32 +354,32 @@ impl<'scope, 'env> Engine<'scope, 'env> {
         while self.pulling > 0 && !self.died {
             self.wait();
         }
-        // A worker that died holds on to the file; the run is over then anyway.
+        // A worker that panicked still holds the file; the run fails anyway.
         let Some(cursor) = Arc::into_inner(pull).map(Pull::into_cursor) else { return (0, 0) };
         let position = self.positions.entry(slot).or_default();
         (position.bytes, position.last_id) = (cursor.position, cursor.last_id);
         (cursor.offset, cursor.documents)
     }
 
-    /// The block as a vector that documents can be appended to; end with [`Self::wrote`].
+    /// The block as a vector to append documents to; finish with [`Self::wrote`].
     pub(crate) fn writer(&mut self) -> &mut Vec<u8> {
         self.block.bytes.truncate(self.block.filled);
         &mut self.block.bytes
     }
 
-    /// Takes what was appended to the vector of [`Self::writer`].
+    /// Takes the documents appended to the vector of [`Self::writer`].
     pub(crate) fn wrote(&mut self, slot: Slot, file: FileId) {
         let length = self.block.bytes.len() - self.block.filled;
         let offset = self.positions.get(&slot).map_or(0, |position| position.bytes);
         self.take(slot, file, offset, length);
-        // Before the vector has to grow, as a rule.
+        // Send before the vector has to grow, in most cases.
         if self.block.filled >= BLOCK - BLOCK / 16 {
             self.roll(0, 0);
         }
     }
 
-    /// Takes the documents of an answer, without copying them, but for the first `skip`. Returns how
-    /// many there are, and their bytes.
+    /// Takes the documents of a response without copying them, except for the first `skip`. Returns
+    /// their number and their bytes.
     pub(crate) fn take_answer(
         &mut self,
         slot: Slot,
@@ -406,7 +408,8 @@ impl<'scope, 'env> Engine<'scope, 'env> {
             let notes = self.local.profile_answer(&answer);
             return self.take_notes(notes);
         };
-        // One in work and one waiting for each worker; an answer has some megabytes.
+        // One in progress and one waiting for each worker, because a response has several
+        // megabytes.
         while self.in_flight >= 2 * self.workers.len().min(BLOCK_WORKERS) && !self.died {
             self.wait();
         }
@@ -414,7 +417,7 @@ impl<'scope, 'env> Engine<'scope, 'env> {
         self.poll();
     }
 
-    /// Where the next documents of a collection are said to stand. Parts of it may come in turns.
+    /// Sets the position of the next documents of a collection. Its parts may arrive in any order.
     pub(crate) fn turn_to(&mut self, slot: Slot, position: u64) {
         let present = self.positions.entry(slot).or_default();
         if present.bytes != position {
@@ -422,17 +425,17 @@ impl<'scope, 'env> Engine<'scope, 'env> {
         }
     }
 
-    /// Where the next document of a collection will stand.
+    /// The position of the next document of a collection.
     pub(crate) fn position(&self, slot: Slot) -> u64 {
         self.positions.get(&slot).map_or(0, |position| position.bytes)
     }
 
-    /// Wants the profiler of a collection besides its profile.
+    /// Requests the profiler state of a collection in addition to its profile.
     pub(crate) fn keep_state(&mut self, slot: Slot) {
         self.kept.insert(slot);
     }
 
-    /// Goes on with a collection that an earlier run read in part.
+    /// Continues with a collection that an earlier run read partially.
     pub(crate) fn resume(&mut self, slot: Slot, file: FileId, profiler: Profiler) {
         self.outcome.read.insert(file, (profiler.documents(), profiler.bytes()));
         self.positions.entry(slot).or_default();
@@ -448,20 +451,20 @@ impl<'scope, 'env> Engine<'scope, 'env> {
         }
     }
 
-    /// Takes over a collection that an earlier run has read to its end.
+    /// Adds a collection that an earlier run read completely.
     pub(crate) fn adopt(&mut self, slot: Slot, file: FileId, profiled: Profiled) {
         let profile = &profiled.profile;
         self.outcome.read.insert(file, (profile.documents, profile.sizes.sum));
         self.finished(slot, Examined::Profile(Box::new(profiled)), None);
     }
 
-    /// Says that no more documents of a collection will come, so that its memory can go.
+    /// Marks a collection as complete, so that its memory can be freed.
     pub(crate) fn close(&mut self, slot: Slot) {
         if self.positions.remove(&slot).is_none() {
             return;
         }
         if self.block.segments.iter().any(|segment| segment.slot == slot) {
-            // Small collections share a block; it is not sent half empty for their sake.
+            // Small collections share a block; closing one does not send the block half empty.
             self.close_behind_block.push(slot);
         } else {
             self.close_now(slot);
@@ -483,7 +486,7 @@ impl<'scope, 'env> Engine<'scope, 'env> {
         self.poll();
     }
 
-    /// Forgets what was taken of a collection that is not closed, as if it had not been read.
+    /// Discards the documents of a collection that is not closed, as if it had not been read.
     pub(crate) fn discard(&mut self, slot: Slot) {
         if self.positions.remove(&slot).is_none() {
             return;
@@ -501,7 +504,7 @@ impl<'scope, 'env> Engine<'scope, 'env> {
         self.discarding = None;
     }
 
-    /// Closes everything and waits for the outcome.
+    /// Closes all collections and waits for the results.
     pub(crate) fn finish(mut self) -> Outcome {
         self.roll(0, 0);
         let open: Vec<Slot> = self.positions.keys().copied().collect();
@@ -516,8 +519,8 @@ impl<'scope, 'env> Engine<'scope, 'env> {
 
     fn fresh_block(&mut self) -> Block {
         self.poll();
-        // One block in work and one waiting for each worker keeps all of them busy; documents of
-        // many MiB make larger blocks, of which fewer go out.
+        // One block in progress and one waiting per worker keep all workers busy. Documents of many
+        // MiB make larger blocks, so fewer of these are in flight.
         let threads = self.threads.min(BLOCK_WORKERS);
         let most_bytes = (threads + 2) * BLOCK;
         while self.in_flight > 0
@@ -538,8 +541,8 @@ impl<'scope, 'env> Engine<'scope, 'env> {
         self.hand_over(worker, Job::Profile(block));
     }
 
-    /// The worker whose turn it is; `None` when the caller's thread does the work: alone, or the first
-    /// time, because small inputs do not pay for threads.
+    /// The next worker in turn; `None` if the caller's thread does the work: with a single thread,
+    /// or for the first block, because small inputs do not justify threads.
     fn next_worker(&mut self) -> Option<usize> {
         let number = self.blocks;
         self.blocks += 1;
@@ -559,7 +562,7 @@ impl<'scope, 'env> Engine<'scope, 'env> {
         }
     }
 
-    /// Starts the threads; the first goes on with what the caller's thread has profiled.
+    /// Starts the threads; the first one continues with the profiles of the caller's thread.
     fn start(&mut self) {
         let (replies, receiver) = mpsc::channel();
         for index in 0..self.threads {
@@ -573,7 +576,7 @@ impl<'scope, 'env> Engine<'scope, 'env> {
         self.replies = Some(receiver);
     }
 
-    /// Takes in replies that have come.
+    /// Processes the replies that have arrived.
     fn poll(&mut self) {
         while let Some(reply) = self.replies.as_ref().and_then(|replies| replies.try_recv().ok()) {
             self.handle(reply);
@@ -676,7 +679,7 @@ impl<'scope, 'env> Engine<'scope, 'env> {
     }
 }
 
-/// What one thread does.
+/// The state of one worker thread.
 struct Worker {
     task: Task,
     examiners: BTreeMap<Slot, Examiner>,
@@ -702,7 +705,7 @@ impl Worker {
                 Job::ProfileAnswer(answer) => Reply::ProfiledAnswer(self.profile_answer(&answer)),
                 Job::Pull(slot, pull) => {
                     let pulled = pull.work(index, self.examiner(slot));
-                    // The caller takes the file back when nobody else has it.
+                    // The caller reclaims the file when no other thread holds it.
                     drop(pull);
                     Reply::Pulled(pulled)
                 }
@@ -757,7 +760,7 @@ impl Worker {
     }
 }
 
-/// Tells the reader when a worker dies, which would else wait for it for ever.
+/// Notifies the reader when a worker panics; otherwise the reader would wait forever.
 struct LastWords<'a>(&'a Sender<Reply>);
 
 impl Drop for LastWords<'_> {

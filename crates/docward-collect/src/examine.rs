@@ -1,4 +1,4 @@
-//! What is done with the documents of a collection: they are profiled, or held against a schema.
+//! Processes the documents of a collection: profiles them, or checks them against a schema.
 
 use std::sync::Arc;
 
@@ -9,19 +9,19 @@ use docward_schema::{Tally, Validator};
 /// Size of a block. It is larger only for a document that does not fit.
 pub(crate) const BLOCK: usize = 256 * 1024;
 
-/// Looks at the documents of one collection, or at a part of them.
+/// Examines the documents of one collection, or a part of them.
 pub(crate) enum Examiner {
     Profile(Box<Profiler>),
     Check(Box<Tally>),
 }
 
-/// What came of it.
+/// The result of the examination.
 pub(crate) enum Examined {
     Profile(Box<Profiled>),
     Check(Box<Checked>),
 }
 
-/// What is to be done with documents: held against this, else profiled.
+/// The task for documents: check them against this validator, or profile them.
 pub(crate) type Task = Option<Arc<Validator>>;
 
 impl Examiner {
@@ -46,7 +46,7 @@ impl Examiner {
         }
     }
 
-    /// How much it has to remember.
+    /// The number of places it stores, as a measure of memory.
     pub(crate) fn places(&self) -> usize {
         match self {
             Self::Profile(profiler) => profiler.places(),
@@ -54,7 +54,7 @@ impl Examiner {
         }
     }
 
-    /// Takes in documents that lie back to back and follow the one with `previous_id`.
+    /// Adds contiguous documents that follow the one with `previous_id`.
     pub(crate) fn add_block(&mut self, block: &[u8], position: u64, previous_id: &[u8]) {
         match self {
             Self::Profile(profiler) => profiler.add_block_after(block, position, previous_id),
@@ -62,7 +62,7 @@ impl Examiner {
         }
     }
 
-    /// Takes in the documents of an array, but for the first `skip`.
+    /// Adds the documents of an array, except for the first `skip`.
     pub(crate) fn add_array(
         &mut self,
         array: &[u8],
@@ -82,7 +82,8 @@ impl Examiner {
         }
     }
 
-    /// What was damaged since the last call: the first few, and how many.
+    /// Takes the damage since the last call: the first few damaged documents, and the number of
+    /// all.
     pub(crate) fn take_damage(&mut self) -> (Vec<Damage>, u64) {
         match self {
             Self::Profile(profiler) => profiler.take_damage(),
@@ -98,7 +99,7 @@ impl Examiner {
         }
     }
 
-    /// Takes over what another one saw of the same collection.
+    /// Merges the results of another examiner of the same collection.
     pub(crate) fn merge(&mut self, other: Self) {
         match (self, other) {
             (Self::Profile(profiler), Self::Profile(other)) => profiler.merge(*other),
@@ -108,7 +109,7 @@ impl Examiner {
         }
     }
 
-    /// Its state, for a later run to go on with.
+    /// Its serialized state, from which a later run can continue.
     pub(crate) fn save(&self) -> Option<Vec<u8>> {
         match self {
             Self::Profile(profiler) => Some(profiler.save()),

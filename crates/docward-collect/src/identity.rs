@@ -1,23 +1,24 @@
-//! Which deployment was read, so that nobody goes on with the reading of another one.
+//! Identifies the deployment that was read, so that a run does not continue with the data of
+//! another one.
 
 use std::fmt;
 
 use docward_model::{Server, Topology};
 use serde::{Deserialize, Serialize};
 
-/// What a deployment is known by.
+/// The identity of a deployment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DeploymentId {
-    /// A replica set, by its name: its hosts come and go.
+    /// A replica set, identified by its name, because its hosts can change.
     ReplicaSet(String),
-    /// A server on its own, `host:port` as it calls itself: tunnels and aliases give it other names.
+    /// A standalone server, by its own `host:port`: tunnels and aliases give it other names.
     Server(String),
-    /// A sharded cluster, by the id that it has given itself.
+    /// A sharded cluster, by its cluster id.
     Cluster(String),
 }
 
 impl DeploymentId {
-    /// What the servers say they are; `None` when they do not say enough.
+    /// The identity that the servers report; `None` if they do not report enough.
     pub(crate) fn of(server: &Server) -> Option<Self> {
         match server.topology.as_ref()? {
             Topology::ReplicaSet(name) => Some(Self::ReplicaSet(name.clone())),
@@ -37,14 +38,14 @@ impl fmt::Display for DeploymentId {
     }
 }
 
-/// A deployment beside the one that an earlier run has read.
+/// The relation of a deployment to those that an earlier run read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Likeness {
-    /// It is the same.
+    /// The same deployment.
     Same,
-    /// It is another one.
+    /// Another deployment.
     Other,
-    /// One of them does not say what it is.
+    /// One of them does not report its identity.
     Unknown,
 }
 

@@ -1,10 +1,10 @@
-//! Which kind a collection is, once all of them are known.
+//! Determines the kinds of collections once all names are known.
 
 use std::collections::BTreeSet;
 
 use docward_model::{Collection, CollectionKind, Namespace, is_server_owned};
 
-/// Settles the kinds that depend on names: the server's own, and GridFS pairs.
+/// Sets the kinds that depend on names: system collections and GridFS pairs.
 pub(crate) fn settle(collections: &mut [Collection]) {
     let names: BTreeSet<Namespace> = collections.iter().map(|c| c.namespace.clone()).collect();
     let pairs: BTreeSet<Namespace> = collections
@@ -22,7 +22,7 @@ pub(crate) fn settle(collections: &mut [Collection]) {
         if collection.kind != CollectionKind::Plain {
             continue;
         }
-        // The partner vouches for this one, and this one must not contradict.
+        // The other half must exist with its expected fields, and so must the fields of this one.
         if let Some((half, _, kind)) = half(&collection.namespace)
             && pairs.contains(&collection.namespace)
             && has_fields_of(collection, half)
@@ -32,11 +32,11 @@ pub(crate) fn settle(collections: &mut [Collection]) {
     }
 }
 
-/// Fields every document of `*.files` and of `*.chunks` has.
+/// The fields that every document of `*.files` or `*.chunks` has.
 const FILES: &[&str] = &["length", "chunkSize", "uploadDate"];
 const CHUNKS: &[&str] = &["files_id", "n", "data"];
 
-/// If the name is one half of a GridFS bucket: its fields, the other half's name, the kind.
+/// For one half of a GridFS bucket: its fields, the name of the other half, and its kind.
 fn half(name: &Namespace) -> Option<(&'static [&'static str], Namespace, CollectionKind)> {
     let partner = |bucket: &str, half| Namespace::new(&name.database, format!("{bucket}.{half}"));
     if let Some(bucket) = name.collection.strip_suffix(".files") {
@@ -48,7 +48,7 @@ fn half(name: &Namespace) -> Option<(&'static [&'static str], Namespace, Collect
     }
 }
 
-/// Whether the documents have these fields; true as long as no documents are known.
+/// Returns whether the documents have these fields; true if no documents are known.
 fn has_fields_of(collection: &Collection, fields: &[&str]) -> bool {
     collection.profile.as_ref().is_none_or(|profile| {
         profile.documents == 0

@@ -1,15 +1,15 @@
-//! Reading what people have: dumps, archives, BSON and JSON files, zips, standard input, running
-//! deployments. Sources in, [`Evidence`] out.
+//! Reads the sources that users have: dumps, archives, BSON and JSON files, zips, standard input,
+//! running deployments. Sources in, [`Evidence`] out.
 //!
-//! The only place of Docward that opens what is to be audited. Formats are told by content first and
-//! by name second; one unreadable file is a [`Problem`], never the end of a run. Memory stays
-//! bounded whatever the input: documents flow through a handful of blocks to the profilers.
+//! The only crate of Docward that opens the data to audit. It detects formats by content first and
+//! by name second. An unreadable file is a [`Problem`] and never ends the run. Memory is bounded
+//! for any input: documents flow through a fixed number of blocks to the profilers.
 //!
 //! Names: files in a dump's layout, archives and `--namespace` give real names. A loose file is
-//! collection *stem* of database `test` (or of the directory it is in below the one named), and
-//! `names_are_real` is false as soon as one collection is known by such a name only.
+//! collection *stem* of database `test` (or of the directory it is in, below the named one).
+//! `names_are_real` is false as soon as one collection has only such a name.
 //!
-//! Read on: `plan` (what lies where), `detect` (what it is), `reader` (reading it), `engine`
+//! Read on: `plan` (finds files), `detect` (detects formats), `reader` (reads them), `engine`
 //! (threads and blocks), `catalogue` (metadata), `table` (the evidence), `reader::live` (running
 //! deployments), `network` (firewalls and security groups).
 
@@ -55,62 +55,64 @@ use std::{
 use docward_model::{Evidence, Filter, KeyFields, Namespace, Problem, Source};
 use docward_schema::Validator;
 
-/// What to read, and how.
+/// The sources to read, and the options for reading.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// Paths, or `-` for standard input.
     pub sources: Vec<String>,
     /// The name of the collection, for sources that hold a single one.
     pub namespace: Option<Namespace>,
-    /// Which databases and collections.
+    /// The databases and collections to read.
     pub filter: Filter,
     /// Read catalogue facts only, no documents.
     pub metadata_only: bool,
-    /// Threads that profile, besides the caller's, which reads what they cannot read themselves.
-    /// With one (or none), everything happens on the caller's thread. The outcome is the same for
-    /// any number.
+    /// Number of profiling threads, besides the caller's, which reads what they cannot read
+    /// themselves. With one (or none), everything runs on the caller's thread. The result is the
+    /// same for any number.
     pub threads: usize,
-    /// Read only so many documents of each collection, the first ones.
+    /// Read only this many documents of each collection, the first ones.
     pub sample: Option<u64>,
-    /// Read everything from live deployments too, of which otherwise a sample is read.
+    /// Read all documents of live deployments too, instead of a sample.
     pub full: bool,
-    /// Let live deployments count over all documents, besides what is read.
+    /// Let live deployments compute figures over all documents, in addition to the documents read.
     pub pushdown: bool,
-    /// Keep the documents drawn at random, as hashes: what compares several fields needs them.
+    /// Keep the documents drawn at random, as hashes. Comparisons of several fields need them.
     pub keep_samples: bool,
-    /// Read what clients do from live deployments too: the profiler, long-running operations, query
+    /// Also read the workload of live deployments: the profiler, long-running operations, query
     /// statistics.
     pub server_workload: bool,
-    /// Stop reading after this time, and report on what was read.
+    /// Stop reading after this time, and report on the data read so far.
     pub max_time: Option<Duration>,
-    /// Read no more documents of live deployments than this in a second.
+    /// The maximum number of documents read per second from live deployments.
     pub max_rate: Option<u64>,
-    /// Keep documents in a form in which they can be met again on another date.
+    /// Keep documents in a form in which they can be recognised on another date.
     pub track: bool,
-    /// Documents of live collections to look at besides, by the hexadecimal digits of their `_id`s:
-    /// those that an earlier run kept track of.
+    /// Additional documents of live collections to read, by the hexadecimal digits of their `_id`s:
+    /// those that an earlier run tracked.
     pub follow: BTreeMap<Namespace, Vec<String>>,
-    /// Keep what a later run needs to go on, when a whole reading of live deployments is interrupted.
+    /// Keep the state that a later run needs to continue when a full reading of live deployments is
+    /// interrupted.
     pub resumable: bool,
-    /// What an earlier run has read already.
+    /// The state of an earlier run.
     pub resume: Resume,
-    /// Let a server that can (7.0 and later) analyse these shard keys, and the one a collection has;
-    /// `None` to ask nothing.
+    /// Let a server that supports it (7.0 and later) analyse these shard keys and the current key
+    /// of the collection; `None` to analyse nothing.
     pub analyze_keys: Option<Vec<KeyFields>>,
-    /// Whether nothing but documents is wanted: what else a deployment does not tell is no problem then.
+    /// True if only documents are needed: missing privileges for other facts are then not a
+    /// problem.
     pub documents_only: bool,
-    /// Hold documents against this instead of profiling them.
+    /// Check documents against this schema instead of profiling them.
     pub check: Option<Check>,
 }
 
-/// What documents are held against.
+/// The schema that documents are checked against.
 #[derive(Clone, Debug)]
 pub struct Check {
-    /// The validator as a document, for servers to count by.
+    /// The validator as a document, for counting on the server.
     pub filter: Vec<u8>,
-    /// The same, ready to be asked here; `None` when only a server can evaluate it.
+    /// The compiled validator, for checking in Docward; `None` if only a server can evaluate it.
     pub validator: Option<Arc<Validator>>,
-    /// Documents that a server says break it and that are fetched to see what they break.
+    /// The number of failing documents to fetch, to see which constraints they break.
     pub examples: u64,
 }
 
@@ -140,17 +142,17 @@ impl Default for Request {
     }
 }
 
-/// Someone who wants to know how far reading is.
+/// Receives the progress of reading.
 pub trait Progress: Sync {
-    /// So many bytes are to be read, as far as known before, besides those told of earlier.
+    /// Adds to the total number of bytes to read, as far as known in advance.
     fn total_bytes(&self, n: u64);
-    /// That much was read since the last call.
+    /// Reports bytes and documents read since the last call.
     fn advance(&self, bytes: u64, documents: u64);
-    /// Something worth saying that is no problem.
+    /// Reports a message that is not a problem.
     fn note(&self, text: &str);
 }
 
-/// Nobody wants to know.
+/// A [`Progress`] that ignores everything.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 
@@ -160,31 +162,32 @@ impl Progress for Silent {
     fn note(&self, _: &str) {}
 }
 
-/// What was read.
+/// The result of reading.
 #[derive(Debug)]
 pub struct Collected {
-    /// What rules look at.
+    /// The evidence for the rules.
     pub evidence: Evidence,
     /// The sources, in the order they were named.
     pub sources: Vec<Source>,
-    /// What could not be read, in the order of sources and files.
+    /// Inputs that could not be read, in the order of sources and files.
     pub problems: Vec<Problem>,
-    /// Whether `stop` was set before everything was read.
+    /// True if `stop` was set before everything was read.
     pub interrupted: bool,
-    /// What a later run needs to go on; empty when everything was read.
+    /// The state that a later run needs to continue; empty if everything was read.
     pub unfinished: Unfinished,
-    /// The deployments that answered, by the names of their sources; `None` for those that do not say
-    /// enough to be known again. Of one that [`Request::resume`] is not about, nothing more was read.
+    /// The deployments that answered, by the names of their sources; `None` for those that do not
+    /// report their identity. If [`Request::resume`] belongs to another deployment, nothing more
+    /// was read from it.
     pub deployments: Vec<(String, Option<DeploymentId>)>,
-    /// The date the evidence shows, Unix time in milliseconds: when files were last written to, or
-    /// when a deployment was read.
+    /// The date of the data, Unix time in milliseconds: when files were last modified, or when a
+    /// deployment was read.
     pub taken_ms: i64,
 }
 
 /// Reads all sources of a request.
 ///
-/// Never fails: what could not be read is in [`Collected::problems`]. When `stop` is set, reading
-/// ends soon and what was read until then is returned.
+/// Never fails: inputs that could not be read are in [`Collected::problems`]. When `stop` is set,
+/// reading ends soon and the data read so far is returned.
 pub fn collect(request: &Request, progress: &dyn Progress, stop: &AtomicBool) -> Collected {
     std::thread::scope(|scope| {
         let task = request.check.as_ref().and_then(|check| check.validator.clone());

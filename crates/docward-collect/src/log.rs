@@ -1,6 +1,6 @@
-//! Structured server logs (MongoDB 4.4 and later, one JSON document a line, plain or gzip) as a
-//! workload, also as containers and log collectors pass them on. Text logs of older servers are
-//! refused: their lines cannot be taken apart reliably.
+//! Reads structured server logs (MongoDB 4.4 and later, one JSON document per line, plain or gzip)
+//! as a workload, also in the formats of containers and log collectors. Text logs of older servers
+//! are refused, because they cannot be parsed reliably.
 
 use std::{
     borrow::Cow,
@@ -15,28 +15,29 @@ use docward_workload::{Recorder, log_entry};
 
 use crate::{Progress, stream::Stream};
 
-/// Lines longer than this are passed over: the server cuts its own at far less.
+/// Longer lines are skipped: the server truncates its own far earlier.
 const LONGEST_LINE: u64 = 4 * 1024 * 1024;
-/// A file none of whose first lines is a log entry is no log. A start script may say a lot before.
+/// A file without a log entry in its first lines is not a log. The limit is generous because a
+/// start script may print many lines before.
 const FIRST_LINES: u64 = 200;
 
-/// What a log collector puts before a line is shorter than this.
+/// The maximum length of the prefix that a log collector adds to a line.
 const LONGEST_PREFIX: usize = 200;
 
-/// What logs told.
+/// The result of reading logs.
 #[derive(Debug, Default)]
 pub struct Logs {
     /// The operations, unless no log could be read.
     pub workload: Option<Workload>,
     /// The logs, in the order they were named.
     pub sources: Vec<Source>,
-    /// What could not be read.
+    /// Logs that could not be read.
     pub problems: Vec<Problem>,
-    /// Whether `stop` was set before everything was read.
+    /// True if `stop` was set before everything was read.
     pub interrupted: bool,
 }
 
-/// Reads logs. Never fails: what could not be read is in [`Logs::problems`].
+/// Reads logs. Never fails: logs that could not be read are in [`Logs::problems`].
 pub fn read_logs(files: &[String], progress: &dyn Progress, stop: &AtomicBool) -> Logs {
     let mut logs = Logs::default();
     let mut recorder = Recorder::new();
@@ -87,14 +88,14 @@ struct Log<'a> {
     name: &'a str,
     recorder: &'a mut Recorder,
     entries: u64,
-    /// Lines before the first entry: what a container says before the server does, or the rest of a
-    /// line that was cut.
+    /// The number of lines before the first entry: output of a container before the server starts,
+    /// or the rest of a truncated line.
     before: u64,
-    /// Why the first of them is no entry.
+    /// The reason why the first of them is not an entry.
     first_before: Option<String>,
     bad: u64,
     first_bad: Option<(u64, String)>,
-    /// Pieces of a line that the container's log holds in several.
+    /// The pieces of a line that the container's log has split.
     pieces: String,
 }
 
@@ -112,7 +113,7 @@ impl<'a> Log<'a> {
         }
     }
 
-    /// Reads the file; its bytes, or why it cannot be read.
+    /// Reads the file; returns its bytes, or the reason why it cannot be read.
     fn read(&mut self, progress: &dyn Progress, stop: &AtomicBool) -> Result<u64, String> {
         let mut stream = self.open(stop)?;
         if stream.peek(2) == [0x1f, 0x8b] {
@@ -208,7 +209,8 @@ impl<'a> Log<'a> {
             self.entries += 1;
             self.recorder.add(entry);
         } else if let Some(inner) = value.get("log").and_then(Value::as_text) {
-            // Docker's own file: `{"log": "…\n", "stream": "stdout", "time": "…"}`, long lines in pieces.
+            // Docker's own format: `{"log": "…\n", "stream": "stdout", "time": "…"}`, with long
+            // lines split.
             self.pieces.push_str(inner);
             if !inner.ends_with('\n') && (self.pieces.len() as u64) < LONGEST_LINE {
                 return;
@@ -230,12 +232,12 @@ impl<'a> Log<'a> {
         }
     }
 
-    /// The line without what log collectors put before it; `None` for a piece of a longer one.
+    /// The line without the prefix of log collectors; `None` for a piece of a longer line.
     fn whole<'l>(&mut self, line: &'l str) -> Option<Cow<'l, str>> {
         if line.starts_with('{') {
             return Some(Cow::Borrowed(line));
         }
-        // Kubernetes: `2024-03-15T10:30:00.123Z stdout F {…}`, pieces of a long line with `P`.
+        // Kubernetes: `2024-03-15T10:30:00.123Z stdout F {…}`; pieces of a long line have `P`.
         let mut parts = line.splitn(4, ' ');
         if let (Some(_), Some("stdout" | "stderr"), Some(tag), Some(rest)) =
             (parts.next(), parts.next(), parts.next(), parts.next())
@@ -278,7 +280,7 @@ fn parse(text: &str) -> Result<Value, String> {
         .and_then(|document| to_value(&document).map_err(|fault| fault.kind.to_string()))
 }
 
-/// What a first line that is no JSON means.
+/// Explains a first line that is not JSON.
 fn not_structured(line: &[u8]) -> String {
     let head = &line[..line.len().min(200)];
     let dated = head.first().is_some_and(u8::is_ascii_digit) && head.contains(&b'T');
@@ -297,7 +299,7 @@ fn not_structured(line: &[u8]) -> String {
     }
 }
 
-/// Reads up to the end of the line; how many bytes that were.
+/// Skips the rest of the line; returns the number of bytes.
 fn skip_line(reader: &mut impl BufRead) -> io::Result<u64> {
     let mut skipped = 0;
     loop {

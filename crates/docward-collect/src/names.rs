@@ -1,9 +1,9 @@
-//! What a file's name says: the kind of content it claims, and the collection it is named after.
+//! Parses file names: the format that a name claims, and the collection it names.
 //!
-//! The content has the last word on the kind (`detect`); the name decides only where the content
-//! leaves it open, and which files of a directory are looked at.
+//! The content decides the format (`detect`). The name decides only if the content is ambiguous,
+//! and selects the files of a directory to examine.
 
-/// What a file's name claims.
+/// The format that a file name claims.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Claim {
     /// `*.bson`.
@@ -20,25 +20,25 @@ pub(crate) enum Claim {
     Zip,
     /// `*.csv`, `*.tsv`.
     Delimited,
-    /// Clearly something else: source code, pictures, prose.
+    /// Clearly something else: source code, images, prose.
     Foreign,
-    /// Nothing that is known.
+    /// No known format.
     Nothing,
 }
 
-/// A file's name, taken apart.
+/// A parsed file name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FileName {
-    /// What it claims to be.
+    /// The format it claims.
     pub(crate) claim: Claim,
-    /// The name without what says so, as written.
+    /// The name without the extensions that claim the format, as written.
     pub(crate) stem: String,
 }
 
-/// Extensions of JSON, whatever the dialect.
+/// Extensions of JSON in any dialect.
 const JSON: &[&str] = &["json", "jsonl", "ndjson", "ldjson", "extjson", "geojson", "json5"];
 
-/// Extensions of what lies beside data in a directory and is no data.
+/// Extensions of files that are not data and are common next to data.
 const FOREIGN: &[&str] = &[
     "adoc",
     "avif",
@@ -130,17 +130,17 @@ const FOREIGN: &[&str] = &[
     "yml",
 ];
 
-/// Names of files that are JSON but belong to tools.
+/// Names of JSON files that belong to tools.
 const TOOL_FILES: &[&str] =
     &["composer.json", "jsconfig.json", "package-lock.json", "package.json", "tsconfig.json"];
 
-/// Names of directories that hold no data of anybody's.
+/// Returns whether directories with this name never contain user data.
 pub(crate) fn is_foreign_directory(name: &str) -> bool {
     name.starts_with('.') || matches!(name, "node_modules" | "__MACOSX" | "__pycache__")
 }
 
 impl FileName {
-    /// Takes a name apart.
+    /// Parses a file name.
     pub(crate) fn read(name: &str) -> Self {
         let plain = strip(name, "gz").unwrap_or(name);
         let as_is = |claim| Self { claim, stem: plain.to_owned() };
@@ -164,30 +164,32 @@ impl FileName {
                 return Self { claim, stem: stem.to_owned() };
             }
         }
-        // `backup.gz`, `orders.2024`: only the last extension goes.
+        // `backup.gz`, `orders.2024`: only the last extension is removed.
         let stem = plain.rsplit_once('.').map_or(plain, |(stem, _)| stem);
         Self { claim: Claim::Nothing, stem: stem.to_owned() }
     }
 
-    /// The collection a dump's file stands for: `mongodump` escapes what file systems dislike.
+    /// The collection that a file of a dump names: `mongodump` escapes characters that file systems
+    /// do not permit.
     pub(crate) fn collection(&self) -> String {
         unescape(&self.stem).unwrap_or_else(|| self.stem.clone())
     }
 
-    /// Whether `mongodump` cut the name because it was too long; the metadata has the whole one.
+    /// Returns whether `mongodump` truncated the name because of its length; the metadata contains
+    /// the full name.
     pub(crate) fn is_cut(&self) -> bool {
         self.stem.len() == 238 && self.stem.contains("%24")
     }
 }
 
-/// The name without the extension, when it has that one and something before it.
+/// The name without the extension, if it has this extension and a non-empty rest.
 fn strip<'n>(name: &'n str, extension: &str) -> Option<&'n str> {
     let at = name.len().checked_sub(extension.len() + 1).filter(|&at| at > 0)?;
     let (stem, end) = (name.get(..at)?, name.get(at + 1..)?);
     (name.as_bytes()[at] == b'.' && end.eq_ignore_ascii_case(extension)).then_some(stem)
 }
 
-/// Undoes the escaping of URL queries: `%2F` is a slash, `+` a space.
+/// Decodes URL query escapes: `%2F` is a slash, `+` a space.
 fn unescape(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
@@ -205,13 +207,13 @@ fn unescape(text: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// A database name out of a directory's: databases have no dots.
+/// Derives a database name from a directory name: database names contain no dots.
 pub(crate) fn database(directory: &str) -> String {
     let name = directory.replace('.', "_");
     if name.is_empty() { LOOSE_DATABASE.to_owned() } else { name }
 }
 
-/// The database of files that are in none.
+/// The database of loose files that are in no directory.
 pub(crate) const LOOSE_DATABASE: &str = "test";
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
-//! What lies in a directory or a zip, and which collections it is.
+//! Finds the files in a directory or a zip and determines their collections.
 //!
-//! [`arrange`] knows nothing of disks: names in, reading list out. A directory is a database of a
-//! dump when `mongodump` left its marks there (metadata, `system.indexes`, a prelude or an oplog
-//! beside it, a parent called `dump`); its files then carry real names. Any other data file is
-//! *loose*: its collection is called after the file, its database after the directory it is in, or
-//! `test` at the top, and the names are not taken for anybody's choice.
+//! [`arrange`] does no IO: names in, reading list out. A directory is a database of a dump if
+//! `mongodump` left its marks there (metadata, `system.indexes`, a prelude or an oplog next to it,
+//! a parent named `dump`); its files then have real names. Any other data file is *loose*: its
+//! collection is named after the file, its database after its directory, or `test` at the top, and
+//! the names do not count as chosen by a user.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -20,10 +20,10 @@ use crate::{
     trouble::{Trouble, Troubles, file_name},
 };
 
-/// Directories are followed this far down.
+/// The maximum depth of directories.
 const MAX_DEPTH: usize = 32;
 
-/// Where bytes come from.
+/// The origin of bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
     File(PathBuf),
@@ -35,32 +35,32 @@ pub(crate) enum Origin {
 /// A file that was found.
 #[derive(Clone, Debug)]
 pub(crate) struct Found {
-    /// Directories it is in, below the one that was named.
+    /// The directories that contain it, below the named one.
     pub(crate) directories: Vec<String>,
     /// Its name.
     pub(crate) name: String,
     /// Its size.
     pub(crate) bytes: u64,
-    /// Where its bytes are.
+    /// The origin of its bytes.
     pub(crate) origin: Origin,
-    /// As problems name it.
+    /// Its name in problem messages.
     pub(crate) display: String,
 }
 
-/// What to do with a file.
+/// The content of a file, which determines how it is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum What {
     Prelude,
     Metadata,
     SystemIndexes,
-    /// Documents, or an archive: the content tells.
+    /// Documents or an archive; the content decides.
     Documents,
     Zip,
-    /// The oplog of a dump: said, not read.
+    /// The oplog of a dump: reported, but not read.
     Oplog,
 }
 
-/// A collection, and whether its names were given by the data.
+/// A collection, and whether the data itself contains its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) namespace: Namespace,
@@ -76,21 +76,21 @@ pub(crate) struct Item {
     pub(crate) display: String,
     pub(crate) bytes: u64,
     pub(crate) place: Place,
-    /// Whether the user named this very file.
+    /// True if the user named this file.
     pub(crate) named: bool,
 }
 
-/// The directory (or zip) that was named.
+/// The directory (or zip) that the user named.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Root {
     /// Its name.
     pub(crate) name: String,
-    /// The name of the directory it is in.
+    /// The name of its parent directory.
     pub(crate) parent: String,
 }
 
 impl Root {
-    /// The names of a path, `.` and `..` resolved.
+    /// The names of a path, with `.` and `..` resolved.
     pub(crate) fn of(path: &Path) -> Self {
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         Self { name: last_name(&path), parent: path.parent().map(last_name).unwrap_or_default() }
@@ -101,7 +101,7 @@ fn last_name(path: &Path) -> String {
     path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// Marks of a dump in one directory.
+/// The marks of a dump in one directory.
 #[derive(Default)]
 struct Marks {
     bson: bool,
@@ -111,8 +111,8 @@ struct Marks {
     oplog: bool,
 }
 
-/// Turns what was found into a reading list, in the order of paths. Of files that hold one collection
-/// twice, one is read.
+/// Converts the files found to a reading list, in path order. If two files contain the same
+/// collection, only one is read.
 pub(crate) fn arrange(mut found: Vec<Found>, root: &Root, troubles: &mut Troubles) -> Vec<Item> {
     found.sort_by(|a, b| (&a.directories, &a.name).cmp(&(&b.directories, &b.name)));
     let mut marks: BTreeMap<&[String], Marks> = BTreeMap::new();
@@ -188,8 +188,9 @@ pub(crate) fn arrange(mut found: Vec<Found>, root: &Root, troubles: &mut Trouble
     without_twins(items, &item_directories, troubles)
 }
 
-/// Leaves out what lies beside another file of the same collection: `t.bson.gz` beside `t.bson`,
-/// `t.json` beside either. Files of one name in several directories may be parts, and stay.
+/// Removes duplicates of another file for the same collection: `t.bson.gz` next to `t.bson`,
+/// `t.json` next to either. Files with the same name in several directories may be parts of one
+/// collection, so they stay.
 fn without_twins(
     items: Vec<Item>,
     directories: &[&[String]],
@@ -204,7 +205,7 @@ fn without_twins(
         };
         is_alone.then(|| (directories[at], item.what, &item.place.namespace))
     };
-    // BSON before JSON; the list is sorted, so a plain file comes before its packed twin.
+    // BSON precedes JSON; the list is sorted, so a plain file precedes its compressed duplicate.
     let mut order: Vec<usize> = (0..items.len()).collect();
     order.sort_by_key(|&at| items[at].name.claim != Claim::Bson);
     let mut first: BTreeMap<_, usize> = BTreeMap::new();
@@ -243,13 +244,14 @@ fn databases<'m>(marks: &BTreeMap<&'m [String], Marks>, root: &Root) -> BTreeSet
                     && (own.system_indexes
                         || own.prelude
                         || above.is_some_and(|above| above.prelude || above.oplog)
-                        // `SOURCE/db/coll.bson`: the layout of a dump, if a database can be called so.
+                        // `SOURCE/db/coll.bson`: the layout of a dump, if the directory name is a
+                        // valid database name.
                         || matches!(directory, [name] if !name.contains(['.', ' ', '$', '"']))
                         || parent_name(directory) == "dump")
         })
         .map(|(directory, _)| *directory)
         .collect();
-    // Beside a database of a dump, a directory of BSON is one too.
+    // A directory of BSON files next to a database of a dump is one too.
     let parents: BTreeSet<_> =
         databases.iter().filter_map(|directory| parent_of(directory)).collect();
     databases.extend(marks.iter().filter_map(|(directory, own)| {
@@ -265,7 +267,7 @@ fn has_database_below(databases: &BTreeSet<&[String]>, directory: &[String]) -> 
         .any(|database| database.len() == directory.len() + 1 && database.starts_with(directory))
 }
 
-/// Finds the files below a directory. What cannot be entered is a trouble.
+/// Finds the files below a directory. A directory that cannot be opened is reported as a problem.
 pub(crate) fn walk(root: &Path, troubles: &mut Troubles) -> Vec<Found> {
     let mut walk = Walk { found: Vec::new(), seen: BTreeSet::new(), troubles };
     walk.directory(root, &mut Vec::new());
@@ -274,7 +276,7 @@ pub(crate) fn walk(root: &Path, troubles: &mut Troubles) -> Vec<Found> {
 
 struct Walk<'t> {
     found: Vec<Found>,
-    /// Directories entered, by their true path: links may lead in a circle.
+    /// The canonical paths of visited directories: links may form a cycle.
     seen: BTreeSet<PathBuf>,
     troubles: &'t mut Troubles,
 }
@@ -316,7 +318,7 @@ impl Walk<'_> {
                 Ok(metadata) if metadata.is_file() => {
                     self.file(&entry, name, metadata.len(), below);
                 }
-                // What is no data by its name is not missed.
+                // Special files whose names are clearly not data are not reported.
                 _ if FileName::read(&name).claim == Claim::Foreign => {}
                 Ok(metadata) => {
                     let trouble = Trouble::NoFile(special(&metadata.file_type()));
@@ -355,7 +357,7 @@ impl Walk<'_> {
     }
 }
 
-/// What an entry of a directory is that is neither a file nor a directory.
+/// Describes an entry of a directory that is neither a file nor a directory.
 #[cfg(unix)]
 fn special(kind: &std::fs::FileType) -> &'static str {
     use std::os::unix::fs::FileTypeExt as _;
@@ -373,7 +375,7 @@ fn special(_: &std::fs::FileType) -> &'static str {
     "no file"
 }
 
-/// Whether a file whose name says nothing holds data beyond doubt.
+/// Returns whether a file whose name claims no format certainly contains data.
 pub(crate) fn is_surely_data(mut stream: Stream<'_>) -> bool {
     if detect::content(stream.peek(detect::HEAD)) == detect::Content::Gzip {
         stream = stream.gunzip();
@@ -385,7 +387,7 @@ pub(crate) fn is_surely_data(mut stream: Stream<'_>) -> bool {
 mod tests {
     use super::*;
 
-    /// `what namespace real` of every item, for files given as paths below `root`.
+    /// The content, namespace and `real` flag of every item, for files given as paths below `root`.
     fn arranged(root: &str, files: &[&str]) -> Vec<String> {
         let (parent, name) = root.rsplit_once('/').unwrap_or(("", root));
         let root = Root { name: name.to_owned(), parent: parent.to_owned() };
@@ -432,7 +434,7 @@ mod tests {
         );
         assert_eq!(arranged("x/dump", &["shop/a.bson"]), ["Documents shop.a real"]);
         assert_eq!(arranged("dump/shop", &["a.bson"]), ["Documents shop.a real"]);
-        // What lies beside a database is a database.
+        // A directory next to a database is a database.
         assert_eq!(
             arranged("x", &["a/t.bson", "a/t.metadata.json", "b/t.bson", "c/t.json"]),
             [

@@ -1,10 +1,10 @@
 //! Plain BSON files, read by the threads that profile them.
 //!
-//! Copying a block on one core and looking into it on another costs nearly as much as profiling it.
-//! So workers fetch their blocks themselves: one at a time reads, hops over whole documents and
-//! leaves the place where the next block begins; then it profiles while another reads. Only what is
-//! in order is read this way. At the first thing that is not (a length that is none, a document
-//! that is cut off or very large, an error), reading ends at that place, for the caller to go on.
+//! Copying a block on one core and reading it on another costs nearly as much as profiling it. So
+//! workers fetch their blocks themselves. One worker at a time reads, skips over whole documents
+//! and sets the start of the next block; then it profiles while another one reads. Only intact data
+//! is read here. At the first irregularity (an invalid length, a truncated or very large document,
+//! an error), reading ends at that position and the caller continues.
 
 use std::{
     fs::File,
@@ -25,12 +25,12 @@ use crate::{
     examine::{BLOCK, Examiner},
 };
 
-/// Documents beyond this size are left to the caller, so that a block per thread is no memory to
-/// speak of.
+/// Documents above this size are left to the caller, so that one block per thread needs little
+/// memory.
 const LARGEST: usize = 4 * BLOCK;
 
-/// Where a collection has more places than this, no more than [`FEW`] threads go on: each has a tree
-/// of its own.
+/// If a collection has more places than this, at most [`FEW`] threads continue, because each has
+/// its own tree.
 const MANY_PLACES: usize = 1024;
 const FEW: usize = 2;
 
@@ -42,21 +42,21 @@ pub(crate) struct Pull<'a> {
     until: Option<Instant>,
 }
 
-/// How far the file has been read.
+/// The progress of reading the file.
 pub(crate) struct Cursor {
     file: File,
-    /// Where the next block begins in the file.
+    /// The offset of the next block in the file.
     pub(crate) offset: u64,
-    /// Where it begins among all documents of the collection.
+    /// The position of the next block among all documents of the collection.
     pub(crate) position: u64,
-    /// The `_id` of the document before it.
+    /// The `_id` of the preceding document.
     pub(crate) last_id: Vec<u8>,
-    /// Documents passed.
+    /// The number of documents passed.
     pub(crate) documents: u64,
     ended: bool,
 }
 
-/// What one thread read.
+/// The result of one thread.
 #[derive(Default)]
 pub(crate) struct Pulled {
     pub(crate) documents: u64,
@@ -64,7 +64,7 @@ pub(crate) struct Pulled {
     pub(crate) damages: Damages,
 }
 
-/// A block as the cursor gave it.
+/// A block that a thread fetched.
 struct Fetched {
     length: usize,
     offset: u64,
@@ -73,7 +73,7 @@ struct Fetched {
 }
 
 impl<'a> Pull<'a> {
-    /// The documents of a file from its beginning.
+    /// Starts reading the documents of a file from its beginning.
     pub(crate) fn new(
         file: File,
         position: u64,
@@ -86,12 +86,12 @@ impl<'a> Pull<'a> {
         Self { cursor: Mutex::new(cursor), progress, stop, until }
     }
 
-    /// How far the file was read, when every thread is done.
+    /// The position reached in the file, when every thread is done.
     pub(crate) fn into_cursor(self) -> Cursor {
         self.cursor.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reads and profiles blocks until there are no more, as one of several threads.
+    /// Reads and profiles blocks until there are none left, as one of several threads.
     pub(crate) fn work(&self, thread: usize, examiner: &mut Examiner) -> Pulled {
         let mut buffer = vec![0; BLOCK];
         let mut pulled = Pulled::default();
@@ -134,7 +134,8 @@ impl<'a> Pull<'a> {
 }
 
 impl Cursor {
-    /// Fills the buffer from the present place; how many bytes and documents of it are whole ones.
+    /// Fills the buffer from the current position; returns the bytes and the number of whole
+    /// documents in it.
     fn hop(&mut self, buffer: &mut Vec<u8>) -> Option<(usize, u64)> {
         self.file.seek(SeekFrom::Start(self.offset)).ok()?;
         let mut filled = 0;
@@ -152,7 +153,7 @@ impl Cursor {
                 return Some((hop.bytes, hop.documents));
             }
             match hop.next {
-                // More than the buffer holds.
+                // The document is larger than the buffer.
                 Next::Partial { needed } if filled == buffer.len() && needed <= LARGEST => {
                     buffer.resize(LARGEST, 0);
                 }

@@ -1,8 +1,9 @@
-//! What an interrupted reading leaves behind, and how a later one goes on with it.
+//! The state that an interrupted run saves, and how a later run continues from it.
 //!
-//! Only whole readings (`--full`) of running deployments can go on: of a finished collection the profile
-//! and its links are kept, of the one that was being read the profiler itself and the ranges of `_id`s
-//! that are left. It travels in the evidence file, packed, in the form of this version of Docward.
+//! Only full readings (`--full`) of running deployments can continue. For a finished collection the
+//! profile and its links are kept; for the one in progress, the profiler and the remaining ranges
+//! of `_id`s. The state is stored in the evidence file, compressed, in the format of this version
+//! of Docward.
 
 use std::{
     collections::BTreeMap,
@@ -17,67 +18,68 @@ use serde::{Deserialize, Serialize};
 
 use crate::identity::{DeploymentId, Likeness};
 
-/// No state of a collection unpacks to more.
+/// The maximum decompressed size of the state of a collection.
 const LARGEST: u64 = 1 << 30;
 
-/// A part of a collection between two `_id`s, and how far it was read. Bounds are hexadecimal digits of
-/// the BSON type and value.
+/// A range of a collection between two `_id`s, and the progress of reading it. Bounds are
+/// hexadecimal digits of the BSON type and value.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct IdRange {
-    /// The lowest `_id`; from the first one on without.
+    /// The lowest `_id`; `None` means from the beginning.
     pub(crate) from: Option<String>,
-    /// Beyond the highest `_id`; up to the last one without.
+    /// The exclusive upper bound; `None` means to the end.
     pub(crate) to: Option<String>,
     /// The last `_id` that was read.
     pub(crate) after: Option<String>,
-    /// Where its next document stands among all, as if ranges lay far apart.
+    /// The position of its next document; ranges are treated as if they were far apart.
     pub(crate) position: u64,
 }
 
-/// A collection of an interrupted reading.
+/// The state of a collection in an interrupted run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Left {
-    /// Read to its end: its links. The profile is in the evidence.
+    /// Read completely: its links. The profile is in the evidence.
     Whole(String),
-    /// Read in part: its profiler and what is left to read.
+    /// Read partially: its profiler and the remaining ranges.
     Part(String, Vec<IdRange>),
-    /// Not read, or in a way that cannot be gone on with: to be read from the start.
+    /// Not read, or not in a resumable way: has to be read from the start.
     Anew,
 }
 
-/// What an interrupted reading leaves besides evidence, by collection.
+/// The state of an interrupted run in addition to its evidence, by collection.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Unfinished(pub(crate) BTreeMap<String, Left>);
 
 impl Unfinished {
-    /// Whether everything was read.
+    /// Returns whether everything was read.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 }
 
-/// A collection that an earlier reading came to.
+/// A collection from an earlier run.
 #[derive(Clone, Debug)]
 pub(crate) enum Resumed {
-    /// Nothing more to read.
+    /// Read completely.
     Whole(Box<(Profile, Links)>),
-    /// To go on with.
+    /// Read partially.
     Part(Box<Profiler>, Vec<IdRange>),
 }
 
-/// What an earlier reading learnt, ready to go on with.
+/// The state of an earlier run, ready to continue.
 #[derive(Clone, Debug, Default)]
 pub struct Resume {
     pub(crate) collections: BTreeMap<Namespace, Resumed>,
-    /// What the server told these collections by.
+    /// The UUIDs of these collections.
     uuids: BTreeMap<Namespace, String>,
-    /// The deployments it was learnt from, as far as they are known.
+    /// The deployments it came from, as far as they are known.
     pub deployments: Vec<DeploymentId>,
 }
 
 impl Resume {
-    /// Unpacks what an interrupted reading left; `None` when it was altered or is another version's.
+    /// Decompresses the state of an interrupted run; `None` if it was altered or belongs to another
+    /// version.
     pub(crate) fn new(
         unfinished: &Unfinished,
         evidence: Evidence,
@@ -105,18 +107,18 @@ impl Resume {
         Some(resume)
     }
 
-    /// What is known of a collection; nothing if it is another one of the same name by now.
+    /// The state of a collection; `None` if another collection has this name now.
     pub(crate) fn of(&self, namespace: &Namespace, uuid: Option<&str>) -> Option<&Resumed> {
         if self.is_another(namespace, uuid) { None } else { self.collections.get(namespace) }
     }
 
-    /// Whether a collection was dropped and made anew since it was read.
+    /// Returns whether a collection was dropped and recreated since it was read.
     pub(crate) fn is_another(&self, namespace: &Namespace, uuid: Option<&str>) -> bool {
         let before = self.uuids.get(namespace);
         before.zip(uuid).is_some_and(|(before, now)| before != now)
     }
 
-    /// Whether a deployment is one of those that were read.
+    /// Compares a deployment with those that were read.
     pub fn likeness(&self, deployment: Option<&DeploymentId>) -> Likeness {
         if self.collections.is_empty() && self.deployments.is_empty() {
             return Likeness::Same;
@@ -125,7 +127,7 @@ impl Resume {
     }
 }
 
-/// Bytes as text that JSON can hold.
+/// Encodes bytes as text that JSON can contain.
 pub(crate) fn pack(bytes: &[u8]) -> String {
     let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
     let packed = packed.write_all(bytes).and_then(|()| packed.finish());

@@ -1,9 +1,9 @@
-//! Evidence in a file: collected where the data is, judged elsewhere or at a later time.
+//! Evidence in a file: collected where the data is, checked elsewhere or later.
 //!
-//! One JSON object, gzipped when the file's name says so. Its first key carries the version of the
-//! format, so that a file is recognised by its first bytes and another version is refused rather
-//! than misread. Rules find the same in it as in the data, so it holds what they look at: names,
-//! counts, distributions, and a few values.
+//! One JSON object, gzipped if the file name says so. Its first key contains the version of the
+//! format, so that the first bytes identify a file, and another version is refused rather than
+//! misread. Rules find the same problems in it as in the data, so it contains names, counts,
+//! distributions, and a few values.
 
 use std::{
     fs::{self, File},
@@ -24,43 +24,43 @@ use crate::{
 /// The version of the format that is written, and the only one that is read.
 const VERSION: u32 = 1;
 
-/// How every file begins.
+/// The first bytes of every evidence file.
 const BEGINNING: &str = "{\"docward-evidence\":";
 
-/// Evidence as it is kept in a file.
+/// Evidence as stored in a file.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct SavedEvidence {
     #[serde(rename = "docward-evidence")]
     version: u32,
-    /// The Docward that wrote it.
+    /// The version of Docward that wrote it.
     pub tool: String,
-    /// The date it shows, for people.
+    /// The date of the data, as text.
     taken: String,
-    /// The same, Unix time in milliseconds.
+    /// The date of the data, Unix time in milliseconds.
     pub taken_ms: i64,
-    /// Whether reading was stopped before everything was read.
+    /// True if reading was stopped before everything was read.
     pub interrupted: bool,
-    /// What was read.
+    /// The inputs that were read.
     pub sources: Vec<Source>,
-    /// What could not be read.
+    /// The inputs that could not be read.
     pub problems: Vec<Problem>,
-    /// What was seen.
+    /// The evidence.
     pub evidence: Evidence,
-    /// The deployments that were read, as far as they say what they are.
+    /// The deployments that were read, as far as they report their identity.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub deployments: Vec<DeploymentId>,
-    /// What a later run needs to go on.
+    /// The state that a later run needs to continue.
     #[serde(default, skip_serializing_if = "Unfinished::is_empty")]
     pub unfinished: Unfinished,
 }
 
-/// Why evidence could not be read from a file.
+/// The reason why evidence could not be read from a file.
 #[derive(Debug, thiserror::Error)]
 pub enum SavedError {
     /// The file cannot be opened or read.
     #[error("cannot be read: {0}")]
     Read(#[from] io::Error),
-    /// The file holds something else.
+    /// The file has other content.
     #[error("is not an evidence file; `docward audit SOURCE --save-evidence FILE` writes one")]
     Other,
     /// Another version of the format.
@@ -69,23 +69,23 @@ pub enum SavedError {
          collect it again, or use the Docward that wrote it"
     )]
     Version {
-        /// As the file says.
+        /// The version in the file.
         found: u64,
     },
-    /// Cut short or altered.
+    /// The file is truncated or altered.
     #[error("is damaged at line {line}, column {column}: {what}")]
     Damaged {
-        /// Where.
+        /// The line of the error.
         line: usize,
-        /// Where.
+        /// The column of the error.
         column: usize,
-        /// What is wrong.
+        /// The error of the parser.
         what: String,
     },
 }
 
 impl SavedEvidence {
-    /// Evidence with the date it shows.
+    /// Creates saved evidence with the date of its data.
     pub fn new(
         tool: &str,
         taken_ms: i64,
@@ -109,13 +109,15 @@ impl SavedEvidence {
         }
     }
 
-    /// What was read, ready to go on with; `None` when it was altered or is another Docward's.
+    /// The state of the run, ready to continue; `None` if it was altered or belongs to another
+    /// version of Docward.
     pub fn into_resume(self) -> Option<Resume> {
         let deployments = self.known_deployments();
         Resume::new(&self.unfinished, self.evidence, deployments)
     }
 
-    /// The deployments, also of files that do not list them: there the facts about the only one do.
+    /// The deployments, also for files that do not list them: there the facts about the only one
+    /// identify it.
     fn known_deployments(&self) -> Vec<DeploymentId> {
         let live = self.sources.iter().filter(|source| source.kind == SourceKind::Live).count();
         if self.deployments.is_empty() && live == 1 {
@@ -124,7 +126,7 @@ impl SavedEvidence {
         self.deployments.clone()
     }
 
-    /// Writes the file: whole, or not at all.
+    /// Writes the file atomically.
     pub fn write(&self, path: &Path) -> io::Result<()> {
         let mut name = path.file_name().unwrap_or_default().to_os_string();
         name.push(".part");
@@ -139,7 +141,7 @@ impl SavedEvidence {
     fn write_to(&self, part: &Path, path: &Path) -> io::Result<()> {
         let mut options = File::options();
         options.write(true).create(true).truncate(true);
-        // It is about data that not everybody may see.
+        // Evidence describes data that not everybody may see.
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let mut out = BufWriter::new(options.open(part)?);
@@ -159,7 +161,7 @@ impl SavedEvidence {
         Self::read_from(&mut open(path)?)
     }
 
-    /// Reads a stream that was unpacked.
+    /// Reads a decompressed stream.
     pub(crate) fn read_from(stream: &mut Stream<'_>) -> Result<Self, SavedError> {
         let mut text = Vec::new();
         stream.read_to_end(&mut text)?;
@@ -187,17 +189,17 @@ impl SavedEvidence {
     }
 }
 
-/// Whether a file begins as evidence does.
+/// Returns whether a file begins like an evidence file.
 pub(crate) fn is_saved(path: &Path) -> bool {
     open(path).is_ok_and(|mut text| begins_as_saved(&mut text))
 }
 
-/// Whether a stream that was unpacked begins as evidence does.
+/// Returns whether a decompressed stream begins like an evidence file.
 pub(crate) fn begins_as_saved(text: &mut Stream<'_>) -> bool {
     text.peek(BEGINNING.len()) == BEGINNING.as_bytes()
 }
 
-/// The text of a file, unpacked if need be.
+/// The text of a file, decompressed if necessary.
 fn open(path: &Path) -> io::Result<Stream<'static>> {
     let mut stream = Stream::open(path)?;
     let is_packed = stream.peek(2) == [0x1f, 0x8b];

@@ -1,7 +1,8 @@
-//! Source code and settings: files found, looked at and read, in parallel.
+//! Source code and settings: finds files, scans and reads them, in parallel.
 //!
-//! Most files of a project have nothing to do with MongoDB; those cost one read and one search. The others
-//! are read twice: once for what their neighbours need to know (constants, models), once for what they say.
+//! Most files of a project are not related to MongoDB; those cost one read and one search. The
+//! others are read twice: first for declarations that other files need (constants, models), then
+//! for their facts.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -21,7 +22,7 @@ use ignore::WalkBuilder;
 
 /// Longer files are data, not code.
 const MAX_FILE: u64 = 4 << 20;
-/// Folders that hold other people's code, or what was made from code.
+/// Directories that contain third-party code or generated code.
 const SKIPPED: [&str; 17] = [
     "node_modules",
     "bower_components",
@@ -43,48 +44,49 @@ const SKIPPED: [&str; 17] = [
     ".history",
 ];
 
-/// Which files to look at.
+/// The files to read.
 #[derive(Clone, Debug, Default)]
 pub struct SourceRequest {
-    /// Files and folders.
+    /// Files and directories.
     pub paths: Vec<PathBuf>,
-    /// Tests too.
+    /// True to include tests.
     pub tests: bool,
-    /// Threads; 0 for as many as there are cores.
+    /// Number of threads; 0 for as many as there are cores.
     pub threads: usize,
 }
 
-/// What the files say.
+/// The facts from source files.
 #[derive(Debug, Default)]
 pub struct SourceSeen {
     /// Clients and connection strings.
     pub clients: Vec<ClientUri>,
     /// Everything else.
     pub code: Code,
-    /// What comments allow, by file.
+    /// Suppression comments, by file.
     pub allowed: Vec<(String, Allowed)>,
     /// Files that could not be read.
     pub problems: Vec<Problem>,
     /// Files that are part of tests and were left out.
     pub tests_left_out: u64,
-    /// Bytes that were looked at.
+    /// The number of bytes scanned.
     pub bytes: u64,
 }
 
-/// A file to look at.
+/// A file to read.
 struct File {
     path: PathBuf,
-    /// As reports name it.
+    /// Its name in reports.
     name: String,
     kind: FileKind,
 }
 
-/// Looks at all files. `stop` is asked between files: what was read until then is the outcome.
+/// Reads all files. `stop` is called between files; the result contains the files read until it
+/// returns true.
 pub fn read_source(request: &SourceRequest, stop: &(dyn Fn() -> bool + Sync)) -> SourceSeen {
     let mut seen = SourceSeen::default();
     seen.code.roots = roots(&request.paths);
     let mut files = list(request, &mut seen);
-    // Two paths may lead to one file, each written in its own way.
+    // Two paths may refer to one file in different spellings.
     let mut known = BTreeSet::new();
     files.retain(|file| known.insert(seen.code.within_project(&file.name)));
     seen.code.files = files.len() as u64;
@@ -93,7 +95,7 @@ pub fn read_source(request: &SourceRequest, stop: &(dyn Fn() -> bool + Sync)) ->
         0 => std::thread::available_parallelism().map_or(1, usize::from),
         n => n,
     };
-    // First: who matters, and what do they declare?
+    // First pass: which files are relevant, and which names do they declare?
     let first = each(&files, threads, stop, |_, file| look(file));
     let mut known = Known::default();
     let mut mattering = vec![false; files.len()];
@@ -114,7 +116,7 @@ pub fn read_source(request: &SourceRequest, stop: &(dyn Fn() -> bool + Sync)) ->
             None => {}
         }
     }
-    // A file of which there are copies, as of a folder that somebody put aside, is read once.
+    // If copies of a file exist, for instance in a backup directory, only one of them is read.
     let mut copies = BTreeSet::new();
     for mut equal in same.into_values().filter(|equal| equal.len() > 1) {
         equal.sort_by_key(|at| {
@@ -123,7 +125,7 @@ pub fn read_source(request: &SourceRequest, stop: &(dyn Fn() -> bool + Sync)) ->
         });
         copies.extend(equal.into_iter().skip(1));
     }
-    // Files that never say `mongo` but use a model that another file declares.
+    // Files that never contain `mongo` but use a model that another file declares.
     let models = model_search(&known);
     let second = each(&files, threads, stop, |at, file| {
         let matters = mattering[at];
@@ -147,7 +149,7 @@ pub fn read_source(request: &SourceRequest, stop: &(dyn Fn() -> bool + Sync)) ->
             take(&mut seen, &files[at].name, scanned);
         }
     }
-    // Of a part of a project nobody can say what is nowhere.
+    // If only a part of a project is read, a name may be used in the unread part.
     let is_whole = seen.code.roots.iter().all(|(_, within)| within.is_empty());
     let sought = source::Sought::of(&seen.code).filter(|_| is_whole);
     if let Some(sought) = sought {
@@ -159,7 +161,7 @@ pub fn read_source(request: &SourceRequest, stop: &(dyn Fn() -> bool + Sync)) ->
     seen
 }
 
-/// What all files say of names, and which of them nothing takes in.
+/// The occurrences of names in all files, and the files that no other file imports.
 fn mentions(
     files: &[File],
     sought: &source::Sought,
@@ -188,7 +190,7 @@ fn mentions(
             modules.insert(within, module);
         }
     }
-    // Settings start files by their names.
+    // Settings refer to the files they start by name.
     let settings = || {
         let is_setting =
             |file: &&File| file.kind == FileKind::Settings || file.name.ends_with("setup.py");
@@ -210,8 +212,8 @@ fn mentions(
 struct Looked {
     matters: bool,
     bytes: u64,
-    /// What tells its text from others, where it is source code that may have copies. A connection string is told
-    /// wherever it stands.
+    /// The hash of its text, for source code that may have copies. A connection string is reported
+    /// wherever it occurs.
     content: Option<u64>,
     known: Known,
 }
@@ -236,7 +238,7 @@ fn look(file: &File) -> Result<Looked, String> {
     Ok(Looked { matters, bytes: text.len() as u64, content, known })
 }
 
-/// Bytes of a file from which an equal one is a copy: small ones are alike by nature.
+/// The minimum size for a file to count as a copy: small files are often equal by chance.
 const COPIED: usize = 512;
 
 fn read(file: &File) -> Result<Vec<u8>, String> {
@@ -248,7 +250,7 @@ fn read(file: &File) -> Result<Vec<u8>, String> {
     std::fs::read(&file.path).map_err(|error| format!("cannot be read: {error}"))
 }
 
-/// A search for names of models, as far as they can be told from ordinary words.
+/// A search for model names, as far as they can be distinguished from ordinary words.
 fn model_search(known: &Known) -> Option<AhoCorasick> {
     let names: Vec<&str> = known.model_names().filter(|name| name.len() > 2).collect();
     if names.is_empty() {
@@ -257,7 +259,7 @@ fn model_search(known: &Known) -> Option<AhoCorasick> {
     AhoCorasick::new(names).ok()
 }
 
-/// Applies a function to every file, in parallel; results in the order of the files.
+/// Applies a function to every file, in parallel; the results are in file order.
 fn each<T: Send>(
     files: &[File],
     threads: usize,
@@ -267,7 +269,7 @@ fn each<T: Send>(
     let next = AtomicUsize::new(0);
     let out: Mutex<Vec<Option<T>>> = Mutex::new(files.iter().map(|_| None).collect());
     let run = || {
-        // Results go over in handfuls, so that threads seldom wait for each other.
+        // Results are sent in batches, so that threads rarely wait for each other.
         let mut kept = Vec::new();
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
@@ -305,8 +307,8 @@ fn take(seen: &mut SourceSeen, file: &str, scanned: Scanned) {
     seen.code.absorb(code);
 }
 
-/// How each path begins in reports, and how within the project. A project begins where git or the settings say, or
-/// else at what all paths have in common.
+/// The prefix of each path in reports, and within the project. A project begins where git or the
+/// settings say, or otherwise at the common parent of all paths.
 fn roots(paths: &[PathBuf]) -> Vec<(String, String)> {
     let whole: Vec<(String, PathBuf)> =
         paths.iter().filter_map(|path| Some((shown(path), path.canonicalize().ok()?))).collect();
@@ -327,13 +329,13 @@ fn roots(paths: &[PathBuf]) -> Vec<(String, String)> {
     whole.iter().map(|(shown, path)| (shown.clone(), within(path))).collect()
 }
 
-/// A path as reports name it.
+/// A path as reports show it.
 fn shown(path: &Path) -> String {
     let path = path.strip_prefix(".").unwrap_or(path);
     path.display().to_string().replace('\\', "/")
 }
 
-/// The files to look at, sorted by path.
+/// The files to read, sorted by path.
 fn list(request: &SourceRequest, seen: &mut SourceSeen) -> Vec<File> {
     let mut files = Vec::new();
     for path in &request.paths {
@@ -342,8 +344,8 @@ fn list(request: &SourceRequest, seen: &mut SourceSeen) -> Vec<File> {
             seen.problems.push(Problem { source: path.display().to_string(), message });
             continue;
         }
-        // What git tracks is published, whatever an ignore file says of it: a `.env` that was committed before
-        // somebody thought of that. Where no git says, a `.env` in the tree counts as one.
+        // Files that git tracks are published, whatever an ignore file says: a `.env` may have been
+        // committed before it was ignored. Without git, a `.env` in the tree counts as tracked.
         let whole = path.canonicalize().ok().filter(|whole| whole.is_dir());
         let tracked = whole.as_ref().filter(|whole| is_in_git(whole));
         let tracked = tracked.and_then(|whole| tracked_though_ignored(whole));
@@ -361,7 +363,7 @@ fn list(request: &SourceRequest, seen: &mut SourceSeen) -> Vec<File> {
         for entry in walk(path, true).chain(again) {
             match entry {
                 Ok(entry) if entry.file_type().is_some_and(|kind| kind.is_file()) => {
-                    // Both walks may come by one.
+                    // Both walks may find the same file.
                     let is_setting = entry.file_name().to_string_lossy().starts_with(".env");
                     if is_setting && !settings.insert(entry.path().to_owned()) {
                         continue;
@@ -380,10 +382,11 @@ fn list(request: &SourceRequest, seen: &mut SourceSeen) -> Vec<File> {
     files
 }
 
-/// The files below a path, as ignore files allow; without those of git when they are not to count.
+/// The files below a path, filtered by ignore files; `by_git` includes those of git.
 fn walk(path: &Path, by_git: bool) -> ignore::Walk {
     WalkBuilder::new(path)
-        // `.env` and `.github` hold settings; what is not to be seen is in ignore files.
+        // `.env` and `.github` contain settings, so hidden files are included; files to skip are in
+        // ignore files.
         .hidden(false)
         .require_git(false)
         .git_ignore(by_git)
@@ -398,12 +401,13 @@ fn walk(path: &Path, by_git: bool) -> ignore::Walk {
         .build()
 }
 
-/// Whether a folder belongs to a working copy of git.
+/// Returns whether a directory belongs to a git working copy.
 fn is_in_git(folder: &Path) -> bool {
     folder.ancestors().any(|above| above.join(".git").exists())
 }
 
-/// Files that git tracks although an ignore file names them; whole paths. None where git does not say.
+/// Files that git tracks although an ignore file matches them, as absolute paths. `None` if git
+/// does not answer.
 fn tracked_though_ignored(folder: &Path) -> Option<BTreeSet<PathBuf>> {
     let output = Command::new("git")
         .arg("-C")
@@ -425,8 +429,8 @@ fn add(
 ) {
     let name = shown(&path);
     let Some(kind) = FileKind::of(&name) else { return };
-    // A file that is named itself is meant, whatever it is called; folders above the one that is named
-    // say nothing.
+    // A file that the user named is always read, whatever its name; directories above the named one
+    // do not count.
     let below = path.strip_prefix(root).unwrap_or(&path).display().to_string().replace('\\', "/");
     if !request.tests && !below.is_empty() && source::is_test(&below) {
         seen.tests_left_out += 1;

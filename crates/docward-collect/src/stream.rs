@@ -1,4 +1,4 @@
-//! Bytes from wherever they come, with a look ahead, gunzipped on demand, and counted.
+//! A byte stream from any source, with lookahead, decompression on demand, and a byte count.
 
 use std::{
     cell::Cell,
@@ -15,33 +15,33 @@ use std::{
 
 use flate2::bufread::GzDecoder;
 
-/// How much is gunzipped from at a time.
+/// The size of a compressed chunk.
 const PACKED_CHUNK: usize = 256 * 1024;
-/// Pieces standard input is read in.
+/// The size of a chunk of standard input.
 const STDIN_CHUNK: usize = 1024 * 1024;
 
 /// A stream of bytes.
 pub(crate) struct Stream<'a> {
     reader: Box<dyn Read + 'a>,
-    /// What was looked at and not yet read.
+    /// Bytes that were peeked and not yet read.
     head: Vec<u8>,
     head_at: usize,
-    /// What the reader answered after the head, when that was an end or a failure.
+    /// The reader's state after the peeked bytes, if that was an end or a failure.
     after_head: Option<End>,
-    /// Bytes taken from the source, packed as they are there.
+    /// Bytes taken from the source, before decompression.
     raw: Rc<Cell<u64>>,
-    /// How many the source has, when known.
+    /// The size of the source in bytes, if known.
     raw_length: Option<u64>,
     /// Bytes of progress per raw byte.
     scale: f64,
     reported: f64,
     packed: bool,
-    /// The file underneath, when the stream is a plain file from its beginning on. It shares its
-    /// place with the reader.
+    /// The underlying file, if the stream is a plain file from its beginning. It shares its file
+    /// position with the reader.
     file: Option<File>,
 }
 
-/// Why [`Stream::fill`] stopped.
+/// The reason why [`Stream::fill`] stopped.
 #[derive(Debug)]
 pub(crate) enum End {
     /// The buffer is full.
@@ -53,7 +53,7 @@ pub(crate) enum End {
 }
 
 impl<'a> Stream<'a> {
-    /// A file.
+    /// Opens a file.
     pub(crate) fn open(path: &Path) -> io::Result<Stream<'static>> {
         let file = File::open(path)?;
         let metadata = file.metadata()?;
@@ -64,7 +64,7 @@ impl<'a> Stream<'a> {
         Ok(stream)
     }
 
-    /// Anything that can be read. `scale` is how much progress a byte of it makes.
+    /// Wraps any reader. `scale` is the progress per byte.
     pub(crate) fn new(reader: impl Read + 'a, length: Option<u64>, scale: f64) -> Self {
         let raw = Rc::new(Cell::new(0));
         Self {
@@ -81,12 +81,12 @@ impl<'a> Stream<'a> {
         }
     }
 
-    /// Standard input. It is read on a thread of its own, so that waiting for it can be ended.
+    /// Standard input. A separate thread reads it, so that waiting for it can be interrupted.
     pub(crate) fn stdin(stop: &'a AtomicBool) -> Self {
         Self::new(Stdin::start(stop), None, 1.0)
     }
 
-    /// The next bytes, up to `length` of them, without reading them.
+    /// The next bytes, up to `length` of them, without consuming them.
     pub(crate) fn peek(&mut self, length: usize) -> &[u8] {
         let have = self.head.len() - self.head_at;
         if have < length && self.after_head.is_none() {
@@ -103,7 +103,7 @@ impl<'a> Stream<'a> {
         &rest[..length.min(rest.len())]
     }
 
-    /// The stream, unpacked.
+    /// The decompressed stream.
     pub(crate) fn gunzip(self) -> Self {
         let (raw, raw_length) = (Rc::clone(&self.raw), self.raw_length);
         let (scale, reported) = (self.scale, self.reported);
@@ -122,22 +122,23 @@ impl<'a> Stream<'a> {
         }
     }
 
-    /// The file the stream is, for others to read from; [`Self::go_on_at`] must follow.
+    /// The underlying file, for other threads to read from; the caller must call [`Self::go_on_at`]
+    /// afterwards.
     pub(crate) fn take_file(&mut self) -> Option<File> {
         self.file.take()
     }
 
-    /// Leaves out what others have read.
+    /// Skips the bytes that other threads have read.
     pub(crate) fn go_on_at(&mut self, mut file: &File, offset: u64) -> io::Result<()> {
         file.seek(SeekFrom::Start(offset))?;
         (self.head, self.head_at, self.after_head) = (Vec::new(), 0, None);
         self.raw.set(offset);
-        // They told of it.
+        // The other threads reported this progress.
         self.reported = offset as f64 * self.scale;
         Ok(())
     }
 
-    /// Whether the stream is unpacked on the way.
+    /// Returns whether the stream is decompressed.
     pub(crate) fn is_packed(&self) -> bool {
         self.packed
     }
@@ -161,7 +162,7 @@ impl<'a> Stream<'a> {
         (from_head + got, end)
     }
 
-    /// Bytes of progress made since last asked.
+    /// Bytes of progress since the last call.
     pub(crate) fn progress(&mut self) -> u64 {
         let now = (self.raw.get() as f64 * self.scale).floor();
         let made = now - self.reported;
@@ -169,13 +170,13 @@ impl<'a> Stream<'a> {
         made as u64
     }
 
-    /// Bytes taken from the source so far, and how many it has.
+    /// The number of bytes taken from the source, and its size.
     pub(crate) fn raw_position(&self) -> (u64, Option<u64>) {
         (self.raw.get(), self.raw_length)
     }
 }
 
-/// A stream is read by the unpacking reader on top of it.
+/// The decompressor reads the raw stream through this.
 impl Read for Stream<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.head_at < self.head.len() {
@@ -212,14 +213,14 @@ fn fill(reader: &mut dyn Read, buffer: &mut [u8]) -> (usize, End) {
     (filled, End::Full)
 }
 
-/// Members of a gzip file one after another, as `gzip` itself reads them: zeros after a member are
-/// padding, anything else that is no member is an error that [`is_trailing_garbage`] knows.
+/// The members of a gzip file one after another, as `gzip` itself reads them. Zeros after a member
+/// are padding; any other data is an error that [`is_trailing_garbage`] recognises.
 struct Gunzip<R: Read> {
-    /// `None` for a moment only, and after a failure.
+    /// `None` only temporarily, and after a failure.
     member: Option<GzDecoder<BufReader<R>>>,
-    /// Whether a whole member has been read.
+    /// True if a whole member has been read.
     has_member: bool,
-    /// Whether the present member has given bytes.
+    /// True if the current member has yielded bytes.
     has_bytes: bool,
 }
 
@@ -228,7 +229,7 @@ struct Gunzip<R: Read> {
 #[error("trailing garbage after the gzip stream")]
 struct TrailingGarbage;
 
-/// Whether unpacking ended because something else follows the packed data.
+/// Returns whether decompression ended because other data follows the compressed data.
 pub(crate) fn is_trailing_garbage(error: &io::Error) -> bool {
     error.get_ref().is_some_and(|inner| inner.is::<TrailingGarbage>())
 }
@@ -238,7 +239,7 @@ impl<R: Read> Gunzip<R> {
         Self { member: Some(GzDecoder::new(packed)), has_member: false, has_bytes: false }
     }
 
-    /// Goes on to the next member; `false` at the end.
+    /// Continues with the next member; `false` at the end.
     fn next_member(&mut self, mut packed: BufReader<R>) -> io::Result<bool> {
         self.has_member = true;
         self.has_bytes = false;
@@ -277,7 +278,7 @@ impl<R: Read> Read for Gunzip<R> {
                     self.has_bytes = true;
                     return Ok(got);
                 }
-                // No header of a member: what follows the last one is something else.
+                // No valid member header: other data follows the last member.
                 Err(error)
                     if self.has_member
                         && !self.has_bytes
@@ -306,8 +307,8 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
-/// Standard input, read ahead by a thread. When `stop` is set it ends, even in the middle of
-/// waiting; the thread itself is left waiting and ends with the process.
+/// Standard input, read ahead by a thread. When `stop` is set, the stream ends, even while waiting;
+/// the thread stays blocked until the process ends.
 struct Stdin<'a> {
     pieces: mpsc::Receiver<io::Result<Vec<u8>>>,
     piece: Vec<u8>,

@@ -1,4 +1,4 @@
-//! The collections met so far, and the evidence they become.
+//! The collections found so far, and their conversion to evidence.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,42 +16,42 @@ use crate::{
     resume::{IdRange, Left, Unfinished, pack},
 };
 
-/// A collection as it is being read.
+/// A collection while it is read.
 #[derive(Debug)]
 pub(crate) struct Entry {
     pub(crate) namespace: Namespace,
-    /// Whether the names were given by the data.
+    /// True if the data itself contains its name.
     real: bool,
-    /// What the server tells it by.
+    /// Its UUID on the server.
     pub(crate) uuid: Option<String>,
     pub(crate) kind: CollectionKind,
     options: Option<CollectionOptions>,
     pub(crate) indexes: Option<Vec<Index>>,
-    /// What the server counts.
+    /// Its statistics on the server.
     pub(crate) stats: Option<CollectionStats>,
-    /// What the server counted over all documents.
+    /// Figures that the server computed over all documents.
     pub(crate) counted: Option<Box<Counted>>,
-    /// Documents that break the schema asked about, as a server counted them.
+    /// Documents that fail the requested schema, as a server counted them.
     pub(crate) refused: Option<u64>,
-    /// Documents handed to the profiler.
+    /// The number of documents passed to the profiler.
     pub(crate) taken: u64,
-    /// Bytes of those that a server sent.
+    /// The bytes of the documents that a server sent.
     pub(crate) bytes: u64,
-    /// Documents that are there and were not read, as far as known.
+    /// The number of existing documents that were not read, as far as known.
     pub(crate) unread: u64,
-    /// Some of those were left because reading ended, not by chance.
+    /// True if some of those were left because reading ended early, not at random.
     pub(crate) in_order: bool,
-    /// Set when documents came in random order, which says nothing about how they are stored.
+    /// True if documents came in random order, which says nothing about how they are stored.
     pub(crate) shuffled: bool,
-    /// Set when they may lie as a member that copies has stored them.
+    /// True if the documents may be in the storage order of a secondary.
     pub(crate) copied: bool,
-    /// Documents met again that an earlier run kept track of.
+    /// Documents that an earlier run tracked, read again.
     pub(crate) followed: Vec<TrackedDocument>,
-    /// Set when nothing more is taken.
+    /// True if no more documents are accepted.
     pub(crate) closed: bool,
-    /// Set when everything there is was read.
+    /// True if all documents were read.
     pub(crate) whole: bool,
-    /// What is left to read of a collection that was read in part.
+    /// The remaining ranges of a collection that was read partially.
     pub(crate) left: Vec<IdRange>,
 }
 
@@ -60,20 +60,20 @@ pub(crate) struct Entry {
 pub(crate) struct Table {
     entries: Vec<Entry>,
     slots: BTreeMap<Namespace, Slot>,
-    /// Indexes out of `system.indexes`, for collections without metadata.
+    /// Indexes from `system.indexes`, for collections without metadata.
     old_indexes: BTreeMap<Namespace, Vec<Index>>,
-    /// Major and minor version of the server, from the first source that says.
+    /// Major and minor version of the server, from the first source that contains it.
     pub(crate) server_version: Option<(u32, u32)>,
-    /// What the first running deployment told.
+    /// The facts from the first running deployment.
     pub(crate) server: Option<Server>,
-    /// What it said about shard keys.
+    /// The server's analyses of shard keys.
     pub(crate) key_analyses: Vec<KeyAnalysis>,
-    /// What was looked up in collections of which a sample was read.
+    /// The lookups in collections of which a sample was read.
     pub(crate) lookups: Vec<Lookup>,
 }
 
 impl Table {
-    /// The collection of a place; new if it was not met before.
+    /// The collection at a place; created if it is new.
     pub(crate) fn slot(&mut self, place: &Place) -> Slot {
         if let Some(&slot) = self.slots.get(&place.namespace) {
             self.entries[slot.0].real |= place.real;
@@ -105,17 +105,17 @@ impl Table {
         slot
     }
 
-    /// A collection met before.
+    /// A collection that was found before.
     pub(crate) fn find(&self, namespace: &Namespace) -> Option<Slot> {
         self.slots.get(namespace).copied()
     }
 
-    /// What is known of a collection.
+    /// The data of a collection.
     pub(crate) fn entry(&mut self, slot: Slot) -> &mut Entry {
         &mut self.entries[slot.0]
     }
 
-    /// Adds what metadata says. Of two sources with the same collection the first one counts.
+    /// Adds the facts of metadata. If two sources contain the same collection, the first one wins.
     pub(crate) fn add_facts(&mut self, slot: Slot, facts: Facts) {
         let entry = self.entry(slot);
         if entry.options.is_none() && entry.indexes.is_none() {
@@ -125,13 +125,13 @@ impl Table {
         }
     }
 
-    /// Adds an index that `system.indexes` tells of.
+    /// Adds an index from `system.indexes`.
     pub(crate) fn add_old_index(&mut self, namespace: Namespace, index: Index) {
         self.old_indexes.entry(namespace).or_default().push(index);
     }
 
-    /// What a later run needs to go on with collections that were not read to their ends; nothing if
-    /// all were.
+    /// The state that a later run needs to continue with collections that were not read completely;
+    /// empty if all were.
     pub(crate) fn unfinished(&self, outcome: &Outcome) -> Unfinished {
         let mut unfinished = Unfinished::default();
         for (at, entry) in self.entries.iter().enumerate() {
@@ -146,7 +146,7 @@ impl Table {
         unfinished
     }
 
-    /// Puts everything together.
+    /// Converts everything to evidence.
     pub(crate) fn into_evidence(
         mut self,
         mut profiles: BTreeMap<Slot, Profiled>,
@@ -170,7 +170,8 @@ impl Table {
                 checked: checked.remove(&Slot(at)).map(Box::new),
             };
             if let Some(refused) = entry.refused {
-                // The server counted all documents; those that came say what they break.
+                // The server counted all documents; the transferred ones show which constraints
+                // fail.
                 let checked = collection.checked.get_or_insert_default();
                 checked.examined = checked.refused;
                 checked.refused = refused.max(checked.refused);
@@ -183,7 +184,7 @@ impl Table {
                 profile.total = profile.documents + entry.unread;
                 profile.in_order = entry.in_order;
                 profile.copied |= entry.copied;
-                // Documents that the sample holds anyway are not followed twice.
+                // Documents that are already in the sample are not added twice.
                 let known: BTreeSet<u64> = profile.tracked.iter().map(|d| d.hash).collect();
                 let followed = entry.followed.into_iter().filter(|d| !known.contains(&d.hash));
                 profile.tracked.extend(followed);
@@ -226,8 +227,8 @@ impl Table {
     }
 }
 
-/// Whether documents are buckets of a time series. Servers from 8.3 on dump them under the name of
-/// the time series itself; they say nothing about its measurements.
+/// Returns whether documents are buckets of a time series. Servers from 8.3 on dump them under the
+/// name of the time series itself; they say nothing about its measurements.
 fn is_of_buckets(profile: &Profile) -> bool {
     ["control", "data"].iter().all(|name| profile.top_level().any(|field| field.name == *name))
 }

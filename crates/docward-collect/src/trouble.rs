@@ -1,7 +1,8 @@
-//! What can go wrong while reading, and the list it is kept in until the report.
+//! The problems that can occur while reading, and the list that collects them for the report.
 //!
-//! Nothing here ends a run: a trouble becomes a [`Problem`] of one file, and reading goes on with
-//! the next document or file. Every message says where, what became of the rest, and what to do.
+//! None of them ends a run: each becomes a [`Problem`] of one file, and reading continues with the
+//! next document or file. Every message says where the problem is, what happened to the rest, and
+//! what to do.
 
 mod live;
 
@@ -15,7 +16,7 @@ use docward_model::{Namespace, Problem, text};
 
 use crate::engine::FileId;
 
-/// How many problems of one file are told one by one.
+/// The number of problems per file that are reported individually.
 const TOLD: usize = 20;
 
 /// A situation in which something could not be read.
@@ -190,13 +191,13 @@ pub(crate) enum Trouble {
     Prelude(Box<json::Error>),
 }
 
-/// The first few of many files, without their directories.
+/// The first few of many file names, without their directories.
 fn file_names(paths: &[String]) -> String {
     let names: Vec<_> = paths.iter().map(|path| file_name(path)).collect();
     text::list(&names, 3)
 }
 
-/// The name of a file as problems name it, without its directories or the zip it is in.
+/// The name of a file in problem messages, without its directories or its zip.
 pub(crate) fn file_name(display: &str) -> &str {
     display.rsplit(['/', '\\', '!']).next().unwrap_or(display)
 }
@@ -217,7 +218,7 @@ fn extent(kind: &walk::FaultKind) -> &'static str {
     }
 }
 
-/// Damaged documents of a collection, and how much of them was read.
+/// Describes damaged documents of a collection, and how much of them was read.
 fn damages(documents: u64, kinds: &[walk::FaultKind]) -> String {
     let words: Vec<_> = kinds.iter().map(ToString::to_string).collect();
     let is_read = kinds.iter().all(|kind| *kind == walk::FaultKind::Utf8);
@@ -234,7 +235,7 @@ fn damages(documents: u64, kinds: &[walk::FaultKind]) -> String {
     format!("{documents}: {}; {extent}; all others were read", words.join(", "))
 }
 
-/// What an error in JSON took out of the report.
+/// Describes the data that is missing in the report because of a JSON error.
 fn left_out(error: &json::Error) -> &'static str {
     match error {
         json::Error::UnexpectedEnd { what: "array", .. } => {
@@ -248,7 +249,7 @@ fn left_out(error: &json::Error) -> &'static str {
 }
 
 impl Trouble {
-    /// The right variant for a failure to open.
+    /// The variant that matches a failure to open.
     pub(crate) fn opening(error: std::io::Error) -> Self {
         match error.kind() {
             std::io::ErrorKind::NotFound => Self::NotFound,
@@ -257,7 +258,7 @@ impl Trouble {
         }
     }
 
-    /// The place in the file, for sorting.
+    /// The position in the file, for sorting.
     fn place(&self) -> u64 {
         match self {
             Self::Read { at, .. }
@@ -279,31 +280,31 @@ impl Trouble {
     }
 }
 
-/// Troubles by file, in the order the files were named.
+/// Problems by file, in the order the files were named.
 #[derive(Debug, Default)]
 pub(crate) struct Troubles {
     files: Vec<FileTroubles>,
-    /// CSV and TSV files by the source they are in.
+    /// CSV and TSV files, by source.
     delimited: BTreeMap<String, Vec<String>>,
 }
 
 #[derive(Debug)]
 struct FileTroubles {
     name: String,
-    /// The first ones by place.
+    /// The first ones by position.
     told: Vec<(u64, String)>,
-    /// All, told or not.
+    /// The number of all problems, reported individually or not.
     count: u64,
 }
 
 impl Troubles {
-    /// A file troubles may be reported of.
+    /// Registers a file that problems may be reported for.
     pub(crate) fn file(&mut self, name: String) -> FileId {
         self.files.push(FileTroubles { name, told: Vec::new(), count: 0 });
         FileId(self.files.len() - 1)
     }
 
-    /// Notes a trouble. The outcome does not depend on the order of calls.
+    /// Adds a problem. The result does not depend on the order of calls.
     pub(crate) fn add(&mut self, file: FileId, trouble: &Trouble) {
         let Some(file) = self.files.get_mut(file.0) else { return };
         let entry = (trouble.place(), trouble.to_string());
@@ -315,21 +316,21 @@ impl Troubles {
         }
     }
 
-    /// Notes that there were more troubles than are known one by one.
+    /// Adds problems that are only counted, not reported individually.
     pub(crate) fn add_unnamed(&mut self, file: FileId, count: u64) {
         if let Some(file) = self.files.get_mut(file.0) {
             file.count += count;
         }
     }
 
-    /// Notes a trouble of a file of its own.
+    /// Adds a problem of a file that has no id yet.
     pub(crate) fn add_for(&mut self, name: impl Into<String>, trouble: &Trouble) {
         let file = self.file(name.into());
         self.add(file, trouble);
     }
 
-    /// Notes a file of a source that is CSV or TSV. A directory may be full of them, and the advice
-    /// is the same for all.
+    /// Adds a CSV or TSV file of a source. A directory may contain many, and the advice is the same
+    /// for all.
     pub(crate) fn add_delimited(&mut self, source: &str, file: &str) {
         self.delimited.entry(source.to_owned()).or_default().push(file.to_owned());
     }

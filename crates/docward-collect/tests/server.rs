@@ -1,4 +1,4 @@
-//! What Docward computes, beside what a real server computes from the same documents.
+//! Compares Docward's figures with those that a real server computes from the same documents.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::sync::atomic::AtomicBool;
@@ -17,7 +17,7 @@ fn run(source: &str) -> Collected {
     collect(&request, &Silent, &AtomicBool::new(false))
 }
 
-/// One document for every type, and some in which several types and levels meet.
+/// One document for every type, and some that combine several types and levels.
 fn every_type() -> Vec<Document> {
     let binary = |subtype, length: usize| Bson::Binary(Binary { subtype, bytes: vec![7; length] });
     let scope = doc! { "a": 1, "b": [1, 2] };
@@ -99,7 +99,7 @@ fn alg_2_half_a_million_object_ids_have_the_size_the_server_says() {
     let servers = Launch::standalone().start();
     let ids = vec![Bson::ObjectId(ObjectId::from_bytes([5; 12])); 500_000];
     servers.insert("db_types.t_array", [doc! { "_id": 1, "a": ids }]);
-    // Beside the array: length, `_id` with its value, the name of the array, the final NUL.
+    // Besides the array: length, `_id` with its value, the name of the array, the final NUL.
     let around = 4 + (1 + 4 + 4) + (1 + 2) + 1;
     assert_eq!(sizes_of_server(&servers, "db_types", "t_array"), [9_888_895 + around]);
 }

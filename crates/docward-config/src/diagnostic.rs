@@ -1,25 +1,25 @@
-//! What is wrong with a configuration file, and where.
+//! The problems in a configuration file, with their positions.
 
 use docward_model::Location;
 
 use crate::position::Lines;
 
-/// One problem of a configuration file.
+/// One problem in a configuration file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}:{line}:{column}: {message}{}", tail(.hint.as_deref()))]
 pub struct Diagnostic {
-    /// The file, as the caller named it.
+    /// The file name, as the caller gave it.
     pub file: String,
-    /// The line, from 1.
+    /// The line, counted from 1.
     pub line: u32,
-    /// The column in characters, from 1.
+    /// The column in characters, counted from 1.
     pub column: u32,
-    /// What is wrong: lower-case start, no final stop.
+    /// The message: lower-case start, no final period.
     pub message: String,
-    /// What to write instead.
+    /// The advice on what to write instead.
     pub hint: Option<String>,
-    /// Something cannot be taken as written, so the run would not be the one asked for. Otherwise it
-    /// was understood, but has no effect.
+    /// True if a value cannot be used as written, so the run would differ from the requested one.
+    /// False if the value was understood but has no effect.
     pub fatal: bool,
 }
 
@@ -39,25 +39,25 @@ impl<'t> Diagnostics<'t> {
         Self { file, lines: Lines::new(text), found: Vec::new() }
     }
 
-    /// Something that cannot be taken as written.
+    /// Adds a problem with something that cannot be used as written.
     pub(crate) fn error(&mut self, at: usize, message: impl Into<String>, hint: Option<String>) {
         self.push(at, message.into(), hint, true);
     }
 
-    /// Something that was understood and has no effect.
+    /// Adds a note on something that was understood but has no effect.
     pub(crate) fn note(&mut self, at: usize, message: impl Into<String>, hint: Option<String>) {
         self.push(at, message.into(), hint, false);
     }
 
-    /// The place of an offset, for settings that remember where they came from.
+    /// The position of an offset, for settings that store where they were written.
     pub(crate) fn location(&self, at: usize) -> Location {
         let (line, column) = self.lines.position(at);
         Location { file: self.file.to_owned(), line, column }
     }
 
-    /// Everything found, in the order of the file.
+    /// All problems, in file order.
     pub(crate) fn finish(mut self) -> Vec<Diagnostic> {
-        // Stable: several problems of one place keep the order in which they were found.
+        // The sort is stable: several problems at one position keep their order.
         self.found.sort_by_key(|(at, _)| *at);
         self.found.into_iter().map(|(_, diagnostic)| diagnostic).collect()
     }

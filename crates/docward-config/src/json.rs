@@ -1,4 +1,4 @@
-//! Just enough JSON to write the schema: ordered, indented by two, the same bytes every time.
+//! A minimal JSON writer for the schema: ordered, indented by two, byte-stable.
 
 use std::fmt::Write as _;
 
@@ -27,7 +27,7 @@ impl Json {
         Self::Object(entries.into_iter().map(|(key, value)| (key.into(), value)).collect())
     }
 
-    /// With one more entry; anything but an object stays as it is.
+    /// Adds an entry; has no effect on values other than objects.
     pub(crate) fn with(mut self, key: &str, value: Self) -> Self {
         if let Self::Object(entries) = &mut self {
             entries.push((key.to_owned(), value));
@@ -35,7 +35,7 @@ impl Json {
         self
     }
 
-    /// With the entries of another object after its own.
+    /// Appends the entries of another object.
     pub(crate) fn merged(mut self, other: Self) -> Self {
         if let (Self::Object(entries), Self::Object(more)) = (&mut self, other) {
             entries.extend(more);
@@ -43,7 +43,7 @@ impl Json {
         self
     }
 
-    /// The text, with a final line break.
+    /// The formatted text, with a final line break.
     pub(crate) fn pretty(&self) -> String {
         let mut out = String::new();
         self.write(&mut out, 0);
@@ -56,7 +56,7 @@ impl Json {
         match self {
             Self::Bool(b) => _ = write!(out, "{b}"),
             Self::Int(n) => _ = write!(out, "{n}"),
-            // JSON has no word for the others.
+            // JSON cannot represent the other values.
             Self::Float(n) if !n.is_finite() => out.push_str("null"),
             Self::Float(n) => _ = write!(out, "{n:?}"),
             Self::Text(text) => out.push_str(&quote(text)),

@@ -1,16 +1,18 @@
-//! The keys of each table, once: the reader, the suggestions and the tests use the same lists.
+//! The keys of each table, listed once: the reader, the suggestions and the tests use the same
+//! lists.
 
 use docward_model::RuleMeta;
 
 use crate::suggest;
 
-/// Shards there can be, as for `--shards`: fewer share nothing, and every one of them is counted out.
+/// The valid numbers of shards, as for `--shards`: sharding needs at least two, and each shard is
+/// simulated.
 pub(crate) const SHARDS: std::ops::RangeInclusive<u32> = 2..=1000;
 
 /// A table of the file.
 #[derive(Clone, Copy)]
 pub(crate) struct Section {
-    /// As messages name it; empty for the top of the file.
+    /// Its name in messages; empty for the top level of the file.
     pub(crate) header: &'static str,
     pub(crate) keys: &'static [&'static str],
 }
@@ -107,18 +109,18 @@ pub(crate) const SUPPRESS: Section = Section {
 pub(crate) const WAIVE: Section =
     Section { header: "[[waive]]", keys: &["item", "reason", "by", "expires"] };
 
-/// Keys every rule has besides its thresholds. No threshold may take one of these names.
+/// The keys of every rule besides its thresholds. No threshold may have one of these names.
 pub(crate) const RULE: &[&str] = &["severity", "enabled"];
 
-/// What to do about a key that a section does not have.
+/// The hint for a key that a section does not have.
 pub(crate) fn unknown_key_hint(key: &str, section: Section, rules: &[&RuleMeta]) -> String {
     elsewhere(key, section, rules)
         .or_else(|| suggest::did_you_mean(key, section.keys.iter().copied()))
         .unwrap_or_else(|| format!("known keys: {}", suggest::list(section.keys, "and")))
 }
 
-/// A key that is right, but in the wrong table. The usual cause is TOML's own: everything below a
-/// header belongs to it, so a top-level key must come first.
+/// The hint for a valid key in the wrong table. The usual cause is TOML's own rule: everything
+/// below a header belongs to it, so a top-level key must come first.
 pub(crate) fn elsewhere(key: &str, section: Section, rules: &[&RuleMeta]) -> Option<String> {
     if ROOT.keys.contains(&key) {
         return Some(format!("`{key}` belongs above the first `[section]`"));

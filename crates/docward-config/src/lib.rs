@@ -1,12 +1,12 @@
-//! `docward.toml`: from text to [`Settings`], with a place for everything that is wrong in it.
+//! Converts the text of `docward.toml` to [`Settings`], with a position for every problem.
 //!
-//! Three steps, each in its file: `syntax` reads TOML and recovers from broken statements, `raw` is
-//! what was typed with its positions, `validate` gives it meaning. Nothing here fails: a problem is a
-//! [`Diagnostic`], and the rest of the file still counts. [`json_schema`] describes the same keys to
-//! editors. No IO: the caller reads the file and hands over the rules' metadata, because this crate
-//! does not know the registry.
+//! There are three steps, each in its own file: `syntax` reads TOML and recovers from broken
+//! statements, `raw` contains the typed values with their positions, `validate` interprets them.
+//! Nothing here fails: a problem is a [`Diagnostic`], and the rest of the file still counts.
+//! [`json_schema`] describes the same keys for editors. No IO: the caller reads the file and passes
+//! the rules' metadata, because this crate does not know the registry.
 //!
-//! The guide for users is `docs/configuration.md`; its examples are tests of this crate.
+//! The user guide is `docs/configuration.md`; its examples are tests of this crate.
 
 mod diagnostic;
 mod json;
@@ -28,17 +28,17 @@ pub use raw::{AUTHS, FACES, GuardLimit, GuardSettings, GuardUser, RIGHTS, is_day
 pub use schema::json_schema;
 pub use validate::selector_problem;
 
-/// From which severity on a run counts as failed (`fail-on`, `--fail-on`).
+/// The severity from which on a run fails (`fail-on`, `--fail-on`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailOn {
-    /// Findings of this severity or louder fail the run.
+    /// Findings of this severity or a higher one fail the run.
     AtLeast(Severity),
     /// Findings never fail the run.
     Never,
 }
 
 impl FailOn {
-    /// Every value, loudest first, as help texts list them.
+    /// Every value, highest severity first, as help texts list them.
     pub const ALL: [Self; 4] = [
         Self::AtLeast(Severity::Error),
         Self::AtLeast(Severity::Warn),
@@ -54,7 +54,7 @@ impl FailOn {
         }
     }
 
-    /// The value a word stands for.
+    /// Parses the name of a value.
     pub fn parse(word: &str) -> Option<Self> {
         match word {
             "never" => Some(Self::Never),
@@ -62,7 +62,7 @@ impl FailOn {
         }
     }
 
-    /// The severity from which on findings fail the run; `None` when none does.
+    /// The lowest severity that fails the run; `None` if none does.
     pub fn least(self) -> Option<Severity> {
         match self {
             Self::AtLeast(least) => Some(least),
@@ -71,30 +71,30 @@ impl FailOn {
     }
 }
 
-/// What `docward.toml` says. The default is an empty file.
+/// The content of `docward.toml`. The default is an empty file.
 #[derive(Clone, Debug, Default)]
 pub struct Config {
-    /// What rules and engine read.
+    /// The settings for rules and engine.
     pub settings: Settings,
-    /// The profile that the file chooses.
+    /// The profile that the file selects.
     pub profile: Option<ProfileName>,
-    /// When a run fails; the command line's default holds when absent.
+    /// The severity from which on a run fails; if absent, the command line's default applies.
     pub fail_on: Option<FailOn>,
     /// The baseline, relative to the directory of the file.
     pub baseline: Option<String>,
     /// The settings of `docward guard`.
     pub guard: GuardSettings,
     pub(crate) origins: Origins,
-    /// One per entry of `settings.overrides`.
+    /// One entry per entry of `settings.overrides`.
     pub(crate) override_origins: Vec<Origins>,
 }
 
-/// Where settings of rules were written, by rule code and key.
+/// The positions of rule settings, by rule code and key.
 pub(crate) type Origins = BTreeMap<(String, String), Location>;
 
 impl Config {
-    /// Where the value of a rule's key comes from that holds at a namespace: a threshold's key,
-    /// `severity` or `enabled`. `None` when the file does not set it. Lets `docward explain` say
+    /// The position of the effective value of a rule's key at a namespace: a threshold's key,
+    /// `severity` or `enabled`. `None` if the file does not set it. `docward explain` uses it for
     /// "yours: 200, from docward.toml:14".
     pub fn origin(&self, code: &str, key: &str, namespace: Option<&str>) -> Option<&Location> {
         let wanted = (code.to_owned(), key.to_owned());
@@ -112,8 +112,8 @@ impl Config {
     }
 }
 
-/// Reads the text of a `docward.toml`. Never fails and never panics: problems are diagnostics in the
-/// order of the file, and whatever is sound still counts. `file_name` is only repeated in messages.
+/// Parses the text of a `docward.toml`. Never fails and never panics: problems are diagnostics in
+/// file order, and everything valid still counts. `file_name` is only used in messages.
 ///
 /// ```
 /// let text = "profile = \"neutral\"\nfail-on = \"eror\"\n";

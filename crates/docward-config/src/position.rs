@@ -1,9 +1,9 @@
-//! Byte offsets to lines and columns as editors count them: from 1, columns in characters.
+//! Converts byte offsets to lines and columns as editors count them: from 1, columns in characters.
 
 /// The lines of a text.
 pub(crate) struct Lines<'t> {
     text: &'t str,
-    /// Byte offset at which each line starts.
+    /// The byte offset of each line start.
     starts: Vec<usize>,
 }
 
@@ -14,22 +14,22 @@ impl<'t> Lines<'t> {
         Self { text, starts }
     }
 
-    /// Line and column of a byte offset; offsets beyond the end mean the end.
+    /// The line and column of a byte offset; offsets beyond the end mean the end.
     pub(crate) fn position(&self, offset: usize) -> (u32, u32) {
         let offset = floor_char_boundary(self.text, offset);
         let line = self.line_of(offset);
         let before = self.text.get(self.start(line)..offset).unwrap_or_default();
-        // A byte order mark takes no column: editors do not show it.
+        // A byte order mark has no column: editors do not show it.
         let column = before.chars().filter(|&c| c != '\u{feff}').count();
         (to_u32(line + 1), to_u32(column + 1))
     }
 
-    /// The line (from 0) that holds an offset.
+    /// The line (from 0) that contains an offset.
     pub(crate) fn line_of(&self, offset: usize) -> usize {
         self.starts.partition_point(|&start| start <= offset).saturating_sub(1)
     }
 
-    /// Where a line (from 0) starts; the end of the text for lines beyond it.
+    /// The start of a line (from 0); the end of the text for lines beyond it.
     pub(crate) fn start(&self, line: usize) -> usize {
         self.starts.get(line).copied().unwrap_or(self.text.len())
     }
@@ -39,7 +39,7 @@ impl<'t> Lines<'t> {
         self.text.get(self.start(line)..self.start(line + 1)).unwrap_or_default()
     }
 
-    /// How many lines there are; an empty text has one.
+    /// The number of lines; an empty text has one.
     pub(crate) fn count(&self) -> usize {
         self.starts.len()
     }
@@ -49,7 +49,7 @@ fn to_u32(n: usize) -> u32 {
     u32::try_from(n).unwrap_or(u32::MAX)
 }
 
-/// `str::floor_char_boundary` is newer than the oldest compiler we support.
+/// `str::floor_char_boundary` is newer than the oldest supported compiler.
 fn floor_char_boundary(text: &str, offset: usize) -> usize {
     let mut offset = offset.min(text.len());
     while !text.is_char_boundary(offset) {
@@ -69,7 +69,7 @@ mod tests {
         for (offset, expect) in [
             (0, (1, 1)),
             (3, (1, 1)),
-            (4, (1, 1)), // inside `é`
+            (4, (1, 1)), // Inside `é`.
             (5, (1, 2)),
             (9, (1, 6)),
             (11, (2, 1)),

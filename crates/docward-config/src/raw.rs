@@ -1,7 +1,7 @@
-//! What was typed: every key with its value and its place, nothing interpreted.
+//! The typed values: every key with its value and its position, not interpreted.
 //!
-//! This step knows the shape of the file (which tables, which keys, which TOML types). What rules,
-//! patterns and numbers mean is `validate`'s business.
+//! This step knows the structure of the file (tables, keys, TOML types). `validate` interprets
+//! rules, patterns and numbers.
 
 mod guard;
 mod services;
@@ -18,7 +18,7 @@ use crate::{
     suggest::excerpt,
 };
 
-/// Something typed, and the byte offset at which it stands.
+/// A typed value and its byte offset.
 #[derive(Clone, Copy)]
 pub(crate) struct At<T> {
     pub(crate) value: T,
@@ -65,16 +65,16 @@ pub(crate) struct RawWaiver<'d> {
     pub(crate) expires: At<Day>,
 }
 
-/// The last day on which something holds, `2027-01-31`; `None` when that never comes.
+/// The last day on which an entry is valid, `2027-01-31`; `None` for unlimited.
 pub(crate) type Day = Option<String>;
 
-/// `[rules.D008]`. What a threshold's type is, only the rule knows.
+/// `[rules.D008]`. Only the rule knows the types of its thresholds.
 pub(crate) struct RawRule<'d> {
     pub(crate) key: At<&'d str>,
     pub(crate) severity: Option<At<&'d str>>,
     pub(crate) enabled: Option<At<bool>>,
     pub(crate) thresholds: Vec<(At<&'d str>, &'d Item)>,
-    /// Where `severity` and `enabled` stand themselves, not their values.
+    /// The offsets of the keys `severity` and `enabled`, not of their values.
     pub(crate) severity_key: usize,
     pub(crate) enabled_key: usize,
 }
@@ -86,7 +86,7 @@ pub(crate) struct RawNamespace<'d> {
     pub(crate) ignore: Vec<At<&'d str>>,
     pub(crate) select: Vec<At<&'d str>>,
     pub(crate) rules: Vec<RawRule<'d>>,
-    /// Neither `ignore` nor `select` nor `rules` was written.
+    /// True if neither `ignore` nor `select` nor `rules` was written.
     pub(crate) idle: bool,
 }
 
@@ -156,7 +156,7 @@ pub(crate) fn read_users(root: &Table, text: &str, out: &mut Diagnostics<'_>) ->
 
 struct Reader<'a, 't> {
     text: &'a str,
-    /// For hints only: a key in the wrong place may be a rule's.
+    /// Only for hints: a misplaced key may belong to a rule.
     rules: &'a [&'a RuleMeta],
     out: &'a mut Diagnostics<'t>,
 }
@@ -171,7 +171,7 @@ impl Reader<'_, '_> {
 
     fn rule<'d>(&mut self, key: At<&'d str>, item: &'d Item) -> Option<RawRule<'d>> {
         let name = excerpt(key.value);
-        // `D008 = "warn"` and `D008 = false` are other linters' habits.
+        // `D008 = "warn"` and `D008 = false` are the syntax of other linters.
         let hint = match item.as_value() {
             Some(Value::Boolean(_)) => {
                 format!("write `{name} = {{ enabled = {} }}`", self.source(item))
@@ -319,7 +319,7 @@ impl Reader<'_, '_> {
     }
 }
 
-/// What is accepted for a time.
+/// Entries that accept findings for a time.
 impl Reader<'_, '_> {
     fn suppressions<'d>(&mut self, at: usize, item: &'d Item) -> Vec<RawSuppression<'d>> {
         let mut out = Vec::new();
@@ -338,7 +338,7 @@ impl Reader<'_, '_> {
                 }
             }
             self.missing(at, table, keys::SUPPRESS, &["rule", "reason", "expires"]);
-            // A pattern of the wrong type must not widen the entry to everything.
+            // A pattern of the wrong type must not extend the entry to everything.
             let narrowed = pattern.is_some() == table.contains_key("match")
                 && path.is_some() == table.contains_key("path")
                 && file.is_some() == table.contains_key("file");
@@ -372,7 +372,7 @@ impl Reader<'_, '_> {
         out
     }
 
-    /// A calendar day, as a date of TOML or in quotes, or `"never"`.
+    /// A calendar date, as a TOML date or in quotes, or `"never"`.
     fn day(&mut self, name: &str, item: &Item) -> Option<At<Day>> {
         let at = start(item, 0);
         if item.as_str() == Some("never") {
@@ -393,7 +393,7 @@ impl Reader<'_, '_> {
     }
 }
 
-/// A calendar day without a time.
+/// A calendar date without a time.
 fn whole_day(date: toml_edit::Datetime) -> Option<String> {
     match date {
         toml_edit::Datetime { date: Some(day), time: None, offset: None } => Some(day.to_string()),
@@ -401,18 +401,18 @@ fn whole_day(date: toml_edit::Datetime) -> Option<String> {
     }
 }
 
-/// Whether a text is a calendar day, `2027-01-31`.
+/// Returns whether a text is a calendar date, `2027-01-31`.
 pub fn is_day(text: &str) -> bool {
     text.parse().is_ok_and(|date| whole_day(date).is_some())
 }
 
-/// The TOML types.
+/// Readers for the TOML types.
 impl Reader<'_, '_> {
     fn string<'d>(&mut self, name: &str, item: &'d Item) -> Option<At<&'d str>> {
         if let Some(value) = item.as_str() {
             return Some(At { value, at: start(item, 0) });
         }
-        // `server-version = 6.0`: quotes matter there, because 4.10 the number is 4.1.
+        // `server-version = 6.0`: quotes matter there, because the number 4.10 is 4.1.
         let hint = matches!(item.as_value(), Some(v) if !v.is_array() && !v.is_inline_table())
             .then(|| format!("write `{name} = \"{}\"`", self.source(item)));
         self.wrong(name, item, "a string", hint);
@@ -431,7 +431,7 @@ impl Reader<'_, '_> {
         None
     }
 
-    /// A number with or without decimals.
+    /// A number, with or without decimals.
     fn number(&mut self, name: &str, item: &Item) -> Option<At<f64>> {
         let at = start(item, 0);
         if let Some(value) = item.as_float().or(item.as_integer().map(|whole| whole as f64)) {
@@ -457,7 +457,7 @@ impl Reader<'_, '_> {
         None
     }
 
-    /// A list of strings; elements of other types are reported one by one and left out.
+    /// A list of strings; elements of other types are reported individually and left out.
     fn strings<'d>(&mut self, name: &str, item: &'d Item) -> Option<Vec<At<&'d str>>> {
         let Some(list) = item.as_array() else {
             let hint = item.as_str().map(|_| format!("write `{name} = [{}]`", self.source(item)));
@@ -494,7 +494,7 @@ impl Reader<'_, '_> {
         table
     }
 
-    /// The tables of `[[name]]`, or of `name = [{ … }]`, each with its place.
+    /// The tables of `[[name]]`, or of `name = [{ … }]`, each with its position.
     fn tables<'d>(
         &mut self,
         name: &str,
@@ -528,14 +528,14 @@ impl Reader<'_, '_> {
                 let message = format!("`{name}` must be a list of tables, not {}", kind(other));
                 let hint = format!("write `{}`, with two brackets", section.header);
                 self.out.error(at, message, Some(hint));
-                // What stands in a lone table is read as the one element it was meant to be, so
-                // that its own problems are told in the same run.
+                // A lone table is read as the single element it was meant to be, so that its own
+                // problems are reported in the same run.
                 other.as_table_like().map(|table| (at, table)).into_iter().collect()
             }
         }
     }
 
-    /// Reports keys a table cannot do without. A key of the wrong type was reported already.
+    /// Reports missing mandatory keys of a table. A key of the wrong type was already reported.
     fn missing(&mut self, at: usize, table: &dyn TableLike, section: Section, needed: &[&str]) {
         for key in needed.iter().filter(|key| !table.contains_key(key)) {
             self.out.error(at, format!("`{}` needs `{key}`", section.header), None);
@@ -563,12 +563,13 @@ impl Reader<'_, '_> {
     }
 }
 
-/// A value as it was written.
+/// A value as written.
 pub(crate) fn source(text: &str, item: &Item) -> String {
     excerpt(item.span().and_then(|span| text.get(span)).unwrap_or("…").trim())
 }
 
-/// The entries of a table in the order written, which for reopened tables is not the order stored.
+/// The entries of a table in the order written, which for reopened tables differs from the order
+/// stored.
 fn entries(table: &dyn TableLike) -> Vec<(At<&str>, &Item)> {
     let mut out: Vec<_> = table
         .iter()
@@ -581,12 +582,12 @@ fn entries(table: &dyn TableLike) -> Vec<(At<&str>, &Item)> {
     out
 }
 
-/// Where a value starts.
+/// The start of a value.
 pub(crate) fn start(item: &Item, otherwise: usize) -> usize {
     item.span().map_or(otherwise, |span| span.start)
 }
 
-/// What a value is, with its article.
+/// The type of a value, with its article.
 pub(crate) fn kind(item: &Item) -> &'static str {
     match item {
         Item::None => "nothing",
@@ -604,7 +605,7 @@ pub(crate) fn kind(item: &Item) -> &'static str {
     }
 }
 
-/// What elements of a list are.
+/// The type of list elements, in the plural.
 pub(crate) fn plural(value: &Value) -> &'static str {
     match value {
         Value::String(_) => "strings",

@@ -1,9 +1,9 @@
 //! The JSON Schema of `docward.toml`, for completion and checks in editors.
 //!
-//! Draft 7, because that is what TOML language servers read. It is as strict as the parser about
-//! keys, types and ranges; what a schema cannot say (globs, one rule under two names) only the parser
-//! knows. One difference: the parser takes codes in any case, the schema offers them as written in
-//! the registry.
+//! Draft 7, because TOML language servers read it. It is as strict as the parser about keys, types
+//! and ranges; only the parser checks rules that a schema cannot express (globs, one rule under two
+//! names). One difference: the parser accepts codes in any case, the schema offers them as written
+//! in the registry.
 
 use docward_model::{
     DeclaredTopology, LimitScope, PEDANTIC, ProfileName, RuleMeta, ServiceClass, Threshold,
@@ -12,7 +12,7 @@ use docward_model::{
 
 use crate::{AUTHS, FACES, FailOn, json::Json, keys::SHARDS, threshold};
 
-/// The schema of the file for these rules: pretty JSON, the same bytes for the same rules in any
+/// The schema of the file for these rules: formatted JSON, the same bytes for the same rules in any
 /// order.
 pub fn json_schema(rules: &[&RuleMeta]) -> String {
     let mut rules = rules.to_vec();
@@ -139,7 +139,7 @@ fn threshold_value(threshold: &Threshold) -> Json {
         ThresholdValue::Int(_) | ThresholdValue::Float(_) => {
             description.push_str(&format!(" Unit: {}.", threshold.unit));
         }
-        // Not as `default`: an editor would offer to write out words that hold anyway.
+        // Not as `default`: an editor would offer to write out words that apply anyway.
         ThresholdValue::Words(_) => description.push_str(" Added to the rule's own list."),
         ThresholdValue::Flag(_) | ThresholdValue::Text(_) => {}
     }
@@ -425,14 +425,14 @@ fn reason() -> Json {
     string().with("description", Json::text("Why.")).with("minLength", Json::Int(1))
 }
 
-/// A date of TOML is a string to editors that check with a schema.
+/// A TOML date, which is a string for editors that check with a schema.
 fn day() -> Json {
     string()
         .with("description", Json::text("The last day on which it holds, or `never`."))
         .with("pattern", Json::text("^([0-9]{4}-[0-9]{2}-[0-9]{2}|never)$"))
 }
 
-/// A table with these keys and no others.
+/// A table that permits only these keys.
 fn table<'k>(entries: impl IntoIterator<Item = (&'k str, Json)>, required: &[&str]) -> Json {
     let out = Json::object([
         ("type", Json::text("object")),
@@ -493,12 +493,12 @@ fn reference(name: &str) -> Json {
     Json::object([("$ref", Json::text(format!("#/definitions/{name}")))])
 }
 
-/// Draft 7 ignores everything beside a `$ref`, so a description needs a wrapper.
+/// Draft 7 ignores all keywords next to a `$ref`, so a description needs a wrapper.
 fn described(description: &str, schema: Json) -> Json {
     Json::object([("description", Json::text(description)), ("allOf", Json::List(vec![schema]))])
 }
 
-/// A page's lines joined, since editors wrap by themselves; paragraphs stay apart.
+/// Joins the lines of a page, because editors wrap text themselves; paragraphs stay separate.
 fn unwrapped(text: &str) -> String {
     let paragraphs: Vec<_> = text
         .split("\n\n")

@@ -1,15 +1,15 @@
-//! Did you mean: the nearest known word, and how user text is repeated in messages.
+//! Suggests the most similar known word, and quotes user text in messages.
 
 use std::fmt::Write as _;
 
-/// Words longer than this get no suggestion: the distance costs time and memory by length, and
-/// nobody mistypes a key by this much.
+/// Longer words get no suggestion: the distance takes time and memory by length, and no typing
+/// error has this length.
 const LONGEST: usize = 64;
 
-/// Most of a user's text that a message repeats.
+/// The maximum length of user text that a message quotes.
 const EXCERPT: usize = 60;
 
-/// "did you mean `x`?", if up to three known words are equally near and near enough.
+/// "did you mean `x`?", if up to three known words are equally similar and similar enough.
 pub(crate) fn did_you_mean<'k>(
     word: &str,
     known: impl IntoIterator<Item = &'k str>,
@@ -18,8 +18,8 @@ pub(crate) fn did_you_mean<'k>(
     (!near.is_empty()).then(|| format!("did you mean {}?", list(&near, "or")))
 }
 
-/// The nearest known words, in the order given; none when more than three are equally near, because
-/// a code such as `D999` is as near to half the registry.
+/// The most similar known words, in the order given; none if more than three are equally similar,
+/// because a code such as `D999` is similar to half of the registry.
 pub(crate) fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Vec<&'k str> {
     let length = word.chars().count();
     if length == 0 || length > LONGEST {
@@ -31,7 +31,8 @@ pub(crate) fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) 
     for candidate in known {
         let plain = kebab(candidate);
         let mut distance = strsim::damerau_levenshtein(&word, &plain);
-        // `warning` for `warn` and `bounded-arrays` for `bounded`: far apart by letters, near by sense.
+        // `warning` for `warn` and `bounded-arrays` for `bounded`: different in length, but similar
+        // in meaning.
         let shorter = word.len().min(plain.len());
         if shorter >= 3 && (word.starts_with(&plain) || plain.starts_with(&word)) {
             distance = distance.min(1);
@@ -65,7 +66,7 @@ pub(crate) fn list(words: &[&str], last: &str) -> String {
     out
 }
 
-/// A user's text as messages repeat it: short, on one line, with nothing a terminal would obey.
+/// User text as messages quote it: short, on one line, without control characters.
 pub(crate) fn excerpt(text: &str) -> String {
     let mut out = String::new();
     for (at, c) in text.chars().enumerate() {
@@ -78,7 +79,7 @@ pub(crate) fn excerpt(text: &str) -> String {
     out
 }
 
-/// Case and separators do not count: `maxElements` and `max_elements` are near `max-elements`.
+/// Ignores case and separators: `maxElements` and `max_elements` are similar to `max-elements`.
 fn kebab(word: &str) -> String {
     let mut out = String::with_capacity(word.len());
     let mut after_lower = false;

@@ -1,23 +1,25 @@
-//! TOML text to a table with positions, in spite of syntax errors.
+//! Parses TOML text to a table with positions, in spite of syntax errors.
 //!
-//! `toml_edit` stops at the first error and gives no document. A user with three typos wants to hear
-//! of all three, and of the unknown key further down as well, so the broken statement is blanked out
-//! (byte for byte, which keeps every position) and the text is read again.
+//! `toml_edit` stops at the first error and gives no document. A user with three typing errors
+//! needs to see all three, and the unknown key further down as well. So the broken statement is
+//! replaced by spaces (byte for byte, which keeps every position) and the text is read again.
 
 use toml_edit::{Document, Table, TomlError};
 
 use crate::{diagnostic::Diagnostics, position::Lines, suggest};
 
-/// Errors reported before giving up on a file; it is probably not TOML at all.
+/// The number of errors after which a file is given up; it is probably not TOML at all.
 const MOST_ERRORS: usize = 20;
 
-/// How far up the beginning of a broken statement is looked for.
+/// How many lines above an error the start of a broken statement is searched.
 const MOST_LINES: usize = 60;
 
-/// Recovery reads the text many times; nobody writes more configuration than this by hand.
+/// The maximum size for recovery, which reads the text many times; hand-written configuration is
+/// smaller.
 const LARGEST: usize = 64 * 1024;
 
-/// The root table. Without the broken statements, or empty when nothing could be made of the text.
+/// Returns the root table without the broken statements, or empty if the text cannot be read at
+/// all.
 pub(crate) fn read(text: &str, out: &mut Diagnostics<'_>) -> Table {
     let mut work = text.to_owned();
     for _ in 0..MOST_ERRORS {
@@ -31,8 +33,8 @@ pub(crate) fn read(text: &str, out: &mut Diagnostics<'_>) -> Table {
             report(&work, &error, usize::MAX, out);
             break;
         };
-        // Told from the text up to the end of the statement: what an open bracket does to the lines
-        // below is not the user's mistake.
+        // Derived from the text up to the end of the statement: the effect of an open bracket on
+        // the lines below is not the user's mistake.
         let upto = work.get(..Lines::new(&work).start(broken.end)).unwrap_or_default();
         let own = Document::parse(upto).err();
         report(&work, own.as_ref().unwrap_or(&error), upto.trim_end().len(), out);
@@ -57,13 +59,14 @@ fn report(work: &str, error: &TomlError, latest: usize, out: &mut Diagnostics<'_
     out.error(span.start.min(latest), message, hint);
 }
 
-/// The lines (from 0) of the first broken statement, given the place of some error: from the last
-/// line before which everything is sound, to the next line that looks like a new statement. A broken
-/// header takes its section with it: the keys below would otherwise be blamed on the section above.
+/// The lines (from 0) of the first broken statement, given the position of some error: from the
+/// last line before which everything is valid, to the next line that looks like a new statement. A
+/// broken header includes its section, because its keys would otherwise be attributed to the
+/// section above.
 fn broken_lines(text: &str, error: usize) -> Option<std::ops::Range<usize>> {
     let lines = Lines::new(text);
     let mut at = lines.line_of(error.min(text.len()));
-    // At the end of the file the error is about what stands before.
+    // An error at the end of the file concerns the text before it.
     while at > 0 && lines.line(at).trim().is_empty() {
         at -= 1;
     }
@@ -105,7 +108,7 @@ fn is_key(c: char) -> bool {
     c.is_alphanumeric() || "-_.\"' \t".contains(c)
 }
 
-/// Overwrites lines with blanks; whether that changed anything.
+/// Overwrites lines with spaces; returns whether that changed anything.
 fn blank(text: &mut String, broken: std::ops::Range<usize>) -> bool {
     let lines = Lines::new(text);
     let (from, to) = (lines.start(broken.start), lines.start(broken.end));
@@ -114,7 +117,7 @@ fn blank(text: &mut String, broken: std::ops::Range<usize>) -> bool {
     else {
         return false;
     };
-    // As many bytes as there were, so that every later offset stays true.
+    // The same number of bytes, so that every later offset stays valid.
     let blanks: String = gone.bytes().map(|b| if b == b'\n' { '\n' } else { ' ' }).collect();
     if blanks == gone {
         return false;
@@ -165,7 +168,7 @@ mod tests {
 
     #[test]
     fn errors_are_told_where_the_statement_is() {
-        // The reader complains about line 3 first, because of line 2, and only then about line 1.
+        // The reader first reports line 3, because of line 2, and only then line 1.
         check(
             "a = vendor\nb = ['D'\nc = 3\n",
             &["c"],

@@ -1,23 +1,23 @@
-//! Values of thresholds: the type of the default, within what the unit allows.
+//! Values of thresholds: the type of the default, in the range of the unit.
 //!
-//! A threshold declares no range of its own. Its unit says enough: a share lies between 0 and 1, a
-//! correlation between -1 and 1, a moment anywhere, and everything that counts or measures is not
-//! negative. The schema uses the same ranges.
+//! A threshold declares no range. Its unit determines it: a share is between 0 and 1, a correlation
+//! between -1 and 1, a time is unrestricted, and all counts and measures are non-negative. The
+//! schema uses the same ranges.
 
 use docward_model::{Threshold, ThresholdSetting, ThresholdValue};
 use toml_edit::{Item, Value};
 
 use crate::{raw, suggest};
 
-/// A reason why a value cannot be taken, with its place.
+/// The reason why a value cannot be used, with its position.
 pub(crate) struct Fault {
     pub(crate) at: usize,
     pub(crate) message: String,
     pub(crate) hint: Option<String>,
 }
 
-/// Reads a value for a threshold of a rule; faults do not always prevent a value (one bad word of
-/// many is left out).
+/// Reads a value for a threshold of a rule; faults do not always prevent a value (one invalid word
+/// of many is left out).
 pub(crate) fn read(
     code: &str,
     threshold: &Threshold,
@@ -76,22 +76,22 @@ pub(crate) fn read(
     }
 }
 
-/// The smallest and the largest value a number may have.
+/// The minimum and the maximum of a number.
 pub(crate) fn range(threshold: &Threshold) -> (Option<f64>, Option<f64>) {
     let (low, high) = match threshold.unit {
         unit if unit.starts_with("share") => (Some(0.0), Some(1.0)),
         unit if unit.starts_with("percent") => (Some(0.0), Some(100.0)),
         unit if unit.contains("correlation") => (Some(-1.0), Some(1.0)),
-        // A moment, not an amount.
+        // A time, not an amount.
         unit if unit.contains("since") => (None, None),
         _ => (Some(0.0), None),
     };
-    // A default outside shows that the unit was read wrongly: the rule knows better.
+    // A default outside the range shows that the unit was misread, so the default wins.
     let default = threshold.default_number();
     (low.filter(|low| default >= *low), high.filter(|high| default <= *high))
 }
 
-/// The words a text may be, when the unit lists them ("camelCase or snake_case").
+/// The permitted words of a text, if the unit lists them ("camelCase or snake_case").
 pub(crate) fn choices(threshold: &Threshold) -> Option<Vec<&'static str>> {
     let ThresholdValue::Text(default) = threshold.default else { return None };
     let words: Vec<_> =
@@ -124,7 +124,7 @@ fn range_fault(
     }
     match range(threshold) {
         (Some(low), Some(high)) if number < low || number > high => {
-            // `80` for 0.8 is the usual slip with shares.
+            // `80` for 0.8 is the usual mistake with shares.
             let hint = (low == 0.0 && high == 1.0 && number > 1.0 && number <= 100.0)
                 .then(|| format!("write {} for {written} percent", number / 100.0));
             Some((format!("{name} must be between {low} and {high}, not {written}"), hint))

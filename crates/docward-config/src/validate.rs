@@ -1,6 +1,6 @@
-//! From what was typed to what it means.
+//! Interprets the typed values.
 //!
-//! Each value is judged on its own, so one bad value costs itself and nothing else.
+//! Each value is checked on its own, so an invalid value affects nothing else.
 
 mod accepted;
 mod collections;
@@ -20,7 +20,7 @@ use crate::{
     suggest,
 };
 
-/// Gives meaning to a file.
+/// Interprets a file.
 pub(crate) fn validate(
     raw: &Raw<'_>,
     text: &str,
@@ -49,7 +49,7 @@ pub(crate) fn validate(
         let ignore = rules::selectors("ignore", &namespace.ignore, rules, out);
         let select = rules::selectors("select", &namespace.select, rules, out);
         let (by_code, origins) = rules::tables(&namespace.rules, rules, text, out);
-        // Without a pattern it is unknown what the entry is about; that was reported.
+        // Without a valid pattern the scope of the entry is unknown; that was reported.
         if let Some(pattern) = namespace.pattern.and_then(|text| pattern(text, out)) {
             if namespace.idle {
                 let hint = "add `ignore`, `select` or `[namespaces.rules.CODE]`".to_owned();
@@ -85,7 +85,7 @@ fn pattern(text: At<&str>, out: &mut Diagnostics<'_>) -> Option<NamespacePattern
     }
 }
 
-/// The word of today for a severity: JSON and earlier settings say `warn` and `info`.
+/// Maps older names of severities, because JSON and earlier settings use `warn` and `info`.
 fn today(written: At<&str>) -> At<&str> {
     match Severity::parse(written.value) {
         Some(severity) => At { value: severity.word(), ..written },
@@ -93,7 +93,7 @@ fn today(written: At<&str>) -> At<&str> {
     }
 }
 
-/// A value out of a short list of words.
+/// A value from a short list of words.
 fn word<T: Copy>(
     key: &str,
     written: At<&str>,

@@ -1,29 +1,29 @@
-//! Numbers as people write them, exactly: `0.1` is a tenth. Rates and times of a plan are multiplied and
-//! rounded up, and with floating point 1000 × 0.02 × 1.5 comes out as a little more than 30.
+//! Decimal numbers with exact arithmetic: `0.1` is a tenth. Rates and times of a plan are
+//! multiplied and rounded up, and in floating point 1000 × 0.02 × 1.5 is slightly more than 30.
 
 use std::fmt;
 
-/// Parts of one.
+/// The number of parts in one unit.
 const PARTS: u128 = 1_000_000;
-/// The largest amount: products of two of them, and a few factors more, stay within 128 bits.
+/// The largest amount: products of two of them, times a few factors, fit into 128 bits.
 const LARGEST: u128 = 1_000_000_000_000;
 
-/// A number that is not negative, with up to six digits behind the point.
+/// A non-negative number with up to six decimals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Amount(u128);
 
-/// Why a text is no amount.
+/// The reason why a text is not an amount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AmountFault {
-    /// No number, or none that is finite.
+    /// Not a number, or not finite.
     NotANumber,
-    /// Below zero.
+    /// Negative.
     Negative,
-    /// Nothing can be planned with it.
+    /// Zero, which no plan can use.
     Zero,
-    /// Above a million million.
+    /// Above 10^12.
     TooLarge,
-    /// More than six digits behind the point.
+    /// More than six decimals.
     TooFine,
 }
 
@@ -42,7 +42,7 @@ impl fmt::Display for AmountFault {
 impl std::error::Error for AmountFault {}
 
 impl Amount {
-    /// Reads `1000`, `2.5`, `1_000` or `1,000`; more than zero.
+    /// Parses `1000`, `2.5`, `1_000` or `1,000`; must be more than zero.
     pub fn parse(text: &str) -> Result<Self, AmountFault> {
         let text = text.trim();
         let (negative, digits) = match text.strip_prefix('-') {
@@ -73,8 +73,8 @@ impl Amount {
         }
     }
 
-    /// The number a person wrote into a settings file: the shortest text that means this double.
-    /// What is finer than a millionth is rounded up.
+    /// Converts a number from a settings file: the shortest text that represents this double.
+    /// Digits beyond a millionth are rounded up.
     pub fn from_f64(number: f64) -> Result<Self, AmountFault> {
         if !number.is_finite() {
             return Err(AmountFault::NotANumber);
@@ -85,12 +85,12 @@ impl Amount {
         }
     }
 
-    /// In millionths.
+    /// The amount in millionths.
     pub fn millionths(self) -> u128 {
         self.0
     }
 
-    /// As a floating point number, for printing.
+    /// The amount as a floating-point number, for printing.
     pub fn as_f64(self) -> f64 {
         self.0 as f64 / PARTS as f64
     }

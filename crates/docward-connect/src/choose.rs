@@ -1,5 +1,5 @@
-//! Which of the methods to use (CM-0.3): what speaks against each is weighed in a fixed order, and what is
-//! left with the least wins; the rule book's preference (CM-0.1) decides between equals.
+//! Chooses a connection method (CM-0.3). The disadvantages of each are ranked in a fixed order, and
+//! the method with the least severe ones wins. The rule book's preference (CM-0.1) breaks ties.
 
 use docward_model::{DeclaredTopology, LimitScope, text};
 
@@ -8,55 +8,56 @@ use crate::{
     plan, simulate,
 };
 
-/// Client addresses below this many times the routers are few.
+/// With fewer client addresses than this multiple of the routers, hashing does not distribute them
+/// evenly.
 pub const FEW_CLIENTS_FACTOR: u64 = 3;
-/// SRV has to be switched on at the provider, from this server version on.
+/// The provider has to enable SRV, which requires this server version.
 const SRV_SERVER: Version = Version { major: 4, minor: 0 };
 
-/// What a choice depends on. What is not known is `None`, and the answer says what that leaves open.
+/// The inputs of a choice. Unknown ones are `None`, and the result lists what they could change.
 #[derive(Clone, Debug, Default)]
 pub struct ChooseInput {
-    /// How the deployment is put together; sharded when routers are given.
+    /// The topology of the deployment; sharded if routers are given.
     pub topology: Option<DeclaredTopology>,
     /// Routers that clients reach.
     pub routers: Option<u64>,
     /// Members of the replica set.
     pub members: Option<u64>,
-    /// Addresses that clients come from.
+    /// The number of client addresses.
     pub client_ips: Option<u32>,
-    /// The drivers of all services; one that cannot use SRV rules it out.
+    /// The drivers of all services; one that does not support SRV rules it out.
     pub drivers: Vec<Driver>,
     /// The server's version.
     pub server: Option<Version>,
-    /// Whether routers are added or removed often.
+    /// True if routers are added or removed often.
     pub routers_change_often: bool,
-    /// Whether traffic must be steered to routers one by one.
+    /// True if traffic must be directed to individual routers.
     pub precise_control: bool,
-    /// Clients and limit.
+    /// The clients and the connection limit.
     pub budget: Option<Budget>,
 }
 
-/// What the connections of all clients come to.
+/// The inputs for the number of connections of all clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
-    /// Client objects.
+    /// The number of client objects.
     pub clients: u64,
-    /// `maxPoolSize`, when it is set.
+    /// `maxPoolSize`, if it is set.
     pub pool: Option<u64>,
-    /// Operations in a second of one client and their mean time, from which the smallest pool follows.
+    /// Operations per second of one client and their mean time, which determine the smallest pool.
     pub load: Option<(Amount, Amount)>,
-    /// Connections that are accepted.
+    /// The connection limit.
     pub limit: u64,
-    /// By the whole or by each server.
+    /// The scope of the limit.
     pub scope: LimitScope,
 }
 
-/// Something that decided, or that has to be seen to.
+/// A reason for the decision, or something to take care of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reason {
-    /// The clause it follows.
+    /// The clause it is based on.
     pub clause: &'static str,
-    /// In a sentence without a full stop.
+    /// The reason as a sentence without a period.
     pub message: String,
 }
 
@@ -71,51 +72,51 @@ impl Reason {
 pub struct Comparison {
     /// The clause.
     pub clause: &'static str,
-    /// What is compared.
+    /// The compared aspect.
     pub aspect: &'static str,
-    /// What each method means for it, in the order of the columns.
+    /// The consequence of each method, in the order of the columns.
     pub cells: Vec<(Method, String)>,
 }
 
-/// The answer.
+/// The result of a choice.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choice {
-    /// The method.
+    /// The chosen method.
     pub method: Method,
-    /// The method in words, for a sentence.
+    /// The method as words, for a sentence.
     pub how: &'static str,
-    /// Why.
+    /// The reasons for it.
     pub reasons: Vec<Reason>,
-    /// The next best and what speaks against it; none for replica sets without SRV.
+    /// The second-best method and its disadvantages; `None` for replica sets without SRV.
     pub runner_up: Option<(Method, Vec<Reason>)>,
-    /// The methods side by side; empty where there is nothing to choose between.
+    /// The methods side by side; empty if there is nothing to choose between.
     pub comparison: Vec<Comparison>,
-    /// What must be so before the method works.
+    /// The preconditions of the method.
     pub preconditions: Vec<Reason>,
-    /// What remains wrong with the winner.
+    /// The remaining disadvantages of the chosen method.
     pub warnings: Vec<Reason>,
-    /// The form of the connection string.
+    /// The format of the connection string.
     pub uri: String,
-    /// What a balancer would do with the clients.
+    /// How a load balancer would distribute the clients.
     pub skew: Option<Skew>,
 }
 
-/// Why a method is worse than another, the worst first.
+/// The severity of a disadvantage, the worst last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Weight {
-    /// It would do better than the rest on what was asked for.
+    /// The method meets a requirement less well than the others.
     Wish,
     /// Routers behind a balancer stay idle.
     Skew,
-    /// A list that is wrong after every change.
+    /// The list of routers is outdated after every change.
     Change,
-    /// More connections than the budget.
+    /// The number of connections exceeds the budget.
     Budget,
-    /// It does not work at all.
+    /// The method does not work at all.
     Impossible,
 }
 
-/// What speaks against a method.
+/// A method with its disadvantages.
 struct Candidate {
     method: Method,
     against: Vec<(Weight, Reason)>,
@@ -131,7 +132,7 @@ impl Candidate {
     }
 }
 
-/// Chooses.
+/// Chooses a method.
 pub fn choose(input: &ChooseInput) -> Choice {
     let sharded = match input.topology {
         Some(topology) => topology == DeclaredTopology::Sharded,
@@ -146,7 +147,7 @@ pub fn choose(input: &ChooseInput) -> Choice {
 
 fn choose_standalone(input: &ChooseInput) -> Choice {
     Choice {
-        // Clients of a standalone keep one pool, as those of a replica set do.
+        // Clients of a standalone server keep one pool, like those of a replica set.
         method: Method::ReplicaSet,
         how: "the address of the one server",
         reasons: vec![Reason::new(
@@ -194,7 +195,7 @@ fn choose_replica_set(input: &ChooseInput) -> Choice {
     }
 }
 
-/// Why SRV cannot be used.
+/// The reason why SRV cannot be used.
 fn srv_fault(input: &ChooseInput) -> Option<Reason> {
     if let Some(server) = input.server.filter(|server| *server < SRV_SERVER) {
         return Some(Reason::new(
@@ -222,14 +223,14 @@ fn choose_sharded(input: &ChooseInput) -> Choice {
         .into_iter()
         .map(|method| Candidate { method, against: against(method, input, few.as_ref()) })
         .collect();
-    // Stable: between equals the rule book's order stays.
+    // The sort is stable: ties keep the order of the rule book.
     candidates.sort_by_key(Candidate::worst);
     let mut candidates = candidates.into_iter();
     let (Some(winner), Some(second)) = (candidates.next(), candidates.next()) else {
         return choose_replica_set(input);
     };
     let mut reasons: Vec<Reason> = Vec::new();
-    // Why not the ones the rule book would take first.
+    // Explains why the methods that the rule book prefers were not chosen.
     for loser in [&second].into_iter().chain(candidates.as_slice()) {
         if loser.method < winner.method || loser.worst() > Some(Weight::Wish) {
             reasons.extend(loser.reasons());
@@ -298,8 +299,8 @@ fn against(method: Method, input: &ChooseInput, few: Option<&Reason>) -> Vec<(We
         }
         Method::ReplicaSet => {}
     }
-    // A balancer needs the fewest connections. Where even they are too many it is still the best there is,
-    // and the breach is a warning about the winner.
+    // A balancer needs the fewest connections. If even those are too many, it is still the best
+    // method, and the breach is a warning about it.
     let total = |method| planned(input, method).map(|plan| plan.total);
     let weight =
         if total(method) > total(Method::LoadBalancer) { Weight::Budget } else { Weight::Wish };
@@ -307,7 +308,7 @@ fn against(method: Method, input: &ChooseInput, few: Option<&Reason>) -> Vec<(We
     out
 }
 
-/// What the clients' connections come to with a method; `None` when nothing is known about them.
+/// The connections of all clients with a method; `None` if the clients are unknown.
 fn planned(input: &ChooseInput, method: Method) -> Option<Plan> {
     let budget = input.budget?;
     let deployment = Deployment {
@@ -321,7 +322,8 @@ fn planned(input: &ChooseInput, method: Method) -> Option<Plan> {
         Some((qps, latency)) => Load { qps: Some(qps), latency_ms: Some(latency) },
         None => Load::default(),
     };
-    // With demand known the smallest pool that works is the formula's, whatever is set today.
+    // If the demand is known, the formula gives the smallest pool that works, whatever is set
+    // today.
     let pool = if budget.load.is_some() { None } else { budget.pool };
     let service = Given { instances: budget.clients, processes: 1, load, pool, ..Given::default() };
     Some(plan(&deployment, &[service]))
@@ -348,7 +350,7 @@ fn budget_warning(input: &ChooseInput, method: Method) -> Option<Reason> {
     ))
 }
 
-/// What speaks for the winner.
+/// The advantage of the chosen method.
 fn for_method(method: Method, input: &ChooseInput, few: bool) -> Reason {
     match method {
         Method::Srv if input.routers_change_often => Reason::new(
@@ -425,7 +427,7 @@ fn preconditions(method: Method, input: &ChooseInput) -> Vec<Reason> {
     }
 }
 
-/// What was not known and could change the answer.
+/// Unknown inputs that could change the result.
 fn unknowns(input: &ChooseInput, winner: Method) -> Vec<Reason> {
     let mut out = Vec::new();
     let unknown_driver = input.drivers.is_empty()
@@ -452,7 +454,7 @@ fn unknowns(input: &ChooseInput, winner: Method) -> Vec<Reason> {
     out
 }
 
-/// A list of members and SRV, side by side.
+/// Compares a list of members with SRV.
 fn compare_for_set() -> Vec<Comparison> {
     let row = |clause, aspect, list: &str, srv: &str| Comparison {
         clause,
@@ -523,10 +525,10 @@ fn comparison(input: &ChooseInput) -> Vec<Comparison> {
     ]
 }
 
-/// Names of environment variables: credentials belong in no file.
+/// Environment variables, because credentials do not belong in files.
 const CREDENTIALS: &str = "${MONGODB_USER}:${MONGODB_PASSWORD}";
 
-/// The form of a connection string, with capitals where something has to be filled in.
+/// The format of a connection string, with capitals for the parts to fill in.
 pub fn uri_form(method: Method, servers: Option<u64>) -> String {
     let count = servers.unwrap_or(3).clamp(1, 3);
     let list = |word: &str| -> String {

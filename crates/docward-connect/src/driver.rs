@@ -1,4 +1,4 @@
-//! Drivers by language, their versions, and since which one they understand `mongodb+srv://` (CM-1.3).
+//! Drivers by language, their versions, and their first version with `mongodb+srv://` (CM-1.3).
 
 use std::fmt;
 
@@ -52,7 +52,7 @@ impl Language {
         }
     }
 
-    /// Other words that people use for it, packages among them.
+    /// Other common names, including package names.
     fn aliases(self) -> &'static [&'static str] {
         match self {
             Self::Python => &["pymongo", "motor", "py"],
@@ -68,24 +68,25 @@ impl Language {
         }
     }
 
-    /// The first version that understands `mongodb+srv://`.
+    /// The first version that supports `mongodb+srv://`.
     pub fn srv_since(self) -> Version {
         let (major, minor) = match self {
             // DOCS-11155.
             Self::Python => (3, 6),
             // NODE-1145, and the driver's guide to upgrading to 3.0.
             Self::Node => (3, 0),
-            // The notes of release 0.9.0, the first of the official driver.
+            // The release notes of 0.9.0, the first version of the official driver.
             Self::Rust => (0, 9),
-            // CSHARP-2042; `Mongo::URI::SRVProtocol` is there since 2.5.0.
+            // CSHARP-2042; `Mongo::URI::SRVProtocol` exists since 2.5.0.
             Self::CSharp | Self::Ruby => (2, 5),
             // PHPC-1015.
             Self::Php => (1, 4),
-            // Not found in writing: the first that supports MongoDB 3.6, as all others that are.
+            // Not documented: the first version that supports MongoDB 3.6, as for the other
+            // languages.
             Self::Java => (3, 6),
             Self::C => (1, 9),
             Self::Scala => (2, 2),
-            // The first version there is.
+            // The first version of the driver.
             Self::Go => (1, 0),
             Self::Kotlin => (4, 10),
         };
@@ -93,7 +94,7 @@ impl Language {
     }
 }
 
-/// Major and minor number.
+/// Major and minor version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[expect(missing_docs, reason = "the fields say it")]
 pub struct Version {
@@ -102,7 +103,7 @@ pub struct Version {
 }
 
 impl Version {
-    /// Reads `4`, `4.6`, `4.6.1`, `v1.17.1`, `7.0.0-beta1`; `None` when there is no number.
+    /// Parses `4`, `4.6`, `4.6.1`, `v1.17.1`, `7.0.0-beta1`; `None` if there is no number.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim().trim_start_matches(['v', 'V']);
         let mut parts = text.split('.').map(|part| {
@@ -121,21 +122,21 @@ impl fmt::Display for Version {
     }
 }
 
-/// A driver that somebody named.
+/// A driver that the user named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Driver {
     /// Its language.
     pub language: Language,
-    /// Its version, when known.
+    /// Its version, if known.
     pub version: Option<Version>,
 }
 
-/// Why a text names no driver.
+/// The reason why a text does not name a driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DriverFault {
-    /// No such language.
+    /// Unknown language.
     Language(String),
-    /// No such version.
+    /// Invalid version.
     Version(String),
 }
 
@@ -153,19 +154,19 @@ impl fmt::Display for DriverFault {
 
 impl std::error::Error for DriverFault {}
 
-/// Whether a driver understands `mongodb+srv://`.
+/// The support of a driver for `mongodb+srv://`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SrvSupport {
-    /// It does.
+    /// Supported.
     Yes,
-    /// It is too old.
+    /// The version is too old.
     No,
-    /// Its version is not known.
+    /// The version is unknown.
     Unknown,
 }
 
 impl Driver {
-    /// Reads `python`, `python@3.4`, `java@5.2.1`.
+    /// Parses `python`, `python@3.4`, `java@5.2.1`.
     pub fn parse(text: &str) -> Result<Self, DriverFault> {
         let (word, version) = match text.split_once('@') {
             Some((word, version)) => (word, Some(version)),
@@ -185,7 +186,7 @@ impl Driver {
         Ok(Self { language, version })
     }
 
-    /// Whether it understands `mongodb+srv://`.
+    /// The support for `mongodb+srv://` in this version.
     pub fn srv(self) -> SrvSupport {
         match self.version {
             None => SrvSupport::Unknown,

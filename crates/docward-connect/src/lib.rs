@@ -1,7 +1,7 @@
-//! Pools and budgets, the choice of a connection method, and clients written out.
+//! Pool sizes and budgets, the choice of a connection method, and generated clients.
 //!
-//! Plain arithmetic and plain text: numbers in, verdicts out. Nothing here reads a file, asks a server or
-//! looks at a clock; `docward connect` does that, and `docward-report` gives the answers their shapes.
+//! Plain arithmetic and plain text: numbers in, verdicts out. Nothing here reads a file, queries a
+//! server or reads a clock; `docward connect` does that, and `docward-report` formats the results.
 
 mod amount;
 mod choose;

@@ -1,12 +1,12 @@
-//! Versions of drivers in lock files and manifests: text in, drivers out.
+//! Finds driver versions in lock files and manifests: text in, drivers out.
 //!
-//! Each format is searched for the driver's package and the version beside it, line by line. A version in a
-//! manifest (`pom.xml`, `build.gradle`, ranges in `requirements.txt`) is what is asked for and may not be
-//! what is installed; [`LockedDriver::exact`] tells them apart.
+//! Each format is searched line by line for the driver's package and the version next to it. A
+//! version in a manifest (`pom.xml`, `build.gradle`, ranges in `requirements.txt`) is the requested
+//! one and may not be the installed one; [`LockedDriver::exact`] distinguishes them.
 
 use crate::{Driver, Language, Version};
 
-/// Names of files that are understood.
+/// Names of supported files.
 pub const LOCK_FILES: [&str; 13] = [
     "requirements.txt",
     "poetry.lock",
@@ -32,13 +32,13 @@ pub struct LockedDriver {
     pub package: String,
     /// The version as it is written.
     pub version: String,
-    /// Whether exactly this one is installed.
+    /// True if exactly this version is installed.
     pub exact: bool,
-    /// The line, from 1.
+    /// The line number, counted from 1.
     pub line: usize,
 }
 
-/// Drivers in a file, by its name; `None` when files of that name are not understood.
+/// The drivers in a file, by file name; `None` if files of that name are not supported.
 pub fn drivers_in(file_name: &str, text: &str) -> Option<Vec<LockedDriver>> {
     let name = file_name.rsplit(['/', '\\']).next().unwrap_or(file_name);
     let found = match name {
@@ -87,7 +87,7 @@ fn requirements(text: &str) -> Vec<LockedDriver> {
                 return None;
             }
             let rest = rest.split_once(']').map_or(rest, |(_, rest)| rest).trim();
-            // The first bound that says how old it may be.
+            // The first lower bound of the version.
             let bound = rest.split(',').find(|bound| {
                 let bound = bound.trim();
                 ["==", ">=", "~="].iter().any(|sign| bound.starts_with(sign))
@@ -105,7 +105,7 @@ fn requirements(text: &str) -> Vec<LockedDriver> {
         .collect()
 }
 
-/// `[[package]]`, `name = "…"`, `version = "…"`.
+/// Parses `[[package]]`, `name = "…"`, `version = "…"`.
 fn toml_packages(text: &str, language: Language, names: &[&str]) -> Vec<LockedDriver> {
     let mut out = Vec::new();
     let mut name = "";
@@ -119,7 +119,8 @@ fn toml_packages(text: &str, language: Language, names: &[&str]) -> Vec<LockedDr
         } else if let Some(found) = value("name") {
             name = found;
         } else if let Some(version) = value("version")
-            // Motor's own version says nothing about SRV: the pymongo below it does.
+            // Motor's own version does not determine SRV support: that of its dependency pymongo
+            // does.
             && names.contains(&name)
             && name != "motor"
         {
@@ -130,7 +131,8 @@ fn toml_packages(text: &str, language: Language, names: &[&str]) -> Vec<LockedDr
     out
 }
 
-/// `"node_modules/mongodb": {` with `"version": "…"` in it, or `"mongodb": {` in older files.
+/// Parses `"node_modules/mongodb": {` with `"version": "…"` in it, or `"mongodb": {` in older
+/// files.
 fn package_lock(text: &str) -> Vec<LockedDriver> {
     let mut out = Vec::new();
     let mut inside = false;
@@ -147,7 +149,7 @@ fn package_lock(text: &str) -> Vec<LockedDriver> {
     out
 }
 
-/// `"pymongo": {` … `"version": "==4.6.1"`.
+/// Parses `"pymongo": {` … `"version": "==4.6.1"`.
 fn json_versions(text: &str, language: Language, names: &[&str]) -> Vec<LockedDriver> {
     let mut out = Vec::new();
     let mut package = None;
@@ -164,7 +166,7 @@ fn json_versions(text: &str, language: Language, names: &[&str]) -> Vec<LockedDr
     out
 }
 
-/// `"name": "mongodb/mongodb",` and `"version": "1.15.0",` after it.
+/// Parses `"name": "mongodb/mongodb",` and `"version": "1.15.0",` after it.
 fn composer(text: &str) -> Vec<LockedDriver> {
     let mut out = Vec::new();
     let mut inside = false;
@@ -180,7 +182,8 @@ fn composer(text: &str) -> Vec<LockedDriver> {
     out
 }
 
-/// `mongodb@^6.0.0:` or `"mongodb@npm:^6.0.0":`, and `version "6.3.0"` or `version: 6.3.0` below.
+/// Parses `mongodb@^6.0.0:` or `"mongodb@npm:^6.0.0":`, and `version "6.3.0"` or `version: 6.3.0`
+/// below.
 fn yarn(text: &str) -> Vec<LockedDriver> {
     let mut out = Vec::new();
     let mut inside = false;
@@ -197,7 +200,7 @@ fn yarn(text: &str) -> Vec<LockedDriver> {
     out
 }
 
-/// `/mongodb@6.3.0:`, `mongodb@6.3.0:` or `/mongodb/6.3.0:` as keys.
+/// Parses `/mongodb@6.3.0:`, `mongodb@6.3.0:` or `/mongodb/6.3.0:` as keys.
 fn pnpm(text: &str) -> Vec<LockedDriver> {
     let mut out: Vec<LockedDriver> = Vec::new();
     for (at, line) in lines(text) {
@@ -221,8 +224,8 @@ const JAVA: [(&str, Language); 6] = [
     ("mongodb-driver-kotlin-sync", Language::Kotlin),
 ];
 
-/// `<artifactId>mongodb-driver-sync</artifactId>` and `<version>` below; `${name}` is looked up among the
-/// properties.
+/// Parses `<artifactId>mongodb-driver-sync</artifactId>` and `<version>` below; `${name}` is looked
+/// up among the properties.
 fn pom(text: &str) -> Vec<LockedDriver> {
     let between = |line: &str, tag: &str| -> Option<String> {
         let (_, rest) = line.split_once(&format!("<{tag}>"))?;
@@ -264,7 +267,8 @@ fn gradle(text: &str) -> Vec<LockedDriver> {
         .collect()
 }
 
-/// `go.mongodb.org/mongo-driver v1.13.1`, `…/v2 v2.0.0`; mgo never understood SRV and counts as 0.
+/// Parses `go.mongodb.org/mongo-driver v1.13.1`, `…/v2 v2.0.0`; mgo never supported SRV and counts
+/// as 0.
 fn go_mod(text: &str) -> Vec<LockedDriver> {
     lines(text)
         .filter_map(|(at, line)| {

@@ -1,15 +1,15 @@
-//! The four ways to reach a deployment.
+//! The four methods to connect to a deployment.
 
-/// How clients reach a deployment.
+/// The method by which clients connect to a deployment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Method {
-    /// `mongodb+srv://`: the driver finds all routers in DNS.
+    /// `mongodb+srv://`: the driver finds all routers through DNS.
     Srv,
     /// One virtual address in front of the routers.
     LoadBalancer,
-    /// Every router written into the string.
+    /// A list of every router in the string.
     AllRouters,
-    /// The members of a replica set written into the string.
+    /// A list of the members of a replica set in the string.
     ReplicaSet,
 }
 
@@ -27,7 +27,7 @@ impl Method {
         }
     }
 
-    /// In words, for a sentence.
+    /// The method as words, for a sentence.
     pub fn text(self) -> &'static str {
         match self {
             Self::Srv => "SRV",
@@ -37,7 +37,7 @@ impl Method {
         }
     }
 
-    /// The clause with its formula; replica sets have none in the rule book.
+    /// The clause with its formula; the rule book has none for replica sets.
     pub fn formula_clause(self) -> &'static str {
         match self {
             Self::Srv => "PF-2",
@@ -47,7 +47,7 @@ impl Method {
         }
     }
 
-    /// Whether clients keep a pool for every router.
+    /// Returns whether clients keep a pool for every router.
     pub fn has_pool_per_router(self) -> bool {
         matches!(self, Self::Srv | Self::AllRouters)
     }

@@ -1,8 +1,9 @@
-//! Pool sizes from demand, and their sum against the connection limit (PF-1 to PF-5, CN-03, PP-1, PP-2).
+//! Computes pool sizes from demand, and compares their sum with the connection limit (PF-1 to PF-5,
+//! CN-03, PP-1, PP-2).
 //!
-//! Whole numbers throughout: a plan of exactly 80 % passes and one connection more does not. The limit may
-//! be about the whole deployment or about each server (GC-43); clients are instances times processes
-//! (GC-44).
+//! Integers throughout: a plan of exactly 80 % passes and one more connection does not. The limit
+//! may apply to the whole deployment or to each server (GC-43); clients are instances times
+//! processes (GC-44).
 
 mod warnings;
 
@@ -10,47 +11,47 @@ use docward_model::{LimitScope, ServiceClass, Severity, text};
 
 use crate::{Amount, Method, ReadAdvice, read_preference};
 
-/// `minPoolSize` that is proposed; never more than the pool.
+/// The proposed `minPoolSize`; never more than the pool.
 pub const MIN_POOL: u64 = 10;
-/// `maxIdleTimeMS` that is proposed.
+/// The proposed `maxIdleTimeMS`.
 pub const MAX_IDLE_MS: u64 = 120_000;
-/// `waitQueueTimeoutMS` that is proposed.
+/// The proposed `waitQueueTimeoutMS`.
 pub const WAIT_QUEUE_MS: u64 = 5_000;
-/// `connectTimeoutMS` that is proposed.
+/// The proposed `connectTimeoutMS`.
 pub const CONNECT_TIMEOUT_MS: u64 = 10_000;
-/// The pool of current drivers when nothing is set (GC-39).
+/// The default pool size of current drivers (GC-39).
 const DRIVER_DEFAULT: u64 = 100;
-/// Where the rule book wants `maxPoolSize` when demand is not known.
+/// The rule book's range for `maxPoolSize` if demand is unknown.
 const USUAL_POOL: std::ops::RangeInclusive<u64> = 50..=200;
-/// The largest pool of a function that is started per request (GC-14).
+/// The maximum pool size of a function that is started per request (GC-14).
 const SERVERLESS_POOL: u64 = 5;
-/// Connections that drivers open to every server to watch it.
+/// The number of connections that drivers open to every server for monitoring.
 const MONITORS: u64 = 2;
 
-/// What the connections go to.
+/// The deployment that the connections go to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deployment {
-    /// How it is reached.
+    /// The connection method.
     pub method: Method,
     /// Routers that clients reach; at least one.
     pub routers: u64,
-    /// Members of the replica set, when known.
+    /// Members of the replica set, if known.
     pub members: Option<u64>,
-    /// Connections that are accepted; at least one.
+    /// The connection limit; at least one.
     pub limit: u64,
-    /// By the whole or by each server.
+    /// The scope of the limit.
     pub scope: LimitScope,
 }
 
-/// What a client runs in.
+/// The platform that a client runs on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Platform {
-    /// Processes that live long and keep a pool.
+    /// Long-lived processes that keep a pool.
     #[default]
     Process,
-    /// Functions started per request: as many clients as run at the same time (GC-14).
+    /// Functions started per request: as many clients as concurrent requests (GC-14).
     Serverless,
-    /// Workers that keep connections each for itself (GC-42).
+    /// Workers that each keep their own connections (GC-42).
     PhpFpm,
 }
 
@@ -67,7 +68,7 @@ impl Platform {
         }
     }
 
-    /// The pool when neither a number nor a demand is given.
+    /// The pool size if neither a number nor a demand is given.
     fn pool(self) -> u64 {
         match self {
             Self::Process => DRIVER_DEFAULT,
@@ -77,46 +78,46 @@ impl Platform {
     }
 }
 
-/// What a service asks of the database; of one instance.
+/// The demand of one instance of a service.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Load {
-    /// Operations in a second at the peak.
+    /// Operations per second at the peak.
     pub qps: Option<Amount>,
-    /// Mean time of one in milliseconds.
+    /// Mean time of an operation in milliseconds.
     pub latency_ms: Option<Amount>,
 }
 
-/// What is known of a service.
+/// The known facts about a service.
 #[derive(Clone, Debug, Default)]
 pub struct Given {
     /// Its name.
     pub name: String,
-    /// What it may expect.
+    /// The class of the service.
     pub class: Option<ServiceClass>,
-    /// How old what it reads may be.
+    /// The accepted staleness of its reads.
     pub stale_ms: Option<u64>,
-    /// Instances at the same time.
+    /// Concurrent instances.
     pub instances: u64,
-    /// Processes of an instance, each with a pool.
+    /// Processes per instance, each with a pool.
     pub processes: u64,
-    /// What it runs in.
+    /// The platform it runs on.
     pub platform: Platform,
-    /// What it asks.
+    /// The demand of one instance.
     pub load: Load,
-    /// `maxPoolSize`, when it is set.
+    /// `maxPoolSize`, if it is set.
     pub pool: Option<u64>,
-    /// Its read preference, when it is known; advice otherwise.
+    /// Its read preference, if known; otherwise the advised one applies.
     pub read_preference: Option<String>,
 }
 
-/// Where a pool size comes from.
+/// The source of a pool size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pool {
-    /// Somebody set it.
+    /// The user set it.
     Given,
-    /// From operations in a second and their time.
+    /// Computed from operations per second and their time.
     Formula,
-    /// Nothing is known: what drivers take by themselves.
+    /// Unknown: the default of drivers.
     Default,
 }
 
@@ -131,12 +132,12 @@ impl Pool {
     }
 }
 
-/// How a plan stands to its limit.
+/// The relation of a plan to its limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
     /// Within 80 %.
     Fits,
-    /// Above 80 %, not above the limit.
+    /// Above 80 %, but within the limit.
     OverBudget,
     /// Above the limit: clients are refused.
     OverLimit,
@@ -153,7 +154,7 @@ impl Verdict {
     }
 }
 
-/// How much a warning matters.
+/// The importance of a warning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Gravity {
     /// Clients will be refused.
@@ -162,7 +163,7 @@ pub enum Gravity {
     Violation,
     /// A recommendation is not followed.
     Warning,
-    /// Worth knowing.
+    /// Informational.
     Note,
 }
 
@@ -177,7 +178,7 @@ impl Gravity {
         }
     }
 
-    /// How loud a finding about it would be.
+    /// The severity of a finding about it.
     pub fn severity(self) -> Severity {
         match self {
             Self::Critical | Self::Violation => Severity::Error,
@@ -187,14 +188,14 @@ impl Gravity {
     }
 }
 
-/// Something to know about a plan.
+/// A warning about a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning {
-    /// How much it matters.
+    /// The importance of the warning.
     pub gravity: Gravity,
-    /// The clause it follows.
+    /// The clause it is based on.
     pub clause: &'static str,
-    /// What, with numbers.
+    /// The message, with numbers.
     pub message: String,
 }
 
@@ -211,59 +212,60 @@ pub struct ServicePlan {
     pub name: String,
     /// Client objects: instances times processes.
     pub clients: u64,
-    /// What it runs in.
+    /// The platform it runs on.
     pub platform: Platform,
     /// `maxPoolSize`.
     pub pool: u64,
-    /// Where that comes from.
+    /// The source of the pool size.
     pub source: Pool,
     /// `minPoolSize`.
     pub min_pool: u64,
-    /// Connections one instance needs at the same time, when demand is known.
+    /// Concurrent connections that one instance needs, if demand is known.
     pub base: Option<u64>,
     /// All its connections.
     pub total: u64,
-    /// Its connections to the fullest server, when they are spread evenly.
+    /// Its connections to the fullest server, if they are spread evenly.
     pub per_node: u64,
-    /// Its part of the limit.
+    /// Its share of the limit.
     pub share: f64,
-    /// The largest pool that fits while the other services stay as they are; 0 when none does.
+    /// The largest pool that fits while the other services stay unchanged; 0 if none does.
     pub cap: u64,
-    /// The pool when all services give up the same part; the pool itself when the plan fits, 0 when no pool does.
+    /// The pool if all services are reduced by the same factor; the pool itself if the plan fits, 0
+    /// if no pool does.
     pub fair: u64,
-    /// Mean time of an operation, in milliseconds, that its connections are enough for.
+    /// The longest mean time of an operation, in milliseconds, that its connections can sustain.
     pub longest_mean_ms: Option<f64>,
-    /// Where it should read.
+    /// The advised read preference.
     pub reads: ReadAdvice,
 }
 
-/// The whole.
+/// A complete plan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// What it is about.
+    /// The deployment of the plan.
     pub deployment: Deployment,
     /// The services in the order given.
     pub services: Vec<ServicePlan>,
     /// All connections to the deployment.
     pub total: u64,
-    /// Connections to the fullest server, when they are spread evenly.
+    /// Connections to the fullest server, if they are spread evenly.
     pub per_node: u64,
     /// Four fifths of the limit.
     pub budget: u64,
-    /// Part of the limit: of what its scope counts.
+    /// The share of the limit, by the limit's scope.
     pub share: f64,
-    /// How it stands.
+    /// The verdict on the plan.
     pub verdict: Verdict,
-    /// Connections drivers open beside the pools, to watch servers.
+    /// Connections that drivers open in addition to the pools, to monitor servers.
     pub monitoring: u64,
-    /// Connections that are open while nothing happens.
+    /// Connections that are open while clients are idle.
     pub warm: u64,
-    /// What to know, what matters most first.
+    /// Warnings, the most important first.
     pub warnings: Vec<Warning>,
 }
 
 impl Plan {
-    /// Connections that the limit is compared with: all, or those to the fullest server.
+    /// The connections to compare with the limit: all, or those to the fullest server.
     pub fn counted(&self) -> u64 {
         match self.deployment.scope {
             LimitScope::Total => self.total,
@@ -271,7 +273,7 @@ impl Plan {
         }
     }
 
-    /// The same in words.
+    /// The compared connections as text.
     pub fn counted_text(&self) -> String {
         let connections = text::plural(self.counted(), "connection");
         match self.deployment.scope {
@@ -281,15 +283,15 @@ impl Plan {
     }
 }
 
-/// Connections that an instance needs at the same time: operations in a second times seconds, and half as
-/// much again for jitter, rounded up (PF-4).
+/// Concurrent connections that an instance needs: operations per second times seconds, plus 50 %
+/// for jitter, rounded up (PF-4).
 pub fn base_demand(qps: Amount, latency_ms: Amount) -> u64 {
     pool_for(qps, latency_ms, 1)
 }
 
-/// The same, split over `parts` pools. Rounding up once is the same as rounding up twice.
+/// The same, split over `parts` pools. A single rounding gives the same result as two.
 pub fn pool_for(qps: Amount, latency_ms: Amount, parts: u64) -> u64 {
-    // Millionths of operations times millionths of milliseconds, times three halves.
+    // Millionths of operations times millionths of milliseconds, times 3/2.
     let product = qps.millionths().saturating_mul(latency_ms.millionths()).saturating_mul(3);
     let divisor = (2 * 1_000 * 1_000_000_000_000_u128).saturating_mul(u128::from(parts.max(1)));
     narrow(product.div_ceil(divisor))
@@ -304,12 +306,12 @@ fn product(factors: &[u64]) -> u128 {
 }
 
 impl Deployment {
-    /// Pools that a client keeps for operations.
+    /// The number of pools that a client keeps for operations.
     fn pools(&self) -> u64 {
         if self.method.has_pool_per_router() { self.routers.max(1) } else { 1 }
     }
 
-    /// Servers that a client sees, as far as that is known.
+    /// The number of servers that a client discovers, as far as known.
     fn servers(&self) -> u64 {
         match self.method {
             Method::LoadBalancer => 1,
@@ -318,7 +320,8 @@ impl Deployment {
         }
     }
 
-    /// Servers that a service's operations can go to: with `primary` one member of a replica set.
+    /// The number of servers that a service's operations can reach: with `primary` one member of a
+    /// replica set.
     fn reachable(&self, mode: &str) -> u64 {
         match self.method {
             Method::ReplicaSet if mode == "primary" => 1,
@@ -327,7 +330,7 @@ impl Deployment {
         }
     }
 
-    /// How often a client's pool counts against the limit.
+    /// The factor by which a client's pool counts against the limit.
     fn weight(&self, mode: &str) -> u64 {
         match self.scope {
             LimitScope::Total => self.reachable(mode),
@@ -335,7 +338,7 @@ impl Deployment {
         }
     }
 
-    /// The limit, times the routers where a balancer shares connections out among them.
+    /// The limit, times the routers if a balancer distributes connections among them.
     fn room(&self) -> u128 {
         let behind = match (self.scope, self.method) {
             (LimitScope::PerNode, Method::LoadBalancer) => self.routers.max(1),
@@ -344,7 +347,7 @@ impl Deployment {
         product(&[self.limit, behind])
     }
 
-    /// How many connections stand to the room.
+    /// The verdict on a number of connections.
     pub(crate) fn verdict(&self, counted: u128) -> Verdict {
         if counted > self.room() {
             Verdict::OverLimit
@@ -355,7 +358,7 @@ impl Deployment {
         }
     }
 
-    /// How many connections of all pools reach the fullest server: a balancer shares them out evenly.
+    /// The connections of all pools to the fullest server: a balancer spreads them evenly.
     fn on_one(&self, pooled: u128) -> u128 {
         match self.method {
             Method::LoadBalancer => pooled.div_ceil(u128::from(self.routers.max(1))),
@@ -363,7 +366,7 @@ impl Deployment {
         }
     }
 
-    /// The largest pool of `clients` beside `others` that stays within four fifths.
+    /// The largest pool of `clients`, in addition to `others`, that stays within 80 %.
     fn cap(&self, clients: u64, weight: u64, others: u128) -> u64 {
         let left = self.room().saturating_mul(4).saturating_sub(others.saturating_mul(5));
         let each = product(&[5, clients.max(1), weight.max(1)]);
@@ -371,7 +374,7 @@ impl Deployment {
     }
 }
 
-/// A service with what follows from what is given.
+/// A service with the values computed from its inputs.
 struct Sized<'a> {
     given: &'a Given,
     clients: u64,
@@ -400,7 +403,7 @@ impl<'a> Sized<'a> {
             _ => (given.platform.pool(), Pool::Default),
         };
         let reads = read_preference(given.class, given.stale_ms);
-        // A class that is not known may read anywhere: the more careful count.
+        // A service of an unknown class may read from any member: the more conservative count.
         let unknown = if reads.asks { "nearest" } else { reads.mode };
         let mode = given.read_preference.clone().unwrap_or_else(|| unknown.to_owned());
         Self { given, clients, pool, source, base, reads, mode }
@@ -415,7 +418,7 @@ impl<'a> Sized<'a> {
     }
 }
 
-/// Sizes every pool that is not given, adds up, and says what is wrong with the sum.
+/// Sizes every pool that is not given, adds them up, and reports problems of the sum.
 pub fn plan(deployment: &Deployment, services: &[Given]) -> Plan {
     let sized: Vec<Sized<'_>> = services.iter().map(|s| Sized::of(s, deployment)).collect();
     let sum = |values: &mut dyn Iterator<Item = u128>| values.fold(0_u128, u128::saturating_add);
@@ -475,14 +478,14 @@ pub fn plan(deployment: &Deployment, services: &[Given]) -> Plan {
     plan
 }
 
-/// By Little's law: connections divided by operations in a second.
+/// By Little's law: connections divided by operations per second.
 fn longest_mean(service: &Sized<'_>, deployment: &Deployment) -> Option<f64> {
     let qps = service.given.load.qps?;
     let connections = product(&[service.pool, service.given.processes.max(1), deployment.pools()]);
     Some(connections as f64 * 1_000.0 / qps.as_f64())
 }
 
-/// `133.3 %`: one digit behind the point, never rounded across 80 % or 100 %.
+/// `133.3 %`: one decimal, never rounded across 80 % or 100 %.
 pub fn share_text(share: f64) -> String {
     let tenths = (share * 1_000.0).round() / 10.0;
     let crossed = [0.8, 1.0].iter().any(|line| (share > *line) != (tenths / 100.0 > *line));

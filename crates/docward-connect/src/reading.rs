@@ -1,28 +1,30 @@
-//! Which read preference a service should use, by what it may expect (RP-1 to RP-5, GC-10).
+//! The read preference for a service, by its class (RP-1 to RP-5, GC-10).
 
 use docward_model::ServiceClass;
 
 /// A read preference and the reason for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadAdvice {
-    /// The mode as connection strings spell it.
+    /// The mode as spelled in connection strings.
     pub mode: &'static str,
-    /// The clause it follows.
+    /// The clause it is based on.
     pub clause: &'static str,
-    /// Why, in a sentence without a full stop.
+    /// The reason, as a sentence without a period.
     pub why: &'static str,
-    /// Whether somebody has to decide first.
+    /// True if a person has to decide first.
     pub asks: bool,
 }
 
-/// The read preference for a service. `stale_ms` is how old what it reads may be, when that is declared.
+/// The read preference for a service. `stale_ms` is the accepted staleness of its reads, if
+/// declared.
 pub fn read_preference(class: Option<ServiceClass>, stale_ms: Option<u64>) -> ReadAdvice {
     let advice = |mode, clause, why| ReadAdvice { mode, clause, why, asks: false };
     match (class, stale_ms) {
         (Some(ServiceClass::Core), _) => {
             advice("primary", "RP-1", "core business reads what it has just written")
         }
-        // A class that reads secondaries, and a service that says it cannot: the service knows better.
+        // If the class reads from secondaries but the service requires current reads, the service
+        // decides.
         (Some(_), Some(0)) => {
             advice("primary", "RP-7", "it is declared that what it reads must be current")
         }

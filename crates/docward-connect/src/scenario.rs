@@ -1,4 +1,4 @@
-//! The plan beside what may become of it: more routers, more applications, and what would fit.
+//! Scenarios for a plan: more routers, more applications, and what would fit.
 
 use docward_model::text;
 
@@ -7,49 +7,49 @@ use crate::{Deployment, Given, Method, Plan, Pool, ServicePlan, Verdict, plan, s
 /// A plan under another assumption.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
-    /// What is assumed.
+    /// The assumption.
     pub label: String,
-    /// Instances of the service that is planned, or of all.
+    /// Instances of the planned service, or of all services.
     pub apps: u64,
     /// Routers.
     pub routers: u64,
-    /// Members of the replica set, when known.
+    /// Members of the replica set, if known.
     pub members: Option<u64>,
-    /// `maxPoolSize`; of the first service when there are several.
+    /// `maxPoolSize`; that of the first service if there are several.
     pub pool: u64,
     /// Connections to all servers.
     pub total: u64,
     /// Connections to the fullest server.
     pub per_node: u64,
-    /// Part of the limit.
+    /// The share of the limit.
     pub share: f64,
-    /// The largest pool that would fit; 0 when none does.
+    /// The largest pool that would fit; 0 if none does.
     pub cap: u64,
-    /// How it stands.
+    /// The verdict on the scenario.
     pub verdict: Verdict,
 }
 
-/// What to do, with numbers.
+/// Advice, with numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Advice {
-    /// The clause it follows.
+    /// The clause it is based on.
     pub clause: &'static str,
-    /// What to change.
+    /// The change to make.
     pub message: String,
 }
 
-/// Scenarios, advice and points of a picture.
+/// Scenarios, advice and points of a chart.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenarios {
-    /// Today first.
+    /// The scenarios, today's first.
     pub rows: Vec<Scenario>,
-    /// What to change, nearest first.
+    /// The advised changes, the most urgent first.
     pub advice: Vec<Advice>,
-    /// Part of the limit by number of applications: `(apps, share)`.
+    /// The share of the limit by number of applications: `(apps, share)`.
     pub curve: Vec<(u64, f64)>,
 }
 
-/// The services with `more` instances of the first, every pool as it is today.
+/// The services with `more` instances of the first, and today's pools.
 fn grown(services: &[Given], today: &Plan, more: u64) -> Vec<Given> {
     let mut services = fixed(services, today);
     if let Some(first) = services.first_mut() {
@@ -58,7 +58,8 @@ fn grown(services: &[Given], today: &Plan, more: u64) -> Vec<Given> {
     services
 }
 
-/// The services with the pools of a plan: strings in production do not change by themselves.
+/// The services with the pools of a plan, because connection strings in production do not change by
+/// themselves.
 fn fixed(services: &[Given], today: &Plan) -> Vec<Given> {
     let pools = today.services.iter().map(|part| part.pool);
     services
@@ -85,7 +86,7 @@ fn row(label: String, deployment: &Deployment, services: &[Given]) -> Scenario {
     }
 }
 
-/// Instances of the first service that fit with the pools as they are.
+/// The number of instances of the first service that fit with the current pools.
 pub fn fitting_clients(deployment: &Deployment, services: &[Given], today: &Plan) -> u64 {
     let fits = |instances: u64| {
         let mut services = fixed(services, today);
@@ -94,7 +95,8 @@ pub fn fitting_clients(deployment: &Deployment, services: &[Given], today: &Plan
         }
         plan(deployment, &services).verdict == Verdict::Fits
     };
-    // Shares only grow with instances: halve until the last that fits is found.
+    // Shares only grow with the number of instances, so a binary search finds the last one that
+    // fits.
     let (mut low, mut high) = (0_u64, 1_u64);
     while high < 1 << 40 && fits(high) {
         low = high;
@@ -107,8 +109,8 @@ pub fn fitting_clients(deployment: &Deployment, services: &[Given], today: &Plan
     low
 }
 
-/// Lays out the scenarios of a plan. `more_apps` are added to the first service, one row each; `routers`
-/// is their number after a scale-out.
+/// Computes the scenarios of a plan. `more_apps` are added to the first service, one row each;
+/// `routers` is their number after a scale-out.
 pub fn scenarios(
     deployment: &Deployment,
     services: &[Given],
@@ -138,7 +140,7 @@ pub fn scenarios(
     Scenarios { rows, advice, curve }
 }
 
-/// The same with the largest pool that fits, for a row that does not and that is about one service.
+/// The same with the largest pool that fits, for a row about a single service that does not fit.
 fn fitting(
     over: &Scenario,
     deployment: &Deployment,
@@ -248,7 +250,8 @@ fn advice(
     out
 }
 
-/// A smaller pool of one of several services. A pool of 0 would be one without a limit, so it is never proposed.
+/// Proposes a smaller pool for one of several services. A pool of 0 means no limit, so it is never
+/// proposed.
 fn smaller_pool(part: &ServicePlan) -> String {
     let name = &part.name;
     let fair = match part.fair {
@@ -266,7 +269,7 @@ fn smaller_pool(part: &ServicePlan) -> String {
     }
 }
 
-/// What to do before a change that breaks the budget.
+/// Advice before a change that breaks the budget.
 fn in_time(when: &str, cap: u64, then: &Plan) -> String {
     let what = match cap {
         0 => format!("make room: {NO_POOL_FITS}"),
@@ -285,7 +288,7 @@ fn deployment_pools(deployment: &Deployment) -> u64 {
     if deployment.method.has_pool_per_router() { deployment.routers.max(1) } else { 1 }
 }
 
-/// What a balancer, or fewer routers per client, would come to.
+/// The result with a balancer, or with fewer routers per client.
 fn other_methods(
     deployment: &Deployment,
     services: &[Given],
@@ -323,7 +326,7 @@ fn other_methods(
     }
 }
 
-/// The smallest limit whose four fifths hold the plan.
+/// The smallest limit of which 80 % fit the plan.
 fn limit_needed(deployment: &Deployment, today: &Plan) -> u64 {
     let counted = match deployment.scope {
         docward_model::LimitScope::Total => today.total,
@@ -332,7 +335,7 @@ fn limit_needed(deployment: &Deployment, today: &Plan) -> u64 {
     u64::try_from((u128::from(counted) * 5).div_ceil(4)).unwrap_or(u64::MAX)
 }
 
-/// Points from one application to half as many again as are planned or fit, at most 60.
+/// Points from one application to 1.5 times the number planned or fitting, at most 60.
 fn curve(
     deployment: &Deployment,
     services: &[Given],

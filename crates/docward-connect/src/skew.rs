@@ -1,55 +1,58 @@
-//! How unevenly a load balancer that hashes source addresses spreads clients over routers (CM-2.1, CM-2.4).
+//! Simulates how unevenly a load balancer that hashes source addresses distributes clients over
+//! routers (CM-2.1, CM-2.4).
 //!
-//! The balancer's own hash is not known and need not be: any good one puts an address on a router as if by
-//! lot, and always on the same one. Many drawings show what to expect, the same ones in every run.
+//! The balancer's own hash function is unknown but does not matter: a good one assigns an address
+//! to a pseudo-random router, and always to the same one. Many simulated runs show what to expect,
+//! with the same random numbers every time.
 
-/// The fullest router above this many times the mean is an alarm.
+/// If the fullest router exceeds this multiple of the mean, it is an alarm.
 pub const ALARM: f64 = 1.5;
-/// Drawings, when there are few addresses.
+/// The maximum number of runs, used if there are few addresses.
 const MOST_RUNS: u64 = 2_000;
-/// Addresses and routers beyond these change nothing that could be seen.
+/// More addresses and routers than these do not change the result visibly.
 const MOST_CLIENTS: u32 = 200_000;
 const MOST_ROUTERS: u32 = 10_000;
-/// Hashes that are computed at most.
+/// The maximum number of hashes computed.
 const WORK: u64 = 4_000_000;
 
-/// What many drawings came to.
+/// The result of the simulation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Skew {
-    /// Addresses that clients come from.
+    /// The number of client addresses.
     pub clients: u32,
-    /// Routers behind the balancer.
+    /// The number of routers behind the balancer.
     pub routers: u32,
-    /// Drawings.
+    /// The number of runs.
     pub runs: u64,
-    /// Fullest router as a multiple of the mean: the median over the drawings.
+    /// The fullest router as a multiple of the mean: the median over the runs.
     pub median: f64,
-    /// The same, in the worst twentieth of them.
+    /// The same: the 95th percentile.
     pub p95: f64,
-    /// Routers that nobody reaches: the median.
+    /// The number of routers without clients: the median.
     pub idle_median: u32,
-    /// The fewest of all drawings.
+    /// The minimum over all runs.
     pub idle_least: u32,
-    /// Part of the drawings above the alarm.
+    /// The share of runs above the alarm.
     pub alarm_share: f64,
-    /// Drawings by the fullest router's multiple of the mean: `(from, below, drawings)`.
+    /// Runs by the fullest router's multiple of the mean: `(from, below, runs)`.
     pub histogram: Vec<(f64, f64, u64)>,
 }
 
 impl Skew {
-    /// Whether an ordinary drawing is above the alarm.
+    /// Returns whether the median run is above the alarm.
     pub fn alarms(&self) -> bool {
         self.median > ALARM
     }
 }
 
-/// The router that an address is sent to: the same one for as long as their number stays.
+/// The router that an address is assigned to: the same one as long as the number of routers does
+/// not change.
 pub fn route(address: u64, seed: u64, routers: u32) -> u32 {
     let hash = mix(mix(seed.wrapping_add(0x9e37_79b9_7f4a_7c15)) ^ address);
     u32::try_from(hash % u64::from(routers.max(1))).unwrap_or(0)
 }
 
-/// The finishing step of SplitMix64: every bit of the input moves about half of the output's.
+/// The finalizer of SplitMix64: every bit of the input changes about half of the output's bits.
 fn mix(mut z: u64) -> u64 {
     z = z.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -57,7 +60,7 @@ fn mix(mut z: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Draws, and counts. `None` without clients or routers.
+/// Runs the simulation. `None` without clients or routers.
 pub fn simulate(clients: u32, routers: u32) -> Option<Skew> {
     if clients == 0 || routers == 0 {
         return None;
@@ -97,7 +100,7 @@ fn at<T: Copy + Default>(sorted: &[T], share: f64) -> T {
     sorted.get(index).copied().unwrap_or_default()
 }
 
-/// At most eight steps, as wide as a quarter, a half, a whole or more.
+/// At most eight buckets, with a width of a quarter, a half, one or more.
 fn histogram(sorted: &[f64]) -> Vec<(f64, f64, u64)> {
     let (Some(first), Some(last)) = (sorted.first(), sorted.last()) else { return Vec::new() };
     let mut width = 0.25;

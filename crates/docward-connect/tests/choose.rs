@@ -1,4 +1,4 @@
-//! The choice of a method, by the rule book's own cases.
+//! Tests the choice of a method on the rule book's own cases.
 #![allow(clippy::unwrap_used, reason = "tests: a panic is the message")]
 
 use docward_connect::{Amount, Budget, Choice, ChooseInput, Driver, Method, Version, choose};
@@ -90,12 +90,12 @@ fn cm_0_3_a_broken_budget_means_the_balancer_with_a_warning_about_skew() {
     assert_eq!(choice.method, Method::LoadBalancer);
     assert!(cites(&choice, "CN-03.1"), "{:?}", choice.reasons);
     assert!(choice.warnings.iter().any(|w| w.clause == "CM-2.4"), "{:?}", choice.warnings);
-    // Even where the balancer breaks it as well: it needs the fewest.
+    // Even if the balancer exceeds it as well: it needs the fewest connections.
     let worse = ChooseInput { budget: budget(20, 200, 3000), ..input.clone() };
     let choice = choose(&worse);
     assert_eq!(choice.method, Method::LoadBalancer);
     assert!(choice.warnings.iter().any(|w| w.clause == "CN-03.1"));
-    // With demand known, the smallest pool that works decides, not the one that is set.
+    // If demand is known, the smallest pool that works decides, not the current one.
     let amount = |text| Amount::parse(text).unwrap();
     let load = Some((amount("1000"), amount("20")));
     let small = Budget { load, ..input.budget.unwrap() };

@@ -1,4 +1,4 @@
-//! Pools and budgets by the rule book's own numbers.
+//! Tests pools and budgets with the rule book's own numbers.
 #![allow(clippy::unwrap_used, reason = "tests: a panic is the message")]
 
 use docward_connect::{
@@ -101,7 +101,7 @@ fn gc_43_replica_sets_and_limits_per_node() {
     let node = set(LimitScope::PerNode, Some(3), "nearest");
     assert_eq!((node.total, node.per_node, node.verdict), (6000, 2000, Verdict::Fits));
     assert_eq!(set(LimitScope::PerNode, None, "nearest").total, 2000, "members are not known");
-    // A balancer shares connections out among the routers.
+    // A balancer distributes connections among the routers.
     let lb = Deployment { scope: LimitScope::PerNode, ..deployment(Method::LoadBalancer, 8, 500) };
     let lb = plan(&lb, &[with_pool(20, 150)]);
     assert_eq!((lb.total, lb.per_node, lb.verdict), (3000, 375, Verdict::Fits));
@@ -153,7 +153,7 @@ fn pp_1_the_usual_range_holds_where_demand_is_unknown() {
         let plan = one(Method::LoadBalancer, 8, 300_000, with_pool(1, pool));
         assert_eq!(plan.warnings.iter().any(|w| w.clause == "PP-1"), warned, "{pool}");
     }
-    // Of all mongos together: 15 for each of 8 are 120.
+    // For all mongos together: 15 for each of 8 are 120.
     let srv = one(Method::Srv, 8, 300_000, with_pool(1, 15));
     assert!(!srv.warnings.iter().any(|w| w.clause == "PP-1"), "{:?}", srv.warnings);
     let srv = one(Method::Srv, 16, 300_000, with_pool(1, 150));
@@ -174,9 +174,9 @@ fn services_share_one_limit() {
     let services = [named("a", with_pool(10, 200)), named("b", with_pool(10, 100))];
     let plan = plan(&deployment(Method::LoadBalancer, 8, 3000), &services);
     assert_eq!((plan.total, plan.verdict), (3000, Verdict::OverBudget));
-    // What the other leaves: 2400 - 1000 and 2400 - 2000.
+    // The rest after the other service: 2400 - 1000 and 2400 - 2000.
     assert_eq!((plan.services[0].cap, plan.services[1].cap), (140, 40));
-    // Both give up a fifth.
+    // Both are reduced by a fifth.
     assert_eq!((plan.services[0].fair, plan.services[1].fair), (160, 80));
 }
 
@@ -203,7 +203,7 @@ prop_compose! {
 }
 
 proptest! {
-    /// The cap fits and one more does not.
+    /// The cap fits and one more connection does not.
     #[test]
     fn the_cap_is_the_largest_pool_that_fits(
         method in any_method(), routers in 1..40_u64, limit in 1..100_000_u64, apps in 1..500_u64,
@@ -220,7 +220,7 @@ proptest! {
         prop_assert_ne!(plan(&deployment, &[with_pool(apps, cap + 1)]).verdict, Verdict::Fits);
     }
 
-    /// More of anything is never less of the limit, and what fits is exactly what fits.
+    /// More of any input never reduces the share of the limit, and the fitting number is exact.
     #[test]
     fn shares_are_monotone(
         method in any_method(), routers in 1..40_u64, limit in 1..100_000_u64, apps in 1..500_u64,
@@ -239,14 +239,14 @@ proptest! {
         prop_assert_eq!(room >= apps, today.verdict == Verdict::Fits);
     }
 
-    /// Demand is what exact arithmetic says.
+    /// The demand equals that of exact arithmetic.
     #[test]
     fn demand_is_exact(qps in 1..100_000_u64, latency in 1..10_000_u64) {
         let amount = |n: u64| Amount::parse(&n.to_string()).unwrap();
         prop_assert_eq!(base_demand(amount(qps), amount(latency)), (qps * latency * 3).div_ceil(2000));
     }
 
-    /// All services at their fair pools fit.
+    /// All services fit with their fair pools.
     #[test]
     fn fair_pools_fit(pools in proptest::collection::vec((1..50_u64, 1..300_u64), 1..5), limit in 100..9_000_u64) {
         let deployment = deployment(Method::LoadBalancer, 4, limit);

@@ -1,5 +1,5 @@
-//! Every client that can be asked for is a program of its language, whatever is chosen; drivers are not
-//! needed for that. Rust is left to the compiler.
+//! Every generated client is valid in its language for all options; this needs no drivers. Rust is
+//! left to the compiler.
 #![allow(clippy::unwrap_used, reason = "tests: a panic is the message")]
 
 use docward_connect::{

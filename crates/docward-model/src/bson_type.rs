@@ -31,7 +31,7 @@ pub enum BsonType {
 }
 
 impl BsonType {
-    /// How many types there are.
+    /// The number of types.
     pub const COUNT: usize = 21;
 
     /// Every type, in tag order.
@@ -69,7 +69,7 @@ impl BsonType {
         })
     }
 
-    /// The type that `bsonType` and `$type` call so.
+    /// Looks up a type by the name that `bsonType` and `$type` use.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
@@ -101,18 +101,18 @@ impl BsonType {
         }
     }
 
-    /// Whether the type is a number (int, long, double, decimal).
+    /// Returns whether the type is a number (int, long, double, decimal).
     pub fn is_number(self) -> bool {
         matches!(self, Self::Double | Self::Int | Self::Long | Self::Decimal)
     }
 
-    /// Whether the type says "no value" (null, undefined).
+    /// Returns whether the type carries no value (null, undefined).
     pub fn is_nothing(self) -> bool {
         matches!(self, Self::Null | Self::Undefined)
     }
 }
 
-/// How many values of each type were seen.
+/// The number of values of each type.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TypeCounts([u64; BsonType::COUNT]);
 

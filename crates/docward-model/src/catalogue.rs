@@ -1,4 +1,4 @@
-//! Catalogue documents (`options`, index definitions) turned into facts. The same shapes come from
+//! Catalogue documents (`options`, index definitions) as facts. The same formats occur in
 //! `metadata.json`, from archives and from a live server.
 
 use crate::{
@@ -11,7 +11,7 @@ impl CollectionOptions {
     pub fn from_value(options: &Value) -> Self {
         let text = |key: &str| options.get(key).and_then(Value::as_text);
         Self {
-            // `{}` says nothing: `validator: {}` is how a validator is taken away.
+            // An empty `validator: {}` means that the validator was removed.
             validator: options.get("validator").filter(|v| !v.entries().is_empty()).cloned(),
             validation_level: match text("validationLevel") {
                 Some("off") => ValidationLevel::Off,
@@ -49,7 +49,8 @@ impl Index {
             .iter()
             .map(|(path, kind)| IndexKey { path: path.clone(), kind: direction(kind) })
             .collect();
-        // A text index keeps its fields under `weights`; `_fts` and `_ftsx` stand for them.
+        // A text index stores its fields under `weights`; `_fts` and `_ftsx` are placeholders for
+        // them.
         if let Some(at) = keys.iter().position(|k| k.path == "_fts") {
             keys.retain(|k| k.path != "_fts" && k.path != "_ftsx");
             let weights = definition.get("weights").map_or(&[][..], Value::entries);
@@ -88,7 +89,7 @@ fn direction(kind: &Value) -> DirectionKind {
     }
 }
 
-/// A collation as comparable text; the simple collation is none.
+/// A collation as text that can be compared; `None` for the simple collation.
 fn collation(value: &Value) -> Option<String> {
     let mut parts: Vec<String> = value
         .entries()

@@ -1,32 +1,32 @@
-//! Documents held against a schema: how many break it, and what of it.
+//! The result of checking documents against a schema: how many break it, and which constraints.
 
 use serde::{Deserialize, Serialize};
 
-/// What came of holding the documents of a collection against a schema.
+/// The result of checking the documents of a collection against a schema.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Checked {
-    /// Documents the verdict is about.
+    /// The number of documents the result is about.
     pub documents: u64,
-    /// Documents that break the schema.
+    /// The number of documents that break the schema.
     pub refused: u64,
-    /// Of those, how many were looked at closely.
+    /// The number of failing documents that were examined in detail.
     pub examined: u64,
-    /// What they break: most documents first.
+    /// The constraints that documents break, by number of documents, highest first.
     pub breaches: Vec<CheckedBreach>,
-    /// Breaches of further places, when there were too many to be kept apart.
+    /// Breaches at further paths, beyond the number of paths that are tracked separately.
     pub others: u64,
 }
 
 /// One constraint that documents break.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CheckedBreach {
-    /// Where: `items[].price`; empty for the document itself.
+    /// The path: `items[].price`; empty for the document itself.
     pub path: String,
     /// The keyword or operator that is broken.
     pub keyword: String,
-    /// Documents that break it, among those looked at closely.
+    /// Documents that break it, among those examined in detail.
     pub documents: u64,
-    /// The first few of them.
+    /// The `_id`s of the first few of these documents.
     pub ids: Vec<CheckedId>,
 }
 
@@ -35,7 +35,7 @@ pub struct CheckedBreach {
 pub struct CheckedId {
     /// As mongosh writes it.
     pub text: String,
-    /// Whether it says nothing about the document beyond which one it is: an ObjectId, a UUID, a whole
-    /// number. Others are values like any other.
+    /// True if the `_id` reveals nothing about the document except its identity: an ObjectId, a
+    /// UUID or an integer. Other `_id`s are treated like any other value of a document.
     pub is_opaque: bool,
 }

@@ -1,9 +1,9 @@
-//! Options of a client that code gives beside its connection string.
+//! Options of a client that code sets in addition to its connection string.
 
 use crate::{ClientOption, ClientUri, OptionValue};
 
 impl ClientUri {
-    /// Takes over an option: it counts instead of what the string says.
+    /// Sets an option; it overrides the one in the connection string.
     pub fn set(&mut self, option: ClientOption) {
         let text = match &option.value {
             OptionValue::Text(text) => Some(text.clone()),
@@ -26,8 +26,8 @@ impl ClientUri {
         self.options.push(option);
     }
 
-    /// Whether it stands in code or settings and leads to this machine or to containers beside it, whose
-    /// names have no dots: a development set-up.
+    /// Returns whether the client is a development set-up: it is defined in code or settings, and
+    /// its hosts are this machine or containers next to it (host names without dots).
     pub fn is_for_development(&self) -> bool {
         let is_local = |host: &String| {
             let name = host.rsplit_once(':').map_or(host.as_str(), |(name, _)| name);

@@ -1,31 +1,31 @@
-//! A connection string as rules judge it: hosts, login, options. `docward-uri` takes it apart; what must not
-//! be seen again, the password, does not survive that: only how strong it is.
+//! A connection string as rules see it: hosts, login, options. `docward-uri` parses it. Only the
+//! strength of the password is kept, never the password itself.
 
 use crate::{Location, password::Strength};
 
-/// What stands in the name of a host, or for a user, where source code computes it.
+/// Placeholder for a host name or user that source code computes.
 pub const HOLE: &str = "{…}";
 
-/// What a connection string was given for.
+/// The role of a connection string in a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Purpose {
     /// To read the deployment that is audited.
     Source,
-    /// To be judged: a client uses it.
+    /// A client uses it; rules check it.
     #[default]
     Client,
 }
 
-/// What a connection string says. Holds no password.
+/// A parsed connection string. It holds no password.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClientUri {
-    /// What it was given for.
+    /// The role of the string in this run.
     pub purpose: Purpose,
-    /// Whether it is `mongodb+srv://`: the host is a name that leads to others.
+    /// True for `mongodb+srv://`: the host is a DNS name that resolves to the list of hosts.
     pub srv: bool,
     /// Hosts, with their ports where given.
     pub hosts: Vec<String>,
-    /// Who logs in.
+    /// The user name.
     pub user: Option<String>,
     /// The password.
     pub password: Password,
@@ -37,43 +37,43 @@ pub struct ClientUri {
     pub mechanism: Option<String>,
     /// `appName`.
     pub app_name: Option<String>,
-    /// Whether TLS is used.
+    /// True if TLS is used.
     pub tls: bool,
-    /// Options that switch checks of TLS off, as written.
+    /// Options that disable TLS checks, as written.
     pub unchecked: Vec<String>,
     /// `replicaSet`.
     pub replica_set: Option<String>,
     /// `readPreference`, as written.
     pub read_preference: Option<String>,
-    /// `readPreferenceTags` in their order: a read goes to the members of the first set that any
-    /// member matches. An empty set matches all.
+    /// `readPreferenceTags` in order: a read goes to the members matched by the first set that
+    /// matches any member. An empty set matches all members.
     pub read_tags: Vec<Vec<(String, String)>>,
-    /// Every option, from the string and from code, under its canonical name; of several with one name
-    /// the last one counts, `readPreferenceTags` apart.
+    /// Every option, from the string and from code, under its canonical name. Of several with one
+    /// name the last one wins, except for `readPreferenceTags`.
     pub options: Vec<ClientOption>,
-    /// Where the client is made in source code or configuration; `None` for a string of its own.
+    /// Where source code or configuration creates the client; `None` for a standalone string.
     pub site: Option<ClientSite>,
     /// The driver that uses it, when known.
     pub driver: Option<Driver>,
     /// The declared service it belongs to, when that is not its `appName`.
     pub service: Option<String>,
-    /// Whether parts of the string are computed and could not be read: then nothing is said about what
-    /// seems to be absent.
+    /// True if parts of the string are computed and could not be read. Rules then report nothing
+    /// about options that seem to be absent.
     pub is_partial: bool,
-    /// Whether all options of a partial string are seen all the same: only its login, its database or
-    /// values of options are computed.
+    /// True if all options of a partial string are known: only its login, its database or option
+    /// values are computed.
     pub options_are_known: bool,
-    /// Whether it was read from a file of connection strings.
+    /// True if it was read from a file of connection strings.
     pub is_from_file: bool,
-    /// Whether the program gives the credentials where it connects, outside of the string.
+    /// True if the program passes the credentials when it connects, outside the string.
     pub has_credentials_in_code: bool,
-    /// What drivers warn about or refuse.
+    /// Problems that drivers warn about or refuse.
     pub notes: Vec<UriNote>,
-    /// Where its parts stand.
+    /// The positions of its parts.
     pub places: UriPlaces,
 }
 
-/// Where the parts of a connection string stand, as far as that is known.
+/// The positions of the parts of a connection string, as far as they are known.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct UriPlaces {
     /// Its first character.
@@ -86,24 +86,24 @@ pub struct UriPlaces {
     pub hosts: Vec<Location>,
     /// The database.
     pub database: Option<Location>,
-    /// Behind its last character.
+    /// The position after its last character.
     pub end: Option<Location>,
 }
 
-/// What kind of mistake is in a connection string.
+/// The kind of a mistake in a connection string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NoteKind {
-    /// An option that drivers do not know, or know no more.
+    /// An option that drivers do not know, or no longer know.
     Unknown,
-    /// A value that the option does not take: drivers ignore it.
+    /// A value that is invalid for the option; drivers ignore it.
     WrongValue,
     /// An option that is given several times.
     Repeated,
-    /// An option or a name that should not be used any more.
+    /// A deprecated option or name.
     Deprecated,
-    /// Drivers refuse the whole string.
+    /// A mistake for which drivers refuse the whole string.
     Refused,
-    /// Options that say different things.
+    /// Options that contradict each other.
     Contradiction,
     /// An option without effect.
     NoEffect,
@@ -112,17 +112,17 @@ pub enum NoteKind {
 /// A mistake in a connection string.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UriNote {
-    /// What kind of mistake.
+    /// The kind of mistake.
     pub kind: NoteKind,
     /// The option it is about, under its canonical name where there is one.
     pub option: String,
-    /// The mistake in words.
+    /// The description of the mistake.
     pub what: String,
-    /// What to write instead.
+    /// The advice on what to write instead.
     pub todo: String,
-    /// The changes that `todo` names, in their order. Empty where people have to decide.
+    /// The changes that `todo` describes, in order. Empty if a person has to decide.
     pub fix: Vec<UriFix>,
-    /// Where it stands.
+    /// The position of the mistake.
     pub location: Option<Location>,
 }
 
@@ -171,14 +171,14 @@ pub struct ClientOption {
     pub name: String,
     /// As it was written: `ssl`, `maxpoolsize`, `SetMaxPoolSize`.
     pub written: String,
-    /// Its value; milliseconds where the canonical name says so.
+    /// Its value; in milliseconds if the canonical name says so.
     pub value: OptionValue,
-    /// Where it stands.
+    /// The position of the option.
     pub location: Option<Location>,
-    /// Whether its value may be meant, or not count at all: a comment explains it, or code applies a connection string
-    /// behind it.
+    /// True if the value may be intentional, because a comment explains it, or may have no effect,
+    /// because code applies a connection string after it.
     pub may_be_meant: bool,
-    /// Whether code sets it only where a connection string asks for it.
+    /// True if code sets the option only when a connection string asks for it.
     pub is_asked_for: bool,
 }
 
@@ -189,18 +189,18 @@ pub enum OptionValue {
     Int(i64),
     Bool(bool),
     Text(String),
-    /// Computed: it is there, and no more is known.
+    /// The value is computed and therefore unknown.
     Unknown,
 }
 
-/// Where a client is made.
+/// The place that creates a client.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClientSite {
     /// The call, or the line of a configuration file.
     pub location: Location,
-    /// Whether all options that code gives could be read.
+    /// True if all options that code sets could be read.
     pub is_whole: bool,
-    /// Whether it leads to this machine where no setting says otherwise.
+    /// True if the client connects to this machine unless a setting says otherwise.
     pub is_local_by_default: bool,
 }
 
@@ -248,30 +248,30 @@ impl Driver {
         }
     }
 
-    /// The driver a word stands for.
+    /// Parses the name of a driver.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|driver| driver.name().eq_ignore_ascii_case(word))
     }
 }
 
-/// What stands in the place of a password.
+/// The form of the password in a connection string.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Password {
-    /// Nothing: it is given elsewhere, or nobody logs in.
+    /// No password: it is supplied elsewhere, or the client does not log in.
     #[default]
     Absent,
-    /// Nothing between `:` and `@`: a login without a password.
+    /// An empty password: nothing between `:` and `@`.
     Empty,
-    /// Something that a program or a person replaces: `${PASSWORD}`, `*****`.
+    /// A placeholder that a program or a person replaces: `${PASSWORD}`, `*****`.
     Placeholder,
-    /// A word in angle brackets that was copied from an example: `<password>`.
+    /// A placeholder in angle brackets, copied from an example: `<password>`.
     Unfilled,
     /// A password.
     Given(Strength),
 }
 
 impl ClientUri {
-    /// Where drivers look a login up when nothing says.
+    /// The database that drivers authenticate against when the string names none.
     pub fn usual_auth_source(&self) -> String {
         let (in_path, otherwise) = match self.mechanism.as_deref() {
             Some("MONGODB-X509" | "MONGODB-AWS" | "MONGODB-OIDC" | "GSSAPI") => (None, "$external"),
@@ -286,35 +286,35 @@ impl ClientUri {
         self.options.iter().rfind(|option| option.name == name)
     }
 
-    /// Whether an option that is not there can be said to be absent: neither the string nor code has
-    /// parts in which it may stand.
+    /// Returns whether a missing option is known to be absent: neither the string nor the code has
+    /// unread parts that may set it.
     pub fn shows_all_options(&self) -> bool {
         (!self.is_partial || self.options_are_known)
             && self.site.as_ref().is_none_or(|site| site.is_whole)
     }
 
-    /// Whether all hosts are known.
+    /// Returns whether all hosts are known.
     pub fn shows_all_hosts(&self) -> bool {
         !self.hosts.is_empty() && !self.hosts.iter().any(|host| host.contains(HOLE))
     }
 
-    /// The hosts as one text: what a report calls the connection string by.
+    /// The hosts as one text; reports use it to name the connection string.
     pub fn label(&self) -> String {
         let scheme = if self.srv { "mongodb+srv" } else { "mongodb" };
         format!("{scheme}://{}", self.hosts.join(","))
     }
 
-    /// What tells it from other strings: the application's name, or the hosts.
+    /// The key that distinguishes this string from others: the application name, or the hosts.
     pub fn key(&self) -> String {
         self.app_name.clone().unwrap_or_else(|| self.label())
     }
 
-    /// Whether a program makes the client: what it sets stands beside the string.
+    /// Returns whether a program creates the client and may set options in addition to the string.
     pub fn is_made_in_code(&self) -> bool {
         self.site.is_some() && self.driver.is_some()
     }
 
-    /// The string in words, or the client that code makes: whose it is.
+    /// Describes the connection string, or the client that code creates, for use in sentences.
     pub fn owner(&self) -> String {
         match (&self.app_name, self.purpose) {
             (None, Purpose::Source) => "the connection string that was audited".to_owned(),
@@ -327,7 +327,7 @@ impl ClientUri {
     }
 }
 
-/// A host in the form in which two of them can be compared: lower case, with its port.
+/// A host in comparable form: lower case, with its port.
 pub fn with_port(host: &str) -> String {
     let behind = host.rsplit_once(']').map_or(host, |(_, behind)| behind);
     if host.starts_with('/') || behind.contains(':') {

@@ -1,5 +1,5 @@
-//! What the tables of a sharded cluster say (the database `config` as routers and config servers show
-//! it): shards, keys, chunks, routers. A table that could not be read is `None`.
+//! The state of a sharded cluster from the `config` database, as routers and config servers show
+//! it: shards, keys, chunks, routers. A table that could not be read is `None`.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,18 +8,19 @@ use crate::{KeyFields, Namespace, ShardKey};
 /// A sharded cluster.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cluster {
-    /// The id it has given itself, in hexadecimal digits.
+    /// The cluster id, in hexadecimal digits.
     #[serde(default)]
     pub id: Option<String>,
     /// The shards by name, sorted.
     pub shards: Option<Vec<Shard>>,
     /// Sharded collections, sorted by namespace.
     pub collections: Option<Vec<ShardedCollection>>,
-    /// Routers that ever took part, sorted by host: rows of those that are gone stay.
+    /// Routers that ever joined the cluster, sorted by host. Rows of routers that no longer exist
+    /// remain.
     pub routers: Option<Vec<Router>>,
-    /// Whether chunks are moved; `None` when the settings could not be read.
+    /// True if the balancer is on; `None` if the settings could not be read.
     pub balancer_on: Option<bool>,
-    /// The size chunks are cut at, when it was set.
+    /// The configured maximum chunk size, if one is set.
     pub chunk_mib: Option<u64>,
 }
 
@@ -31,7 +32,7 @@ impl Cluster {
         Some(&collections[at])
     }
 
-    /// The same, to be added to.
+    /// A mutable reference to a sharded collection.
     pub fn collection_mut(&mut self, namespace: &Namespace) -> Option<&mut ShardedCollection> {
         let collections = self.collections.as_deref_mut()?;
         let at = collections.binary_search_by(|c| c.key.namespace.cmp(namespace)).ok()?;
@@ -46,7 +47,7 @@ pub struct Shard {
     pub name: String,
     /// Its replica set and hosts, as the table has them.
     pub host: String,
-    /// Whether it is being emptied.
+    /// True if the shard is draining.
     pub draining: bool,
     /// Zones it belongs to.
     pub zones: Vec<String>,
@@ -57,18 +58,19 @@ pub struct Shard {
 pub struct ShardedCollection {
     /// Its name and key.
     pub key: ShardKey,
-    /// Whether the key is unique.
+    /// True if the key is unique.
     pub unique: bool,
-    /// Whether its chunks are left where they are.
+    /// True if balancing is disabled for this collection.
     pub balancing_off: bool,
-    /// Zones that ranges of the key are bound to, by name, sorted; `None` when not known.
+    /// Zones assigned to ranges of the key, by name, sorted; `None` if unknown.
     pub zones: Option<Vec<String>>,
-    /// What each shard holds, sorted by shard; `None` when chunks could not be counted.
+    /// The data of the collection on each shard, sorted by shard; `None` if chunks could not be
+    /// counted.
     pub parts: Option<Vec<ShardPart>>,
 }
 
 impl ShardedCollection {
-    /// A sharded collection of which no more than the key is known.
+    /// A sharded collection of which only the key is known.
     pub fn by(namespace: Namespace, fields: KeyFields) -> Self {
         Self {
             key: ShardKey { namespace, fields },
@@ -79,23 +81,23 @@ impl ShardedCollection {
         }
     }
 
-    /// Chunks, and how many of them are marked as too large to be moved.
+    /// The number of chunks, and how many of them are marked as jumbo.
     pub fn chunks(&self) -> Option<(u64, u64)> {
         let parts = self.parts.as_deref()?;
         Some((parts.iter().map(|p| p.chunks).sum(), parts.iter().map(|p| p.jumbo).sum()))
     }
 }
 
-/// What a shard holds of a collection.
+/// The data of a collection on one shard.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShardPart {
     /// The shard.
     pub shard: String,
-    /// Chunks.
+    /// The number of chunks.
     pub chunks: u64,
-    /// Chunks that are marked as too large to be moved.
+    /// The number of chunks marked as jumbo (too large to move).
     pub jumbo: u64,
-    /// Bytes of documents, when the shard was asked.
+    /// Bytes of documents, if the shard was asked.
     pub data_bytes: Option<u64>,
 }
 
@@ -104,40 +106,40 @@ pub struct ShardPart {
 pub struct Router {
     /// `host:port`.
     pub host: String,
-    /// Other names of the host that it says it goes by (`advisoryHostFQDNs`).
+    /// Other names that the host reports for itself (`advisoryHostFQDNs`).
     #[serde(default)]
     pub also: Vec<String>,
-    /// When it last gave a sign of life, in seconds of Unix time.
+    /// The time of its last ping, in seconds of Unix time.
     pub ping: Option<i64>,
-    /// Seconds it had been up by then.
+    /// Its uptime in seconds at that time.
     pub up_seconds: Option<u64>,
 }
 
-/// What `analyzeShardKey` of a server (7.0 and later) says about a key.
+/// The result of the server's `analyzeShardKey` (7.0 and later) for a key.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct KeyAnalysis {
-    /// The collection and the key asked about.
+    /// The collection and the key that were analysed.
     pub key: ShardKey,
-    /// The answer, or why there is none.
+    /// The metrics, or the reason why there are none.
     pub answer: Result<KeyMetrics, String>,
 }
 
-/// The figures of an answer; what it does not hold is `None`.
+/// The metrics of an analysis; metrics that the server did not return are `None`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct KeyMetrics {
-    /// Documents there are.
+    /// The number of documents in the collection.
     pub documents: Option<u64>,
-    /// Documents looked at.
+    /// The number of documents sampled.
     pub sampled: Option<u64>,
-    /// Whether the server knows the key to be unique.
+    /// True if the server knows the key to be unique.
     pub unique: Option<bool>,
-    /// Different values.
+    /// The number of distinct values.
     pub values: Option<u64>,
-    /// Documents of the most frequent value.
+    /// The number of documents with the most frequent value.
     pub most_frequent: Option<u64>,
     /// `monotonic`, `not monotonic` or `unknown`.
     pub monotonicity: Option<String>,
-    /// Reads the server had sampled; none unless sampling was switched on before.
+    /// Reads that the server sampled; 0 unless query sampling was switched on before.
     pub reads: Option<u64>,
     /// Per cent of them that go to one shard.
     pub reads_to_one_shard: Option<f64>,

@@ -1,28 +1,28 @@
-//! Two sets of findings side by side: those of a run, and those a baseline or an earlier report knows.
+//! Compares two sets of findings: those of this run with those of a baseline or an earlier report.
 
 use std::collections::BTreeMap;
 
 use crate::{Finding, Severity, Subject};
 
-/// A finding as a baseline or an earlier report knows it.
+/// A finding from a baseline or an earlier report.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Known {
     /// The rule's code.
     pub rule: String,
-    /// What it is about.
+    /// The subject of the finding.
     pub at: Subject,
-    /// What tells it from others.
+    /// The fingerprint that identifies the finding.
     pub fingerprint: String,
     /// The rule's name.
     pub name: String,
-    /// How loud it was.
+    /// Its severity at that time.
     pub severity: Severity,
-    /// What was wrong; empty in a baseline, which holds no figures.
+    /// The message; empty in a baseline, which stores no figures.
     pub what: String,
 }
 
 impl Known {
-    /// A finding, to be known later.
+    /// Records a finding for later comparison.
     pub fn of(finding: &Finding) -> Self {
         Self {
             rule: finding.rule.to_string(),
@@ -35,18 +35,19 @@ impl Known {
     }
 }
 
-/// What became of a finding.
+/// How a finding changed since the earlier run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// It was not there.
+    /// The earlier run did not report it.
     New,
-    /// It was there, less loud.
+    /// The earlier run reported it with this lower severity.
     Worse(Severity),
-    /// It was there with other words, or louder than now; as it was told then.
+    /// The earlier run reported it with a different message or a higher severity. Holds the earlier
+    /// message.
     Changed(String),
-    /// It was there as it is.
+    /// The earlier run reported the same finding.
     Same,
-    /// The earlier run did not look for it.
+    /// The earlier run did not check for it.
     NotLookedFor,
 }
 
@@ -63,7 +64,7 @@ impl Change {
     }
 }
 
-/// What is compared with.
+/// The kind of data the findings are compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Basis {
     /// Findings that are accepted for now.
@@ -82,28 +83,29 @@ impl Basis {
     }
 }
 
-/// How findings differ from those that are known.
+/// The differences between findings and known findings.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compared {
-    /// What was compared with.
+    /// The kind of data compared with.
     pub basis: Basis,
-    /// Its name, a file.
+    /// The name of the file compared with.
     pub with: String,
-    /// The file whose findings these are, where two files are compared.
+    /// The file that holds the findings, when two files are compared.
     pub subject: Option<String>,
-    /// Known findings that are no more.
+    /// Known findings that are gone.
     pub fixed: Vec<Known>,
-    /// Known findings that nobody looked for this time.
+    /// Known findings that this run did not check for.
     pub not_judged: Vec<Known>,
-    /// Known findings that are there as they were.
+    /// Known findings that are unchanged.
     pub unchanged: Vec<Known>,
-    /// What became of the findings, by fingerprint; those not here are new.
+    /// The change of each finding, by fingerprint; findings not listed are new.
     changes: BTreeMap<String, Change>,
 }
 
 impl Compared {
-    /// Compares findings with known ones. Of a known one that is missing, `looked_for` says whether the
-    /// run would have found it; of one that is not known, `was_looked_for` says whether it would have been.
+    /// Compares findings with known ones. `looked_for` returns whether this run would have reported
+    /// a known finding that is missing. `was_looked_for` returns whether the earlier run would have
+    /// reported a finding that is new.
     pub fn of(
         basis: Basis,
         with: &str,
@@ -150,29 +152,29 @@ impl Compared {
         out
     }
 
-    /// What became of a finding.
+    /// The change of a finding.
     pub fn change(&self, finding: &Finding) -> &Change {
         self.changes.get(&finding.fingerprint).unwrap_or(&Change::New)
     }
 
-    /// How many of these findings were there with other words or louder.
+    /// The number of these findings whose message changed or whose severity was higher before.
     pub fn count_changed(&self, findings: &[Finding]) -> usize {
         findings.iter().filter(|f| matches!(self.change(f), Change::Changed(_))).count()
     }
 
-    /// How many of these findings the earlier run did not look for.
+    /// The number of these findings that the earlier run did not check for.
     pub fn count_unseen(&self, findings: &[Finding]) -> usize {
         findings.iter().filter(|f| *self.change(f) == Change::NotLookedFor).count()
     }
 
-    /// How many of these findings are new, or louder than they were.
+    /// The number of these findings that are new or have a higher severity than before.
     pub fn count_new(&self, findings: &[Finding]) -> usize {
         let is_new = |f: &&Finding| matches!(self.change(f), Change::New | Change::Worse(_));
         findings.iter().filter(is_new).count()
     }
 }
 
-/// A baseline holds no words, so nothing in it changes.
+/// A baseline stores no messages, so none of its findings can change.
 fn is_changed(finding: &Finding, before: &Known) -> bool {
     !before.what.is_empty() && (finding.what != before.what || finding.severity != before.severity)
 }

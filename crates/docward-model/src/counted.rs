@@ -1,4 +1,5 @@
-//! What a server counted over all documents of a collection, without any of them leaving it.
+//! Figures that a server computed over all documents of a collection, without transferring the
+//! documents.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +8,7 @@ use crate::{Distribution, Seen, TypeCounts, Unit};
 /// Figures over all documents of a collection.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Counted {
-    /// All documents.
+    /// The number of documents.
     pub documents: u64,
     /// Their sizes in bytes.
     pub sizes: Distribution,
@@ -15,7 +16,7 @@ pub struct Counted {
     pub larger_than: Vec<(u64, u64)>,
     /// Top-level fields by name.
     pub fields: Vec<CountedField>,
-    /// Whether there were more fields than are listed.
+    /// True if there were more fields than are listed.
     pub capped: bool,
 }
 
@@ -30,7 +31,8 @@ pub struct CountedField {
     pub bytes: u64,
     /// Elements per array.
     pub lengths: Distribution,
-    /// Of the arrays of 1,000 elements or more, how many hold nothing but numbers, some with fractions.
+    /// The number of arrays with 1,000 elements or more that hold only numbers, some of them with
+    /// fractions.
     #[serde(default)]
     pub long_vectors: u64,
 }
@@ -46,7 +48,7 @@ impl Counted {
         self.sizes.larger_than(&self.larger_than, bytes)
     }
 
-    /// Everything was looked at.
+    /// How much was examined: all documents.
     pub fn seen(&self) -> Seen {
         Seen::all(self.documents, Unit::Documents)
     }

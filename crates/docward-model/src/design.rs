@@ -1,26 +1,27 @@
-//! A model as people declare it before any data exists: entities, how they relate, what is read and
-//! written how often (DP-1, DP-2). `docward-design` reads it from a file and decides on it.
+//! A model that users declare before any data exists: entities, their relationships, and the rate
+//! of reads and writes (DP-1, DP-2). `docward-design` reads it from a file and bases its decisions
+//! on it.
 
 use crate::{BsonType, Location};
 
-/// Everything that was declared.
+/// A declared model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DesignModel {
-    /// What the model is called.
+    /// The name of the model.
     pub name: String,
     /// The database its collections live in.
     pub database: Option<String>,
-    /// The day that counts and sizes are true for: year, month, day. Dates are counted from it.
+    /// The date for which counts and sizes hold: year, month, day. Forecasts count from it.
     pub as_of: Option<(i16, i8, i8)>,
-    /// Where it will run.
+    /// The deployment it will run on.
     pub deployment: DesignDeployment,
     /// Entities, in the order of the file.
     pub entities: Vec<Entity>,
     /// Relationships, in the order of the file.
     pub relationships: Vec<Relationship>,
-    /// What is read.
+    /// The declared reads.
     pub reads: Vec<DesignRead>,
-    /// What is written.
+    /// The declared writes.
     pub writes: Vec<DesignWrite>,
 }
 
@@ -36,18 +37,18 @@ impl DesignModel {
     }
 }
 
-/// Where the model will run.
+/// The deployment the model will run on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DesignDeployment {
     /// The server's version: major, minor.
     pub server: (u32, u32),
     /// Shards; 1 means not sharded.
     pub shards: u32,
-    /// Most connections the deployment takes.
+    /// The connection limit of the deployment.
     pub connection_limit: Option<u64>,
-    /// Client objects: instances times processes.
+    /// The number of client objects: instances times processes.
     pub clients: Option<u64>,
-    /// A field that says where documents must live, and its values (SK-11).
+    /// A field that decides in which zone documents must be stored, and its values (SK-11).
     pub zones: Option<(String, Vec<String>)>,
 }
 
@@ -62,7 +63,7 @@ impl Default for DesignDeployment {
 pub struct Entity {
     /// Its name in the model.
     pub name: String,
-    /// Where it is declared.
+    /// The position of its declaration.
     pub place: Location,
     /// The collection's name, when it is not made from the entity's.
     pub collection: Option<String>,
@@ -72,23 +73,24 @@ pub struct Entity {
     pub fields: Vec<EntityField>,
     /// Kinds that share the fields above and add some of their own (PT-poly.1).
     pub variants: Vec<Variant>,
-    /// Question 3 of DP-2: how it lives. `None` is an open question.
+    /// Question 3 of DP-2: how documents are created and deleted. `None` is an open question.
     pub lifecycle: Option<Lifecycle>,
-    /// The date that says how old a document is, where its name does not, and where that stands.
+    /// The date field that gives the age of a document when its name does not, and its position.
     pub kept_by: Option<(String, Location)>,
-    /// Said to be written by nobody, so that no write has to name it.
+    /// True if the model states that nothing writes this entity, so no write has to name it.
     pub never_written: bool,
-    /// Said to be read by nobody on its own.
+    /// True if the model states that nothing reads this entity on its own.
     pub never_read: bool,
-    /// A series: readings of something over time (ALG-8).
+    /// Set for a time series: measurements over time (ALG-8).
     pub series: Option<Series>,
-    /// Whether change streams, unique indexes or validators are needed, which time series lack (GC-30).
+    /// True if the entity needs change streams, unique indexes or validators, which time series
+    /// lack (GC-30).
     pub needs_plain: Option<bool>,
-    /// Whether old versions of its documents must be kept.
+    /// True if old versions of its documents must be kept.
     pub keeps_versions: bool,
     /// The current version of the shape of its documents, where older shapes are still stored.
     pub shape_version: Option<u64>,
-    /// Fields that are alike and searched alike (the attribute pattern).
+    /// Similar fields that are searched in the same manner (the attribute pattern).
     pub attributes: Vec<String>,
     /// Share of its documents in daily use, for the working set.
     pub hot: Option<f64>,
@@ -120,7 +122,7 @@ pub struct Variant {
 pub struct EntityField {
     /// Its name.
     pub name: String,
-    /// Where it is declared.
+    /// The position of its declaration.
     pub place: Location,
     /// Its type.
     pub kind: BsonType,
@@ -132,23 +134,23 @@ pub struct EntityField {
     pub distinct: Option<f64>,
     /// Share of the most frequent value.
     pub top_share: Option<f64>,
-    /// Whether new documents have higher values.
+    /// True if values rise with each new document.
     pub rising: Option<bool>,
-    /// Whether every document has it.
+    /// True if every document has it.
     pub required: bool,
-    /// Whether it may be null.
+    /// True if it may be null.
     pub nullable: bool,
-    /// Whether no two documents share a value.
+    /// True if values are unique.
     pub unique: bool,
     /// Fields of an object, or of the elements of an array.
     pub fields: Vec<EntityField>,
-    /// The type of the elements of an array that are no objects.
+    /// The element type of an array whose elements are not objects.
     pub element: Option<BsonType>,
-    /// Elements of an array.
+    /// The number of elements of an array.
     pub items: Option<Spread>,
 }
 
-/// How a number spreads.
+/// The distribution of a number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[expect(missing_docs, reason = "the names say it")]
 pub struct Spread {
@@ -159,166 +161,169 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Always the same number.
+    /// A distribution with a single value.
     pub fn always(number: u64) -> Self {
         Self { p50: number, p95: number, p99: number, max: number }
     }
 }
 
-/// How documents of an entity come and go.
+/// How documents of an entity are created and deleted.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Lifecycle {
-    /// New documents a year.
+    /// New documents per year.
     pub per_year: f64,
-    /// Days until a document goes; `None` means never.
+    /// Days until a document is deleted; `None` means never.
     pub kept_days: Option<f64>,
-    /// Days after which a document is hardly read any more (the archive pattern).
+    /// Days after which a document is rarely read (the archive pattern).
     pub cold_days: Option<f64>,
-    /// Whether nobody said how many come: `per_year` is 0 then, and it is asked for.
+    /// True if the model does not state the growth: `per_year` is then 0 and Docward asks for it.
     pub growth_open: bool,
-    /// Whether nobody said how long documents are kept: `kept_days` is `None` then, and it is asked for.
+    /// True if the model does not state the retention: `kept_days` is then `None` and Docward asks
+    /// for it.
     pub kept_open: bool,
 }
 
-/// Readings over time.
+/// A time series.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
     /// The field of the time.
     pub time: String,
-    /// The fields that say which series a reading belongs to.
+    /// The fields that identify the series of a measurement.
     pub id: Vec<String>,
-    /// Readings a second of one series.
+    /// Measurements per second in one series.
     pub per_second: f64,
-    /// Different series.
+    /// The number of series.
     pub series: Option<f64>,
 }
 
-/// Two entities that belong together.
+/// A relationship between two entities.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Relationship {
-    /// `post.comments`: the parent, and what its children are called there.
+    /// `post.comments`: the parent, and the name of its children in the parent.
     pub name: String,
-    /// Where it is declared.
+    /// The position of its declaration.
     pub place: Location,
     /// The entity that would hold embedded documents.
     pub parent: String,
     /// The entity that would be embedded.
     pub child: String,
-    /// The field that holds ids when it is referenced, when its name is not made from the entities'.
+    /// The field that holds ids when the relationship is referenced, if its name is not derived
+    /// from the entities.
     pub field: Option<String>,
-    /// Children of a parent.
+    /// The number of children per parent.
     pub children: Option<Spread>,
-    /// Whether and how fast the children of one parent become more.
+    /// The growth of the number of children per parent.
     pub growth: Option<ChildGrowth>,
-    /// Parents of a child; 1 when it belongs to one.
+    /// The typical number of parents per child; 1 if a child belongs to one parent.
     pub parents: f64,
-    /// Most parents of a child, when it is far from the typical number.
+    /// The maximum number of parents per child, if it is far from the typical number.
     pub parents_max: f64,
-    /// How the parents of a child spread.
+    /// The distribution of the number of parents per child.
     pub parents_spread: Spread,
-    /// Fields of either side that must never be out of date; empty with `current` set means all of them.
+    /// Fields of either side that must never be stale; empty with `current` set means all of them.
     pub current: Option<Vec<String>>,
-    /// Only the newest so many are wanted; older ones may go (PT-slice.1).
+    /// The number of newest children to keep; older ones may be deleted (PT-slice.1).
     pub keep_newest: Option<u64>,
-    /// What must hold over parent and children, in the user's words (CK-10).
+    /// The invariant over parent and children, in the user's words (CK-10).
     pub invariant: Option<String>,
-    /// Whether a transaction is written down for what must change together (CK-10).
+    /// True if the model declares a transaction for data that must change together (CK-10).
     pub transaction: bool,
 }
 
 impl Relationship {
-    /// What the children are called in the parent: `comments` of `post.comments`.
+    /// The name of the children in the parent: `comments` of `post.comments`.
     pub fn role(&self) -> &str {
         self.name.rsplit_once('.').map_or(self.name.as_str(), |(_, role)| role)
     }
 
-    /// Whether a child has several parents.
+    /// Returns whether a child has several parents.
     pub fn is_shared(&self) -> bool {
         self.parents > 1.0 || self.parents_max > 1.0
     }
 
-    /// Whether copies of a field of either side must never be out of date.
+    /// Returns whether copies of a field of either side must never be stale.
     pub fn must_be_current(&self, field: &str) -> bool {
         let current = self.current.as_ref();
         current.is_some_and(|all| all.is_empty() || all.iter().any(|name| name == field))
     }
 }
 
-/// How the children of one parent become more.
+/// How the number of children per parent grows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ChildGrowth {
-    /// There is an end that the business sets.
+    /// The business sets an upper bound.
     Bounded,
-    /// There is no end; so many more a year for a typical parent and for the 99th percentile.
+    /// There is no upper bound; the growth per year is given for a typical parent and the 99th
+    /// percentile.
     Endless {
-        /// A year, for a typical parent.
+        /// Children per year, for a typical parent.
         typical: f64,
-        /// A year, at the 99th percentile.
+        /// Children per year, at the 99th percentile.
         p99: f64,
     },
 }
 
-/// How a field is compared.
+/// The kind of comparison of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Matching {
-    /// One value, or a list of up to so many.
+    /// Equal to one value.
     Equal,
-    /// One of so many values.
+    /// Equal to one of up to this many values.
     OneOf(u32),
     /// A range, a pattern, or not equal.
     Range,
-    /// A range that leaves very little.
+    /// A range that matches very few documents.
     NarrowRange,
 }
 
-/// A read.
+/// A declared read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DesignRead {
-    /// What people call it.
+    /// The name of the read.
     pub name: String,
-    /// Where it is declared.
+    /// The position of its declaration.
     pub place: Location,
-    /// Times a second.
+    /// Executions per second.
     pub per_second: f64,
-    /// The entity it begins with.
+    /// The entity it starts from.
     pub from: String,
     /// Conditions: fields of the entity, or names of relationships for the id of the other side.
     pub filter: Vec<(String, Matching)>,
-    /// Order: field and whether it falls.
+    /// The sort order: field, and true for descending.
     pub sort: Vec<(String, bool)>,
     /// Documents it returns.
     pub limit: Option<u64>,
     /// Fields of the entity it needs; empty means all.
     pub fields: Vec<String>,
-    /// What it fetches along.
+    /// The related entities it also fetches.
     pub with: Vec<With>,
-    /// Relationships whose children are counted each time.
+    /// Relationships whose children are counted on each execution.
     pub counts: Vec<String>,
-    /// Relationships and fields of the child that are summed or averaged each time.
+    /// Relationships and child fields that are summed or averaged on each execution.
     pub sums: Vec<(String, String)>,
-    /// Whether the answer may be a little old.
+    /// True if the result may be slightly stale.
     pub tolerates_stale: bool,
 }
 
-/// What a read fetches along a relationship.
+/// A related entity that a read fetches.
 #[derive(Clone, Debug, PartialEq)]
 pub struct With {
     /// The relationship.
     pub relationship: String,
     /// Fields of the other side; empty means all.
     pub fields: Vec<String>,
-    /// Only so many, the newest by a field.
+    /// Fetches only this many, the newest by the given field.
     pub newest: Option<(u64, Option<String>)>,
 }
 
-/// A write.
+/// A declared write.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DesignWrite {
-    /// What people call it.
+    /// The name of the write.
     pub name: String,
-    /// Where it is declared.
+    /// The position of its declaration.
     pub place: Location,
-    /// Times a second.
+    /// Executions per second.
     pub per_second: f64,
     /// Entities it inserts.
     pub inserts: Vec<String>,
@@ -328,17 +333,17 @@ pub struct DesignWrite {
     pub deletes: Vec<String>,
     /// Fields it changes, as `entity.field`.
     pub sets: Vec<(String, String)>,
-    /// Whether all of it must happen or nothing.
+    /// True if all of its changes must succeed or fail together.
     pub atomic: bool,
 }
 
 impl DesignWrite {
-    /// Whether it changes an entity in any way.
+    /// Returns whether it inserts, updates or deletes documents of an entity.
     pub fn touches(&self, entity: &str) -> bool {
         self.entities().any(|name| name == entity)
     }
 
-    /// The entities it changes in any way.
+    /// The entities whose documents it inserts, updates or deletes.
     pub fn entities(&self) -> impl Iterator<Item = &str> {
         self.inserts.iter().chain(&self.updates).chain(&self.deletes).map(String::as_str)
     }

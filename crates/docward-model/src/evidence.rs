@@ -1,4 +1,5 @@
-//! What was seen, as rules receive it: the catalogue, one profile per collection, and what links them.
+//! The evidence that rules receive: the catalogue, one profile per collection, and the links
+//! between collections.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,41 +8,41 @@ use crate::{
     FieldPath, IndexUsage, KeyAnalysis, Namespace, Network, Profile, Server, Value, Workload,
 };
 
-/// Everything known about a deployment, whatever it was read from.
+/// Everything known about a deployment, from any source.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Evidence {
-    /// Facts about the whole.
+    /// Facts about the deployment as a whole.
     pub deployment: Deployment,
-    /// What a running server told; `None` when everything came from files.
+    /// Facts from a running server; `None` if everything came from files.
     pub server: Option<Server>,
-    /// Databases by name, sorted; those without collections too.
+    /// Databases by name, sorted, including those without collections.
     pub databases: Vec<String>,
     /// Collections sorted by namespace.
     pub collections: Vec<Collection>,
-    /// Fields whose values are another collection's `_id`s, or values of another unique key of it.
+    /// Fields whose values are `_id`s, or values of another unique key, of another collection.
     pub references: Vec<Reference>,
-    /// Fields that repeat another collection's field beside a reference to it.
+    /// Fields that copy a field of another collection and have a reference to it next to them.
     pub copies: Vec<CopiedField>,
-    /// Collections that differ in a tail of their name only.
+    /// Collections whose names differ only in the suffix.
     pub families: Vec<NameFamily>,
-    /// What a server said about shard keys it was asked about.
+    /// The server's analyses of shard keys.
     #[serde(default)]
     pub key_analyses: Vec<KeyAnalysis>,
-    /// What the reader of all this should know beside it: what was left out, what was not counted.
+    /// Notes for the reader of the evidence: omitted data and data that was not counted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// What clients did, when somebody wrote it down.
+    /// The operations of clients, if logs or a profiler recorded them.
     pub workload: Option<Workload>,
-    /// What stands between the network and the servers, when files about it were given.
+    /// Network rules in front of the servers, if files with such rules were given.
     #[serde(skip)]
     pub network: Option<Network>,
-    /// Connection strings: of the sources and of clients, without their passwords.
+    /// Connection strings of the sources and of clients, without passwords.
     #[serde(skip)]
     pub uris: Vec<ClientUri>,
-    /// What source code says, when some was given.
+    /// Facts from source code, if source code was given.
     #[serde(skip)]
     pub code: Option<Code>,
-    /// The model the data should follow, when one was given.
+    /// The model the data should follow, if one was given.
     #[serde(skip)]
     pub design: Option<DesignModel>,
 }
@@ -57,8 +58,8 @@ impl Evidence {
 }
 
 impl Evidence {
-    /// Takes over what another source showed. Of two sources with the same collection the first one
-    /// counts; those of the other that are left out are returned.
+    /// Adds the evidence of another source. If both have the same collection, the first one wins;
+    /// returns the collections of the other that were left out.
     pub fn absorb(&mut self, other: Self) -> Vec<Namespace> {
         let is_empty = self.collections.is_empty();
         let names_are_real = other.deployment.names_are_real;
@@ -93,12 +94,12 @@ impl Evidence {
 pub struct Deployment {
     /// Major and minor version of the server, when known.
     pub server_version: Option<(u32, u32)>,
-    /// Whether database and collection names were given by the data itself. False for a loose
-    /// JSON file whose name was taken from the file: house naming is then not judged.
+    /// True if database and collection names come from the data itself. False for a loose JSON file
+    /// whose name is derived from the file name: naming rules then do not apply.
     pub names_are_real: bool,
 }
 
-/// What kind of collection it is.
+/// The kind of a collection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CollectionKind {
     /// An ordinary collection.
@@ -114,12 +115,13 @@ pub enum CollectionKind {
     GridFsFiles,
     /// `*.chunks` of a GridFS bucket.
     GridFsChunks,
-    /// The server's own (`system.profile`, `system.views`, `oplog.rs`, …).
+    /// A system collection (`system.profile`, `system.views`, `oplog.rs`, …).
     System,
 }
 
 impl CollectionKind {
-    /// Whether people name and shape it: not views, not the server's own, not GridFS internals.
+    /// Returns whether users define its name and shape: not a view, not a system collection, not a
+    /// GridFS internal.
     pub fn is_business(self) -> bool {
         matches!(self, Self::Plain | Self::Capped | Self::TimeSeries)
     }
@@ -154,14 +156,14 @@ pub enum ValidationAction {
     ErrorAndLog,
 }
 
-/// Options of a collection, as the catalogue has them.
+/// Options of a collection, as stored in the catalogue.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct CollectionOptions {
-    /// The validator, when there is one that says anything.
+    /// The validator, if it is not empty.
     pub validator: Option<Value>,
-    /// How strictly it is applied.
+    /// The validation level.
     pub validation_level: ValidationLevel,
-    /// What happens on a breach.
+    /// The action on a document that fails validation.
     pub validation_action: ValidationAction,
     /// Time series options.
     pub time_series: Option<TimeSeriesOptions>,
@@ -178,7 +180,7 @@ impl CollectionOptions {
     }
 }
 
-/// What an index does with one field.
+/// The direction or kind of one field in an index key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "MongoDB's own words")]
 pub enum DirectionKind {
@@ -220,10 +222,10 @@ pub struct Index {
     pub partial_filter: Option<Value>,
     /// Collation, in canonical text.
     pub collation: Option<String>,
-    /// Bytes it has; `None` unless a server was asked.
+    /// Its size in bytes; `None` unless a server was asked.
     #[serde(default)]
     pub bytes: Option<u64>,
-    /// How it is used; `None` unless a server was asked.
+    /// Its usage; `None` unless a server was asked.
     pub usage: Option<IndexUsage>,
 }
 
@@ -262,23 +264,23 @@ impl Index {
 pub struct Collection {
     /// Its name.
     pub namespace: Namespace,
-    /// What the server tells it by from another one of the same name.
+    /// The UUID that distinguishes it from another collection with the same name.
     #[serde(default)]
     pub uuid: Option<String>,
-    /// What kind it is.
+    /// Its kind.
     pub kind: CollectionKind,
-    /// Its options; `None` when the source does not carry them (a lone `.bson` or JSON file).
+    /// Its options; `None` if the source does not contain them (a lone `.bson` or JSON file).
     pub options: Option<CollectionOptions>,
-    /// Its indexes; `None` when the source does not carry them.
+    /// Its indexes; `None` if the source does not contain them.
     pub indexes: Option<Vec<Index>>,
-    /// What the server counts; `None` unless a server was asked.
+    /// Its statistics on the server; `None` unless a server was asked.
     pub stats: Option<CollectionStats>,
-    /// What its documents look like; `None` when none were read.
+    /// The profile of its documents; `None` if none were read.
     pub profile: Option<Profile>,
-    /// What the server counted over all of them; `None` unless it was asked to.
+    /// Figures that the server computed over all documents; `None` unless the server was asked.
     #[serde(default)]
     pub counted: Option<Box<Counted>>,
-    /// How its documents fare against a schema; `None` unless they were held against one.
+    /// The result of checking its documents against a schema; `None` if they were not checked.
     #[serde(default)]
     pub checked: Option<Box<Checked>>,
 }
@@ -300,7 +302,7 @@ impl Collection {
     }
 }
 
-/// A field that holds another collection's `_id`s, or the values of a unique code of it.
+/// A field that holds another collection's `_id`s, or values of one of its unique keys.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Reference {
     /// The collection that holds the reference.
@@ -309,21 +311,21 @@ pub struct Reference {
     pub path: FieldPath,
     /// The collection referred to.
     pub to: Namespace,
-    /// The field referred to: `_id`, or a code that is unique there.
+    /// The field referred to: `_id`, or another unique field.
     pub to_path: FieldPath,
-    /// Share of the distinct values that exist there, 0..=1.
+    /// The share of distinct values that exist in the target, 0..=1.
     pub contained: f64,
-    /// Share of the references that exist there, however many have the same value, 0..=1; the share of the
-    /// distinct values where only that is known.
+    /// The share of references that exist in the target, counting repeated values, 0..=1; the share
+    /// of distinct values if only that is known.
     #[serde(default)]
     pub references_contained: f64,
-    /// Distinct values the share was measured on.
+    /// The number of distinct values the share was measured on.
     pub checked_values: u64,
     /// Type of the reference.
     pub from_type: BsonType,
     /// Type of the field referred to.
     pub to_type: BsonType,
-    /// Whether the values match only after changing their type (hex string against ObjectId).
+    /// True if the values match only after a type conversion (hex string to ObjectId).
     pub needs_conversion: bool,
     /// References per value referred to ("children per parent"), over parents that have any.
     pub children_per_parent: Distribution,
@@ -331,24 +333,25 @@ pub struct Reference {
     pub parents: f64,
     /// References per document that holds any ("parents per child"; 1 unless in an array).
     pub parents_per_child: f64,
-    /// Whether the values were looked up in the collection itself, not among the documents read of it.
+    /// True if the values were looked up in the collection itself, not only among the documents
+    /// read from it.
     #[serde(default)]
     pub looked_up: bool,
 }
 
 impl Reference {
-    /// How sure it is that the field refers there: many may refer to few, and a few to what is gone, each of
-    /// them to something else.
+    /// How certain it is that the field refers to the target. Many references may share few values,
+    /// while a few dangling references may each have a distinct value.
     pub fn agreement(&self) -> f64 {
         self.contained.max(self.references_contained)
     }
 
-    /// Whether it refers to `_id`.
+    /// Returns whether it refers to `_id`.
     pub fn is_by_id(&self) -> bool {
         self.to_path.as_str() == "_id"
     }
 
-    /// What is referred to, for messages: `` `db.coll` `` or `` `code` of `db.coll` ``.
+    /// The target of the reference, for messages: `` `db.coll` `` or `` `code` of `db.coll` ``.
     pub fn target(&self) -> String {
         if self.is_by_id() {
             format!("`{}`", self.to)
@@ -358,14 +361,14 @@ impl Reference {
     }
 }
 
-/// A field that repeats another collection's field, beside a reference to it.
+/// A field that copies a field of another collection and has a reference to it next to it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CopiedField {
     /// The collection that holds the copy.
     pub from: Namespace,
     /// The copy.
     pub path: FieldPath,
-    /// The reference beside it.
+    /// The reference next to it.
     pub reference: FieldPath,
     /// The collection it is copied from.
     pub to: Namespace,
@@ -375,32 +378,33 @@ pub struct CopiedField {
     pub compared: u64,
     /// Pairs that differ.
     pub differing: u64,
-    /// Whether the values alone show a copy: at least half are equal. Else only the names agree.
+    /// True if at least half of the values are equal, so the values alone show a copy. Otherwise
+    /// only the names match.
     pub by_value: bool,
 }
 
-/// The form of what varies in a family of names.
+/// The form of the varying part in a family of names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TailForm {
     /// `_202403`, `_2024`, `_20240315`.
     TimeSuffix,
-    /// Looks like a time but is not in one of those forms.
+    /// Looks like a time but has none of those forms.
     OddTimeSuffix,
     /// Running numbers or ids: one collection per entity.
     Number,
 }
 
-/// Collections of one database that differ in the tail of their name only.
+/// Collections of one database whose names differ only in the suffix.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct NameFamily {
     /// The database.
     pub database: String,
     /// The common stem, `t_device_`.
     pub stem: String,
-    /// What varies.
+    /// The form of the suffix.
     pub form: TailForm,
     /// The members, sorted.
     pub members: Vec<String>,
-    /// Share of members whose top-level fields are nearly the same; `None` without documents.
+    /// The share of members whose top-level fields are nearly the same; `None` without documents.
     pub same_shape: Option<f64>,
 }

@@ -1,25 +1,25 @@
-//! What a rule says. A finding without what, why, what to do and how much was seen does not compile.
+//! Findings of rules. A finding without message, reason, advice and sample size does not compile.
 
 use std::{borrow::Cow, collections::BTreeMap, fmt};
 
 use crate::{BsonType, FieldPath, Namespace, Seen};
 
-/// How loud a finding is in the report and for `--fail-on`.
+/// The severity of a finding, in reports and for `--fail-on`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Severity {
-    /// Worth knowing; breaks no rule.
+    /// Informational; breaks no rule.
     Info,
     /// A recommendation is not followed.
     Warn,
-    /// A mandatory rule is broken, or something prohibited was found.
+    /// A mandatory rule is broken, or a prohibited construct was found.
     Error,
 }
 
 impl Severity {
-    /// Every severity, loudest first.
+    /// Every severity, highest first.
     pub const ALL: [Self; 3] = [Self::Error, Self::Warn, Self::Info];
 
-    /// The severity a word stands for.
+    /// Parses the name of a severity.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|severity| severity.name() == word || severity.word() == word)
     }
@@ -33,7 +33,7 @@ impl Severity {
         }
     }
 
-    /// The word for people: in reports, configuration and on the command line.
+    /// The display name: in reports, configuration and on the command line.
     pub fn word(self) -> &'static str {
         match self {
             Self::Info => "note",
@@ -43,20 +43,20 @@ impl Severity {
     }
 }
 
-/// What happens in production when a finding is left alone, worst first.
+/// The consequence in production if a finding is not fixed, worst first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Area {
     /// The server or the driver refuses operations, now or at the next failover.
     Writes,
     /// Queries return wrong results, or data is lost.
     Correctness,
-    /// People who should not can read or change data.
+    /// Unauthorized users can read or change data.
     Security,
-    /// Something grows towards a limit.
+    /// A size or count approaches a limit.
     Growth,
     /// Operations take longer or cost more than they need to.
     Speed,
-    /// Nothing breaks today; the next change is harder or unguarded.
+    /// Nothing breaks today, but the next change is harder or unprotected.
     Hygiene,
 }
 
@@ -65,7 +65,7 @@ impl Area {
     pub const ALL: [Self; 6] =
         [Self::Writes, Self::Correctness, Self::Security, Self::Growth, Self::Speed, Self::Hygiene];
 
-    /// The area a word of JSON stands for.
+    /// Parses the name of an area as JSON spells it.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|area| area.name() == word)
     }
@@ -82,7 +82,7 @@ impl Area {
         }
     }
 
-    /// The words for people.
+    /// The display name.
     pub fn title(self) -> &'static str {
         match self {
             Self::Writes => "Writes at risk",
@@ -95,7 +95,7 @@ impl Area {
     }
 }
 
-/// How strongly the rule book words a clause.
+/// The requirement level of a clause in the rule book.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "the rule book's own words")]
 pub enum Level {
@@ -106,7 +106,7 @@ pub enum Level {
 }
 
 impl Level {
-    /// The level a word stands for.
+    /// Parses the name of a level.
     pub fn parse(word: &str) -> Option<Self> {
         [Self::Mandatory, Self::Prohibited, Self::Recommended, Self::Information]
             .into_iter()
@@ -123,7 +123,7 @@ impl Level {
         }
     }
 
-    /// The severity of a breach as the only one of a rule.
+    /// The severities of a rule whose findings all have this level.
     pub const fn severities(self) -> &'static [Severity] {
         match self {
             Self::Mandatory | Self::Prohibited => &[Severity::Error],
@@ -142,10 +142,10 @@ impl Level {
     }
 }
 
-/// What a finding is about.
+/// The subject of a finding.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Subject {
-    /// Everything that was audited together.
+    /// The deployment as a whole.
     Deployment,
     /// One database.
     Database(String),
@@ -167,7 +167,7 @@ impl Subject {
         }
     }
 
-    /// In words: `db.coll path`, `db.coll index name`, a database, or the deployment.
+    /// The subject as text: `db.coll path`, `db.coll index name`, a database, or the deployment.
     pub fn text(&self) -> String {
         match self {
             Self::Deployment => "deployment".to_owned(),
@@ -186,7 +186,7 @@ impl Subject {
         }
     }
 
-    /// What `namespace`, `path` and `index` of a report stand for.
+    /// Builds a subject from the `namespace`, `path` and `index` of a report.
     pub fn from_parts(namespace: Option<&str>, path: Option<&str>, index: Option<&str>) -> Self {
         let Some(name) = namespace else { return Self::Deployment };
         let Some(namespace) = Namespace::parse(name) else {
@@ -208,7 +208,7 @@ impl Subject {
     }
 }
 
-/// What was looked at and counted.
+/// The unit of the things that were examined and counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the variants say it")]
 pub enum Unit {
@@ -246,12 +246,12 @@ impl Unit {
         Self::Files,
     ];
 
-    /// The unit whose plural a word is.
+    /// Parses a unit from its plural.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|unit| unit.name(2) == word)
     }
 
-    /// The word that goes with a count.
+    /// The noun for this count, singular or plural.
     pub fn name(self, count: u64) -> &'static str {
         let (one, many) = match self {
             Self::Documents => ("document", "documents"),
@@ -291,17 +291,17 @@ pub struct Excerpt {
     pub column: u32,
 }
 
-/// Whether a fix may be applied without a person looking at it.
+/// The review that a fix needs before it is applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Applicability {
-    /// A program that works before it works the same way afterwards.
+    /// A program that worked before behaves the same afterwards.
     Safe,
-    /// The program may behave differently, or need a setting that it did not need before.
+    /// The program may behave differently, or need an additional setting.
     Unsafe,
 }
 
 impl Applicability {
-    /// The applicability a word stands for.
+    /// Parses the name of an applicability.
     pub fn parse(word: &str) -> Option<Self> {
         [Self::Safe, Self::Unsafe].into_iter().find(|value| value.name() == word)
     }
@@ -318,28 +318,28 @@ impl Applicability {
 /// A change of a text file that fixes a finding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edit {
-    /// Whether it may be applied without a person looking at it.
+    /// The review that the edit needs before it is applied.
     pub applicability: Applicability,
-    /// Where it begins.
+    /// The position where it begins.
     pub location: Location,
-    /// What stands there; nothing is changed when something else does.
+    /// The text that the edit replaces; the edit is not applied if the file has other text there.
     pub old: EditedText,
-    /// What is to stand there.
+    /// The replacement text.
     pub new: String,
-    /// A line that the file needs, put before its first import when it is not there: `import os`.
+    /// A line that the file needs, inserted before the first import if it is missing: `import os`.
     pub needs: Option<&'static str>,
 }
 
-/// What an edit replaces.
+/// The text that an edit replaces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EditedText {
-    /// This text.
+    /// Exactly this text.
     Exactly(String),
-    /// A literal in quotes, which may hold a secret and is not repeated.
+    /// A quoted literal, which may hold a secret and is therefore not repeated.
     Literal,
 }
 
-/// One figure behind a finding.
+/// One figure of a finding.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(missing_docs, reason = "the variants say it")]
 pub enum DataValue {
@@ -380,35 +380,35 @@ impl<T: Into<Self>> From<Vec<T>> for DataValue {
     }
 }
 
-/// The figures behind a finding, in the order they are printed.
+/// The figures of a finding, in printing order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Data(Vec<(String, DataValue)>);
 
 impl Data {
-    /// No figures yet.
+    /// Creates an empty set of figures.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// With one more figure.
+    /// Adds a figure.
     #[must_use]
     pub fn with(mut self, key: &str, value: impl Into<DataValue>) -> Self {
         self.0.push((key.to_owned(), value.into()));
         self
     }
 
-    /// The figures.
+    /// All figures.
     pub fn entries(&self) -> &[(String, DataValue)] {
         &self.0
     }
 
-    /// One figure.
+    /// One figure by key.
     pub fn get(&self, key: &str) -> Option<&DataValue> {
         self.0.iter().find(|(k, _)| k == key).map(|(_, v)| v)
     }
 }
 
-/// What applying a fix can break.
+/// The risk of applying a fix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Safety {
     /// No stored data changes.
@@ -420,7 +420,7 @@ pub enum Safety {
 }
 
 impl Safety {
-    /// The safety a word stands for.
+    /// Parses the name of a safety.
     pub fn parse(word: &str) -> Option<Self> {
         [Self::Safe, Self::Guarded, Self::Manual].into_iter().find(|safety| safety.name() == word)
     }
@@ -438,35 +438,36 @@ impl Safety {
 /// A proposed remedy.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fix {
-    /// The refactoring of the rule book that does it (`RF-01`), if one does.
+    /// The refactoring of the rule book that applies here (`RF-01`), if any.
     pub refactoring: Option<Cow<'static, str>>,
-    /// A command or statement that shows or does it, for mongosh unless it begins with `docward`.
+    /// A command or statement that shows or applies the fix, for mongosh unless it begins with
+    /// `docward`.
     pub command: String,
-    /// What applying it can break.
+    /// The risk of applying it.
     pub safety: Safety,
 }
 
-/// What the advice of a finding does to a field. A validator that the same report proposes admits the
-/// outcome, so that the proposals can be applied in any order.
+/// The effect of a finding's advice on a field. A validator proposed in the same report accepts the
+/// result, so users can apply the proposals in any order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldChange {
     /// The field.
     pub path: FieldPath,
-    /// The types that values have afterwards; empty when the types stay.
+    /// The types of the values afterwards; empty if the types do not change.
     pub kinds: Vec<BsonType>,
-    /// Whether some values become null.
+    /// True if some values become null.
     pub to_null: bool,
-    /// Whether the field is missing afterwards where it is present now.
+    /// True if the advice removes the field where it is present now.
     pub removes: bool,
 }
 
 impl FieldChange {
-    /// Values of a field get one of these types.
+    /// A change that converts the values of a field to one of these types.
     pub fn convert(path: &FieldPath, kinds: impl Into<Vec<BsonType>>) -> Self {
         Self { path: path.clone(), kinds: kinds.into(), to_null: false, removes: false }
     }
 
-    /// A field goes away, because it moves to another name or is left out.
+    /// A change that removes a field, because it is renamed or dropped.
     pub fn remove(path: &FieldPath) -> Self {
         Self { removes: true, ..Self::convert(path, []) }
     }
@@ -486,7 +487,7 @@ impl FieldChange {
     }
 }
 
-/// The day on which something that grows reaches a limit.
+/// The date on which a growing quantity reaches a limit.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Deadline {
     /// `2029-02-20`.
@@ -495,24 +496,24 @@ pub struct Deadline {
     pub limit: String,
 }
 
-/// A finding as a rule writes it: the engine adds code, severity and fingerprint.
+/// A finding as a rule creates it; the engine adds code, severity and fingerprint.
 #[derive(Clone, Debug)]
 pub struct Draft {
-    /// What it is about.
+    /// The subject of the finding.
     pub at: Subject,
-    /// What is wrong: lower-case start, no final stop, with the numbers.
+    /// The message: what is wrong, with numbers; lower-case start, no final period.
     pub what: String,
     /// Why it matters to the reader.
     pub why: Cow<'static, str>,
-    /// What to do about it, concretely.
+    /// The advice: a concrete action.
     pub todo: String,
-    /// How much was looked at.
+    /// How much was examined.
     pub seen: Seen,
-    /// The figures behind it.
+    /// The figures of the finding.
     pub data: Data,
-    /// Values out of documents that show it; printed only with `--show-values`.
+    /// Values of documents that show it; printed only with `--show-values`.
     pub examples: Vec<String>,
-    /// A remedy that can be run.
+    /// A fix that can be run.
     pub fix: Option<Fix>,
     /// The clauses this finding breaks; all of the rule's when empty.
     pub clauses: &'static [&'static str],
@@ -522,24 +523,25 @@ pub struct Draft {
     pub severity: Option<Severity>,
     /// The area of this finding; the rule's own when `None`.
     pub area: Option<Area>,
-    /// The limit that is reached next, and when.
+    /// The next limit that will be reached, and the date.
     pub deadline: Option<Deadline>,
-    /// Tells apart several findings of one rule on one subject; part of the fingerprint, so no counts.
+    /// Distinguishes several findings of one rule on one subject. Part of the fingerprint, so it
+    /// must not contain counts.
     pub key: String,
     /// The place in a text file, when it is about one.
     pub location: Option<Location>,
-    /// Further places that the finding stands for.
+    /// Further places that this finding covers.
     pub locations: Vec<Location>,
     /// Changes of text files that fix it.
     pub edits: Vec<Edit>,
-    /// What its advice does to fields of its collection.
+    /// The effects of its advice on fields of its collection.
     pub changes: Vec<FieldChange>,
-    /// Whether it is likely rather than proven.
+    /// True if the finding is likely but not proven.
     pub pedantic: bool,
 }
 
 impl Draft {
-    /// A finding with the four things every finding must say.
+    /// Creates a finding with its four mandatory parts.
     pub fn new(
         at: Subject,
         what: impl Into<String>,
@@ -570,14 +572,14 @@ impl Draft {
         }
     }
 
-    /// Reports it only to users who select `pedantic`: it is likely, and not proven.
+    /// Reports the finding only to users who select `pedantic`: it is likely but not proven.
     #[must_use]
     pub fn pedantic(mut self) -> Self {
         self.pedantic = true;
         self.data("pedantic", true)
     }
 
-    /// Says what the advice does to a field.
+    /// Adds the effect of the advice on a field.
     #[must_use]
     pub fn change(mut self, change: FieldChange) -> Self {
         self.changes.push(change);
@@ -591,7 +593,7 @@ impl Draft {
         self
     }
 
-    /// Adds a remedy.
+    /// Adds a fix that can be run.
     #[must_use]
     pub fn fix(
         mut self,
@@ -614,7 +616,7 @@ impl Draft {
         self
     }
 
-    /// Narrows to the clauses of the tier reached.
+    /// Restricts the finding to the clauses of the tier that was reached.
     #[must_use]
     pub fn clauses(mut self, clauses: &'static [&'static str]) -> Self {
         self.clauses = clauses;
@@ -642,7 +644,7 @@ impl Draft {
         self
     }
 
-    /// Sets the limit that is reached next.
+    /// Sets the next limit that will be reached.
     #[must_use]
     pub fn deadline(mut self, day: impl Into<String>, limit: impl Into<String>) -> Self {
         self.deadline = Some(Deadline { day: day.into(), limit: limit.into() });
@@ -656,7 +658,7 @@ impl Draft {
         self
     }
 
-    /// Adds further places that the finding stands for. The primary place is not repeated.
+    /// Adds further places that the finding covers. The primary place is not repeated.
     #[must_use]
     pub fn locations(mut self, locations: impl IntoIterator<Item = Location>) -> Self {
         for location in locations {
@@ -674,7 +676,8 @@ impl Draft {
         self
     }
 
-    /// Tells this finding from others of the same rule on the same subject.
+    /// Sets the key that distinguishes this finding from others of the same rule on the same
+    /// subject.
     #[must_use]
     pub fn key(mut self, key: impl Into<String>) -> Self {
         self.key = key.into();
@@ -682,44 +685,44 @@ impl Draft {
     }
 }
 
-/// Something a rule found.
+/// A finding of a rule.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
     /// The rule's code, `D008`.
     pub rule: Cow<'static, str>,
     /// The rule's name, `unbounded-array`.
     pub name: Cow<'static, str>,
-    /// How loud.
+    /// Its severity.
     pub severity: Severity,
-    /// How the rule book words it.
+    /// The level of the clause.
     pub level: Level,
-    /// What happens if nothing is done.
+    /// The consequence if it is not fixed.
     pub area: Area,
-    /// The limit that is reached next, and when.
+    /// The next limit that will be reached, and the date.
     pub deadline: Option<Deadline>,
     /// The clauses broken.
     pub clauses: Vec<Cow<'static, str>>,
-    /// What it is about.
+    /// The subject of the finding.
     pub at: Subject,
     /// A place in a text file, for findings in source code or configuration.
     pub location: Option<Location>,
-    /// Further places that the finding stands for; the primary one is not repeated.
+    /// Further places that the finding covers; the primary one is not repeated.
     pub locations: Vec<Location>,
-    /// The line at the primary place, where files were at hand.
+    /// The line at the primary place, if the file is available.
     pub excerpt: Option<Excerpt>,
-    /// What is wrong.
+    /// The message: what is wrong.
     pub what: String,
     /// Why it matters.
     pub why: String,
-    /// What to do.
+    /// The advice: what to do.
     pub todo: String,
-    /// How much was looked at.
+    /// How much was examined.
     pub seen: Seen,
     /// The figures.
     pub data: Data,
     /// Values from documents; printed only with `--show-values`.
     pub examples: Vec<String>,
-    /// A remedy that can be run.
+    /// A fix that can be run.
     pub fix: Option<Fix>,
     /// Changes of text files that fix it.
     pub edits: Vec<Edit>,
@@ -728,7 +731,7 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// Whether it breaks this clause.
+    /// Returns whether it breaks this clause.
     pub fn cites(&self, clause: &str) -> bool {
         self.clauses.iter().any(|cited| cited == clause)
     }
@@ -738,7 +741,7 @@ impl Finding {
         self.location.iter().chain(&self.locations)
     }
 
-    /// Where it is, in words: the place in a text file, or else what it is about.
+    /// Where the finding is: the place in a text file, or else its subject.
     pub fn place(&self) -> String {
         match (&self.location, &self.at) {
             (Some(at), Subject::Deployment) => format!("{}:{}:{}", at.file, at.line, at.column),
@@ -746,7 +749,7 @@ impl Finding {
         }
     }
 
-    /// The order of reports, before findings of one rule are put together.
+    /// The order of reports, before findings of one rule are grouped.
     fn sort_key(&self) -> impl Ord + '_ {
         (
             std::cmp::Reverse(self.severity),
@@ -761,8 +764,8 @@ impl Finding {
     }
 }
 
-/// Puts findings into the order that every report has: by severity, then by area, worst first. Findings of one rule
-/// and severity stand together.
+/// Sorts findings into the order of reports: by severity, then by area, worst first. Findings of
+/// one rule and severity are adjacent.
 pub fn arrange(findings: &mut [Finding]) {
     findings.sort_by(|a, b| a.sort_key().cmp(&b.sort_key()));
     let mut first: BTreeMap<(Cow<'static, str>, Severity, Area), usize> = BTreeMap::new();

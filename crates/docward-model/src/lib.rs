@@ -1,8 +1,9 @@
-//! The nouns of Docward: what was seen ([`Evidence`], [`Profile`]), what is asked of it
-//! ([`RuleMeta`], [`Settings`]) and what is said about it ([`Finding`], [`Report`]).
+//! The data types of Docward: what was observed ([`Evidence`], [`Profile`]), what is checked
+//! ([`RuleMeta`], [`Settings`]) and what is reported ([`Finding`], [`Report`]).
 //!
-//! Plain data. No IO, no clock. What is seen can be written down as it is (evidence files have a
-//! version); `docward-report` owns the shapes of reports, so that they do not freeze these types.
+//! Plain data. No IO, no clock. Evidence can be serialized as it is (evidence files have a
+//! version); `docward-report` defines the output formats of reports, so that they do not depend on
+//! these types.
 
 mod bson_type;
 mod catalogue;

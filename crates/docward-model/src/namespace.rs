@@ -63,12 +63,12 @@ impl FieldPath {
         self.0.split('.').count()
     }
 
-    /// Whether this place lies inside an array.
+    /// Returns whether this path is inside an array.
     pub fn in_array(&self) -> bool {
         self.0.contains("[]")
     }
 
-    /// Whether this place lies under names that are data.
+    /// Returns whether this path contains object keys that are data.
     pub fn has_any_key(&self) -> bool {
         self.0.contains('*')
     }

@@ -1,28 +1,28 @@
-//! What stands between the network and the servers: rules of firewalls and security groups, and the
-//! addresses people declared beside them. Only what lets connections in; what goes out is not kept.
+//! Network access in front of the servers: rules of firewalls and security groups, and the
+//! addresses declared with them. Only rules for incoming connections are kept.
 
 use std::{fmt, net::IpAddr};
 
 use ipnet::IpNet;
 
-/// The port MongoDB listens on unless told otherwise.
+/// MongoDB's default port.
 pub const MONGODB_PORT: u16 = 27017;
 
-/// Everything the files of a run say about the network.
+/// Network facts from the files of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Network {
-    /// Public addresses bound to the servers themselves; `None` when nobody said.
+    /// Public addresses bound to the servers themselves; `None` if not declared.
     pub public_addresses: Option<Vec<IpAddr>>,
-    /// Addresses of the load balancer that its health checks come from; empty when none is declared.
+    /// Addresses from which the load balancer sends health checks; empty if none is declared.
     pub load_balancer_vips: Vec<IpAddr>,
-    /// Ports the load balancer listens on; empty when nobody said.
+    /// Ports the load balancer listens on; empty if not declared.
     pub listener_ports: Vec<u16>,
     /// Ports the servers listen on, when declared.
     pub mongodb_ports: Vec<u16>,
     /// Groups of rules, in the order they were read.
     pub groups: Vec<RuleGroup>,
-    /// What was given and could not be read: rules, groups, whole files. Nothing passes while it may
-    /// say otherwise.
+    /// Rules, groups and files that could not be read. While there are any, no check passes,
+    /// because they may change the result.
     pub unread: Vec<String>,
 }
 
@@ -32,7 +32,7 @@ impl Network {
         if self.mongodb_ports.is_empty() { &[MONGODB_PORT] } else { &self.mongodb_ports }
     }
 
-    /// Whether public access goes through a load balancer, as far as declared.
+    /// Returns whether public access goes through a load balancer, as far as the files declare.
     pub fn has_load_balancer(&self) -> bool {
         !self.load_balancer_vips.is_empty()
             || !self.listener_ports.is_empty()
@@ -40,7 +40,7 @@ impl Network {
     }
 }
 
-/// What a group of rules stands in front of.
+/// The component that a group of rules protects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layer {
     /// The load balancer: the first layer of public access.
@@ -59,48 +59,48 @@ impl Layer {
     }
 }
 
-/// Rules that are applied together: a security group, or what a firewall has for one target.
+/// Rules that are applied together: a security group, or the firewall rules of one target.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RuleGroup {
     /// Its name, for messages.
     pub name: String,
-    /// Its id, when it has one beside the name.
+    /// Its id, if it has one in addition to the name.
     pub id: Option<String>,
-    /// What it stands in front of, when declared.
+    /// The component it protects, if declared.
     pub layer: Option<Layer>,
-    /// Rules about incoming connections; of two that match, the earlier one decides.
+    /// Rules for incoming connections; if two match, the earlier one decides.
     pub rules: Vec<AccessRule>,
 }
 
-/// One rule about incoming connections.
+/// One rule for incoming connections.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AccessRule {
-    /// Its name, or what it can be called by.
+    /// Its name, or a substitute for messages.
     pub name: String,
-    /// Whether it lets in; else it keeps out.
+    /// True if it allows connections, false if it denies them.
     pub allows: bool,
-    /// From where.
+    /// The sources of the connections.
     pub sources: Vec<Peer>,
-    /// On which ports; empty when the file does not tell.
+    /// The ports; empty if the file does not contain them.
     pub ports: Vec<PortRange>,
-    /// Whether the platform made it, so that nobody can be asked to remove it.
+    /// True if the platform created the rule, so users cannot remove it.
     pub built_in: bool,
-    /// Whether it was taken over from a wider group, which has it too.
+    /// True if it was inherited from a wider group, which contains it too.
     pub inherited: bool,
 }
 
-/// Where connections come from.
+/// A source of connections.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Peer {
     /// Addresses.
     Range(IpNet),
-    /// Machines of one's own that are known by name only: another group, a tag.
+    /// Internal machines known only by name: another group, a tag.
     Named(String),
-    /// Addresses that are kept elsewhere, by the name of their list: there may be any among them.
+    /// An address list that is stored elsewhere, by name; it may contain any address.
     Listed(String),
 }
 
-/// Which protocol a port is of.
+/// The protocol of a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the variants say it")]
 pub enum Protocol {
@@ -125,17 +125,17 @@ impl PortRange {
         Self { protocol, first: 0, last: u16::MAX }
     }
 
-    /// Whether that is every port there is.
+    /// Returns whether the range contains all ports.
     pub fn is_every(&self) -> bool {
         self.first <= 1 && self.last == u16::MAX
     }
 
-    /// Whether a TCP port is among them.
+    /// Returns whether the range contains a TCP port.
     pub fn has(&self, port: u16) -> bool {
         self.protocol != Protocol::Udp && (self.first..=self.last).contains(&port)
     }
 
-    /// Whether all of the other's ports are among them.
+    /// Returns whether the range contains all of the other's ports.
     pub fn covers(&self, other: &Self) -> bool {
         (self.protocol == Protocol::Any || self.protocol == other.protocol)
             && self.first <= other.first

@@ -1,12 +1,12 @@
-//! How strong a password is (SE-6). The password itself is looked at once and not kept; what is kept
-//! does not show in debug output either.
+//! Password strength (SE-6). The password is read once and not stored; its strength is hidden in
+//! debug output too.
 
 use std::fmt;
 
-/// Characters that are counted; above that the number says nothing about strength.
+/// The maximum number of characters counted; a higher number says nothing more about strength.
 const COUNTED: u32 = 64;
 
-/// Words that passwords are guessed from first.
+/// Words that attackers try first.
 const WEAK_WORDS: &[&str] = &[
     "admin",
     "administrator",
@@ -44,7 +44,7 @@ const WEAK_WORDS: &[&str] = &[
     "welcome",
 ];
 
-/// What is known about a password once it is gone.
+/// The stored facts about a password.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Strength {
     length: u32,
@@ -56,7 +56,7 @@ pub struct Strength {
 }
 
 impl Strength {
-    /// Looks at a password.
+    /// Measures a password.
     pub fn of(password: &str) -> Self {
         let any = |is: fn(char) -> bool| password.chars().any(is);
         Self {
@@ -69,12 +69,12 @@ impl Strength {
         }
     }
 
-    /// Whether it has at least so many characters.
+    /// Returns whether it has at least this many characters.
     pub fn has_characters(&self, least: u64) -> bool {
         u64::from(self.length) >= least.min(u64::from(COUNTED))
     }
 
-    /// The kinds of characters it lacks, in words.
+    /// The character classes it lacks, as text.
     pub fn missing(&self) -> Vec<&'static str> {
         [
             (self.upper, "upper-case letter"),
@@ -88,7 +88,7 @@ impl Strength {
         .collect()
     }
 
-    /// Whether it is little more than a word that is guessed first.
+    /// Returns whether it is little more than a commonly guessed word.
     pub fn is_weak_word(&self) -> bool {
         self.weak_word
     }
@@ -100,14 +100,15 @@ impl fmt::Debug for Strength {
     }
 }
 
-/// Whether nothing is left of a password but weak words, once what people put around them (digits,
-/// signs) is taken off and letters written as signs are read as letters.
+/// Returns whether the letters of the password are weak words and nothing else. Digits and symbols
+/// are either dropped or read as the letters that they replace.
 fn is_weak(password: &str) -> bool {
     let lower = password.to_lowercase();
     let letters: String = lower.chars().filter(|c| c.is_alphabetic()).collect();
     let core = lower.trim_matches(|c: char| !c.is_alphabetic());
     let read: String = core.chars().map(as_letter).filter(|c| c.is_alphabetic()).collect();
-    // A short word among many signs happens by chance and helps nobody to guess the signs.
+    // A short word among many symbols occurs by chance and does not make the symbols easier to
+    // guess.
     let is_fair_share = |words: &str| 4 * words.chars().count() >= lower.chars().count();
     [letters, read].iter().any(|words| is_fair_share(words) && is_made_of_words(words))
 }
@@ -124,9 +125,9 @@ fn as_letter(c: char) -> char {
     }
 }
 
-/// Whether a text is one weak word after the other, and nothing else.
+/// Returns whether a text is a sequence of weak words and nothing else.
 fn is_made_of_words(text: &str) -> bool {
-    // `reached[n]`: the first n bytes are words. Longer than any pair of words is not looked at.
+    // `reached[n]`: the first n bytes are words. Texts longer than any pair of words are skipped.
     if text.is_empty() || text.len() > COUNTED as usize {
         return false;
     }
@@ -180,7 +181,7 @@ mod tests {
         {
             assert!(!Strength::of(fine).is_weak_word(), "{fine}");
         }
-        // Nothing but `db` and `my` is left of these, among many signs.
+        // Only `db` and `my` match here, among many symbols.
         for fine in ["8#92!5@47&6Db", "My6&47@5!29#8"] {
             assert!(!Strength::of(fine).is_weak_word(), "{fine}");
         }

@@ -1,4 +1,4 @@
-//! What the documents of one collection look like. `docward-profile` makes it from a stream of
+//! The profile of the documents of one collection. `docward-profile` computes it from a stream of
 //! documents in bounded memory; rules read it. Counts are exact unless a field says "estimate".
 
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use crate::{BsonType, FieldPath, Growth, Observed, TrackedDocument, TypeCounts};
 /// A distribution of whole numbers, kept as buckets no wider than 1/32 of their value.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Distribution {
-    /// How many values.
+    /// The number of values.
     pub count: u64,
     /// The smallest, exact.
     pub min: u64,
@@ -23,7 +23,7 @@ pub struct Distribution {
 }
 
 impl Distribution {
-    /// The value below or at which the share `q` of values lies: exact below 64, within 1/32 above,
+    /// The value at or below which the share `q` of values lies: exact below 64, within 1/32 above,
     /// never above `max`.
     pub fn quantile(&self, q: f64) -> u64 {
         let rank = ((self.count as f64 * q).ceil() as u64).clamp(1, self.count.max(1));
@@ -57,8 +57,9 @@ impl Distribution {
         if self.count == 0 { 0.0 } else { self.sum as f64 / self.count as f64 }
     }
 
-    /// Values at or above `limit`; the bucket that holds the limit is shared out linearly, so the
-    /// answer is exact below 64 and an estimate above, but 0 only when no value reaches the limit.
+    /// The number of values at or above `limit`. The bucket that contains the limit is split
+    /// linearly: the result is exact below 64 and an estimate above, but 0 only if no value reaches
+    /// the limit.
     pub fn at_least(&self, limit: u64) -> u64 {
         if self.count == 0 || self.max < limit {
             return 0;
@@ -68,7 +69,7 @@ impl Distribution {
         }
         let mut total = 0.0;
         for &(low, high, n) in &self.buckets {
-            // The outermost buckets hold nothing beyond the smallest and the largest value.
+            // The outermost buckets contain no values beyond the minimum and the maximum.
             let (low, high) = (low.max(self.min), high.min(self.max));
             if low >= limit {
                 total += n as f64;
@@ -82,27 +83,27 @@ impl Distribution {
 }
 
 impl Distribution {
-    /// Values larger than `limit`, where some limits were counted exactly.
+    /// The number of values larger than `limit`, using the exact counts where available.
     pub fn larger_than(&self, exact: &[(u64, u64)], limit: u64) -> u64 {
         let counted = exact.iter().find(|&&(tier, _)| tier == limit);
         counted.map_or_else(|| self.at_least(limit + 1), |&(_, n)| n)
     }
 }
 
-/// How many different values a field has.
+/// The number of distinct values of a field.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Distinct {
-    /// Different values (estimate unless `exact`).
+    /// Distinct values (estimate unless `exact`).
     pub values: f64,
-    /// Whether the count is exact.
+    /// True if the count is exact.
     pub exact: bool,
-    /// Share of all values that the most frequent one has.
+    /// The share of all values that are the most frequent one.
     pub top_share: f64,
     /// Half width of the 95 % interval of `top_share`; 0 when exact.
     pub top_share_error: f64,
 }
 
-/// What a text looks like. Each string has exactly one class.
+/// The class of a text. Each string has exactly one class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum TextClass {
@@ -151,7 +152,7 @@ pub enum TextClass {
 }
 
 impl TextClass {
-    /// How many classes there are.
+    /// The number of classes.
     pub const COUNT: usize = 21;
 
     /// Every class, in order.
@@ -179,7 +180,7 @@ impl TextClass {
         Self::Other,
     ];
 
-    /// Whether it is a full date or date and time.
+    /// Returns whether it is a full date or date and time.
     pub fn is_date(self) -> bool {
         matches!(
             self,
@@ -187,7 +188,7 @@ impl TextClass {
         )
     }
 
-    /// Whether it is a number written as text.
+    /// Returns whether it is a number written as text.
     pub fn is_number(self) -> bool {
         matches!(self, Self::Integer | Self::LeadingZero | Self::HugeInteger | Self::Decimal)
     }
@@ -200,9 +201,9 @@ pub struct TextProfile {
     pub classes: [u64; TextClass::COUNT],
     /// Lengths in bytes.
     pub lengths: Distribution,
-    /// Spellings that differ in case only; looked for in id-like fields.
+    /// Spellings that differ only in case; checked in id-like fields.
     pub case_collisions: Option<CaseCollision>,
-    /// Bytes before and after compressing a few long strings; `None` when there were none.
+    /// Bytes before and after compressing a few long strings; `None` if there were none.
     pub compression: Option<(u64, u64)>,
 }
 
@@ -226,11 +227,11 @@ impl TextProfile {
 /// Values of an id-like field that differ only in upper and lower case.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CaseCollision {
-    /// Distinct values looked at, compared without case.
+    /// Distinct values examined, compared without case.
     pub groups: u64,
     /// Groups with more than one spelling.
     pub colliding: u64,
-    /// Whether all values were looked at (else a sample of them).
+    /// True if all values were examined (otherwise a sample).
     pub exact: bool,
     /// Two spellings, for `--show-values`.
     pub example: Option<(String, String)>,
@@ -249,9 +250,9 @@ pub struct NumberProfile {
     pub fractional_doubles: u64,
     /// NaN or infinite.
     pub not_finite: u64,
-    /// Doubles, of those looked at closely, whose shortest text has at most 4 decimals.
+    /// Doubles, of those examined in detail, whose shortest text has at most 4 decimals.
     pub short_decimals: u64,
-    /// Doubles looked at closely.
+    /// Doubles examined in detail.
     pub examined_doubles: u64,
 }
 
@@ -296,7 +297,7 @@ pub struct Blob {
     pub kinds: Vec<(BlobKind, u64)>,
     /// Binary subtypes with counts, most frequent first.
     pub subtypes: Vec<(u8, u64)>,
-    /// How many were base64 text.
+    /// The number of base64 texts.
     pub encoded: u64,
     /// Binaries of subtype 4 that are random UUIDs (version 4).
     pub uuid_v4: u64,
@@ -311,16 +312,16 @@ pub struct ArrayProfile {
     pub lengths: Distribution,
     /// Growth of the length with the document's age.
     pub growth: Option<Growth>,
-    /// Some arrays as (age of the document in days, length), for a picture of the growth.
+    /// Some arrays as (age of the document in days, length), for a chart of the growth.
     #[serde(default)]
     pub by_age: Vec<(f64, u64)>,
-    /// Growth of the length in documents that were seen on an earlier date, too.
+    /// Growth of the length in documents that were also read on an earlier date.
     pub observed: Option<Observed>,
     /// Bytes per array.
     pub bytes: Distribution,
 }
 
-/// What the keys of a folded object look like.
+/// The common form of the keys of a folded object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the variants say it")]
 pub enum KeyForm {
@@ -328,16 +329,16 @@ pub enum KeyForm {
     Number,
     ObjectId,
     Uuid,
-    /// Words, names, addresses: no common form, but ever new ones.
+    /// Words, names, addresses: no common form, but an open set.
     Various,
 }
 
 /// An object whose keys are data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DynamicKeys {
-    /// Different keys (estimate unless `exact`).
+    /// Distinct keys (estimate unless `exact`).
     pub keys: f64,
-    /// Whether their number is exact.
+    /// True if the number of keys is exact.
     pub exact: bool,
     /// Their common form.
     pub form: KeyForm,
@@ -347,7 +348,7 @@ pub struct DynamicKeys {
     pub examples: Vec<String>,
 }
 
-/// What a field is made of, for naming and pattern rules.
+/// The kind of a field, for naming and pattern rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FieldShape {
     /// A named field.
@@ -358,10 +359,10 @@ pub enum FieldShape {
     AnyKey,
 }
 
-/// One place in the documents.
+/// One path in the documents.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Field {
-    /// Where.
+    /// The path of the field.
     pub path: FieldPath,
     /// Its own name; empty for elements and folded keys.
     pub name: String,
@@ -375,15 +376,15 @@ pub struct Field {
     pub depth: u32,
     /// Values seen here.
     pub count: u64,
-    /// Objects (or arrays) above it that could have had it.
+    /// Objects (or arrays) above it that could contain it.
     pub parents: u64,
     /// Values by type.
     pub types: TypeCounts,
-    /// Bytes of all values here, containers whole.
+    /// Bytes of all values here, including the contents of containers.
     pub bytes: u64,
     /// Different values; scalars only.
     pub distinct: Distinct,
-    /// The values themselves with their counts when there are few; printed only with `--show-values`.
+    /// The values with their counts, if there are few; printed only with `--show-values`.
     pub enumeration: Option<Vec<(String, u64)>>,
     /// Strings.
     pub text: Option<Box<TextProfile>>,
@@ -410,24 +411,24 @@ impl Field {
         if self.parents == 0 { 0.0 } else { self.count as f64 / self.parents as f64 }
     }
 
-    /// Whether every value (null aside) has this type, and there is one.
+    /// Returns whether every value (except null) has this type, and there is at least one.
     pub fn is_only(&self, kind: BsonType) -> bool {
         let n = self.types.of(kind);
         n > 0 && n == self.types.non_null()
     }
 }
 
-/// How `_id` values follow each other in natural order.
+/// The order of `_id` values in natural order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct IdOrder {
     /// Neighbours of the same type that were compared.
     pub pairs: u64,
-    /// Of those, how many rise.
+    /// The number of these pairs that rise.
     pub rising: u64,
 }
 
 impl IdOrder {
-    /// Share of rising neighbours; `None` with too few to tell.
+    /// The share of rising neighbours; `None` if there are too few pairs.
     pub fn rising_share(&self) -> Option<f64> {
         (self.pairs >= 20).then(|| self.rising as f64 / self.pairs as f64)
     }
@@ -442,9 +443,9 @@ pub struct LargeDocument {
     pub id: String,
     /// The top-level field with the most bytes.
     pub owner: String,
-    /// How many bytes that field has.
+    /// The size of that field in bytes.
     pub owner_bytes: u64,
-    /// Whether that field is an array, and how long.
+    /// The number of elements, if that field is an array.
     pub owner_elements: Option<u64>,
     /// Age in days against the newest document, when known.
     pub age_days: Option<f64>,
@@ -459,7 +460,7 @@ pub struct Shape {
     pub fields: Vec<usize>,
 }
 
-/// A field whose value tells the shapes of a collection apart.
+/// A field whose value predicts the shape of a document.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Discriminator {
     /// Its index in [`Profile::fields`].
@@ -470,12 +471,12 @@ pub struct Discriminator {
     pub chance: f64,
 }
 
-/// What the documents of one collection look like.
+/// The profile of the documents of one collection.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Profile {
     /// Documents read.
     pub documents: u64,
-    /// Documents there are, as far as known.
+    /// The number of documents in the collection, as far as known.
     pub total: u64,
     /// Document sizes in bytes.
     pub sizes: Distribution,
@@ -493,50 +494,53 @@ pub struct Profile {
     pub max_server_depth: u32,
     /// Every place, parents before children, in the order first seen.
     pub fields: Vec<Field>,
-    /// Whether the number of places reached the table's bound and further ones were left out.
+    /// True if the number of paths reached the limit and further paths were left out.
     pub fields_capped: bool,
     /// Set when the names of top-level fields, `_id` aside, are data.
     pub dynamic: Option<Box<DynamicKeys>>,
     /// Neighbouring `_id`s in natural order.
     pub id_order: IdOrder,
-    /// Set when documents came in random order: positions say nothing about how they are stored.
+    /// True if documents were read in random order: positions say nothing about how they are
+    /// stored.
     #[serde(default)]
     pub shuffled: bool,
-    /// Set when documents may lie as a member that copies others has stored them: in runs, not as they came.
+    /// True if documents may be stored in the order in which a replicating member received them: in
+    /// runs, not in insertion order.
     #[serde(default)]
     pub copied: bool,
-    /// Set when those not read come after those that were, because reading ended: no random sample.
+    /// True if reading ended early, so the unread documents come after those read: not a random
+    /// sample.
     #[serde(default)]
     pub in_order: bool,
     /// Growth of the document size with age.
     pub growth: Option<Growth>,
-    /// Some documents as (age in days, bytes), for a picture of the growth.
+    /// Some documents as (age in days, bytes), for a chart of the growth.
     #[serde(default)]
     pub by_age: Vec<(f64, u64)>,
-    /// Growth of the document size in documents that were seen on an earlier date, too.
+    /// Growth of the document size in documents that were also read on an earlier date.
     pub observed: Option<Observed>,
-    /// What ages were taken from: `_id` or a date field.
+    /// The source of ages: `_id` or a date field.
     pub age_from: Option<FieldPath>,
     /// Shapes by top-level fields, most frequent first, at most 64.
     pub shapes: Vec<Shape>,
     /// Documents in shapes beyond those.
     pub other_shapes: u64,
-    /// A field that tells the shapes apart.
+    /// A field that predicts the shape.
     pub discriminator: Option<Discriminator>,
-    /// Objects whose fields came in another order than first seen.
+    /// Objects whose fields are in a different order than first seen.
     pub reordered_objects: u64,
     /// Objects in all.
     pub objects: u64,
-    /// Documents drawn at random, as hashes of their scalars outside of arrays; kept on request only.
+    /// Documents drawn at random, as hashes of their scalars outside arrays; kept only on request.
     pub sample: Vec<SampledDocument>,
-    /// Documents that can be recognised on a later date; kept on request only.
+    /// Documents that can be recognised on a later date; kept only on request.
     pub tracked: Vec<TrackedDocument>,
 }
 
 /// A document drawn at random.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SampledDocument {
-    /// Where it lay among the others, for natural order.
+    /// Its position among the others, for natural order.
     pub position: u64,
     /// Its scalars, by field.
     pub values: Vec<SampledValue>,
@@ -549,12 +553,12 @@ pub struct SampledValue {
     pub field: u32,
     /// Its type.
     pub kind: BsonType,
-    /// Sorts like the value, within one type; of texts, the first eight bytes, or the digits behind a
-    /// prefix.
+    /// Sort key of the value within one type. For texts: the first eight bytes, or the digits after
+    /// a prefix.
     pub order: i64,
-    /// Of texts, binaries and ObjectIds the next eight bytes: sorts those that begin alike.
+    /// The next eight bytes of texts, binaries and ObjectIds; sorts values with the same beginning.
     pub rest: u64,
-    /// Equal for equal values.
+    /// A hash; equal for equal values.
     pub hash: u64,
 }
 
@@ -589,7 +593,7 @@ impl Profile {
         self.sizes.larger_than(&self.larger_than, bytes)
     }
 
-    /// What the collection has of something, by what the documents that were read have of it.
+    /// Scales an amount measured on the documents read to the whole collection.
     pub fn projected(&self, amount: u64) -> u64 {
         let all = u128::from(amount) * u128::from(self.total.max(self.documents));
         u64::try_from(all / u128::from(self.documents.max(1))).unwrap_or(u64::MAX)
@@ -601,8 +605,8 @@ impl Profile {
         crate::Seen::some(self.documents, total, crate::Unit::Documents, !self.in_order)
     }
 
-    /// The same for a statement about so many values of a field, which are as many documents where a document
-    /// has one of them at most.
+    /// The amount examined, for a statement about this many values of a field. The number of values
+    /// equals the number of documents if each document has at most one.
     pub fn seen_in(&self, field: &Field, values: u64) -> crate::Seen {
         let seen = self.seen();
         if field.path.in_array() || field.path.has_any_key() { seen } else { seen.showing(values) }

@@ -9,7 +9,7 @@ use crate::{
     ProfileName, Severity, Subject, Waiver,
 };
 
-/// What kind of input a source was.
+/// The kind of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the variants say it")]
 pub enum SourceKind {
@@ -26,13 +26,13 @@ pub enum SourceKind {
     ConnectionStrings,
     /// A running deployment.
     Live,
-    /// What a running deployment says that clients do.
+    /// The operations of clients, as a running deployment reports them.
     Workload,
-    /// What was saved of another run.
+    /// Saved evidence of another run.
     Evidence,
     /// Source code and settings.
     Code,
-    /// Named, but nothing in it could be read as documents or metadata.
+    /// An input in which nothing could be read as documents or metadata.
     Unknown,
 }
 
@@ -54,12 +54,12 @@ impl SourceKind {
         Self::Unknown,
     ];
 
-    /// The kind a word stands for.
+    /// Parses the name of a kind.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == word)
     }
 
-    /// Whether documents come from it, or would.
+    /// Returns whether it provides documents.
     pub fn is_data(self) -> bool {
         !matches!(
             self,
@@ -88,10 +88,10 @@ impl SourceKind {
     }
 }
 
-/// One thing that was read.
+/// An input that was read.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Source {
-    /// What kind of input.
+    /// The kind of the input.
     pub kind: SourceKind,
     /// As the user named it.
     pub name: String,
@@ -99,13 +99,13 @@ pub struct Source {
     pub documents: u64,
     /// Bytes of BSON those documents have.
     pub bytes: u64,
-    /// Whether only a part was read.
+    /// True if only a part was read.
     pub sampled: bool,
-    /// For a running deployment: version, topology and read preference in words.
+    /// For a running deployment: version, topology and read preference as text.
     pub server: Option<String>,
 }
 
-/// A rule that could not look.
+/// A rule that could not run.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Skipped {
     /// The rule's code.
@@ -119,7 +119,7 @@ pub struct Skipped {
 pub struct Problem {
     /// The file (and member), with the byte offset when known.
     pub source: String,
-    /// What went wrong and what to do.
+    /// The problem and the advice.
     pub message: String,
 }
 
@@ -132,7 +132,7 @@ pub enum Verdict {
     Warn,
     Fail,
     Unknown,
-    /// The question does not arise: shard keys where nothing is sharded.
+    /// Does not apply: shard keys where nothing is sharded.
     NotApplicable,
 }
 
@@ -141,7 +141,7 @@ impl Verdict {
     pub const ALL: [Self; 5] =
         [Self::Pass, Self::Warn, Self::Fail, Self::Unknown, Self::NotApplicable];
 
-    /// The verdict a word stands for.
+    /// Parses the name of a verdict.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|verdict| verdict.name() == word)
     }
@@ -163,121 +163,122 @@ impl Verdict {
 pub struct ChecklistItem {
     /// `CK-1`.
     pub id: Cow<'static, str>,
-    /// What is asked, in our words.
+    /// The requirement, in our words.
     pub title: Cow<'static, str>,
     /// The outcome.
     pub verdict: Verdict,
     /// The evidence for it.
     pub evidence: String,
-    /// Who signed it off although it did not pass, and why.
+    /// The waiver, if a person signed it off although it did not pass.
     pub waiver: Option<Waiver>,
 }
 
 impl ChecklistItem {
-    /// Whether it stands in the way of a launch.
+    /// Returns whether it blocks a launch.
     pub fn is_open(&self) -> bool {
         self.verdict == Verdict::Fail && self.waiver.is_none()
     }
 
-    /// Whether it makes a run fail that fails from this severity on: `fail` always does, `warn` does where
-    /// warnings do.
+    /// Returns whether it fails a run with this failing severity: `fail` always does, `warn` does
+    /// if warnings do.
     pub fn fails_from(&self, severity: Severity) -> bool {
         let is_warned = self.verdict == Verdict::Warn && severity <= Severity::Warn;
         self.is_open() || (is_warned && self.waiver.is_none())
     }
 }
 
-/// A suppression, and what it did in this run.
+/// A suppression and its effect in this run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SuppressionUse {
-    /// What it is about, in words.
+    /// The subject of the suppression, as text.
     pub about: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
     /// The last day on which it holds.
     pub expires: Option<String>,
-    /// Findings it kept out of the report.
+    /// The number of findings it suppressed.
     pub findings: u64,
 }
 
-/// The day on which something that grows reaches a limit, and what that day was worked out from.
+/// The date on which a growing quantity reaches a limit, and how the date was computed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GrowthForecast {
     /// The collection.
     pub namespace: String,
     /// The array; absent for whole documents.
     pub path: Option<FieldPath>,
-    /// What is reached: `1,000 elements`, `10 MB`.
+    /// The limit: `1,000 elements`, `10 MB`.
     pub what: String,
-    /// On which day.
+    /// The date on which it is reached.
     pub day: String,
-    /// Who gets there first and how fast, in words: `the longest, by 0.81 elements a day`.
+    /// The document that reaches it first, and its rate: `the longest, by 0.81 elements a day`.
     pub pace: String,
-    /// The day of the newest document, from which was counted.
+    /// The date of the newest document; the forecast counts from it.
     pub counted_from: String,
 }
 
-/// When and how a run was made. Formats for programs leave it out: the same input gives the same output.
+/// When and how a run was made. Machine-readable formats leave it out: the same input gives the
+/// same output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Run {
     /// The command line, without passwords.
     pub command: String,
-    /// When it began, in UTC: `2026-11-18 14:05`.
+    /// The start time, in UTC: `2026-11-18 14:05`.
     pub started: String,
-    /// How long reading and judging took.
+    /// Duration of reading and checking.
     pub millis: u64,
 }
 
-/// Everything a run found out.
+/// The results of a run.
 #[derive(Clone, Debug)]
 pub struct Report {
     /// Version of the tool.
     pub tool_version: Cow<'static, str>,
-    /// When and how it was made; unknown for a report that was read from a file.
+    /// When and how it was made; unknown for a report read from a file.
     pub run: Option<Run>,
     /// The profile used.
     pub profile: ProfileName,
-    /// Why it was used, where nobody chose it.
+    /// The reason for the profile, if the user did not choose it.
     pub profile_reason: Option<String>,
-    /// What was read.
+    /// The inputs that were read.
     pub sources: Vec<Source>,
-    /// The model that data was held against, when nothing else was asked.
+    /// The model the data was checked against, if that was the only check.
     pub against: Option<String>,
-    /// What was found, sorted.
+    /// The findings, sorted.
     pub findings: Vec<Finding>,
     /// Findings switched off by configuration.
     pub suppressed: u64,
-    /// The suppressions with a reason that did some of it.
+    /// The suppressions with a reason that had an effect.
     pub suppressions: Vec<SuppressionUse>,
-    /// Findings known from a baseline.
+    /// Findings listed in a baseline.
     pub baselined: u64,
-    /// Rules that could not look.
+    /// Rules that could not run.
     pub skipped: Vec<Skipped>,
-    /// What could not be read.
+    /// Inputs that could not be read.
     pub problems: Vec<Problem>,
     /// The launch checklist.
     pub checklist: Vec<ChecklistItem>,
-    /// Set when the run was stopped before everything was read.
+    /// True if the run was interrupted before everything was read.
     pub interrupted: bool,
-    /// Whether document values may be printed.
+    /// True if document values may be printed.
     pub show_values: bool,
-    /// Codes of the rules whose silence means something; `None` when that is not known.
+    /// Codes of the rules that ran, for which no finding means no problem; `None` if unknown.
     pub judged: Option<Vec<Cow<'static, str>>>,
-    /// Which collections were asked for.
+    /// The collections that were requested.
     pub filter: Filter,
     /// Names of the collections that were read; `None` when that is not known.
     pub namespaces: Option<BTreeSet<String>>,
-    /// Fingerprints of findings that were made and are not told: suppressed, or in the baseline.
+    /// Fingerprints of findings that are not reported: suppressed, or in the baseline.
     pub withheld: BTreeSet<String>,
-    /// How the findings differ from those that were known.
+    /// The differences from known findings.
     pub compared: Option<Compared>,
-    /// What the findings rest on, for pictures.
+    /// The evidence for the findings, for charts.
     pub evidence: Evidence,
-    /// When what grows reaches a limit, for pictures.
+    /// The dates on which growing quantities reach a limit, for charts.
     pub forecasts: Vec<GrowthForecast>,
 }
 
-/// Which collections a run was about.
+/// The collections a run is restricted to.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
     /// Only databases that match.
@@ -287,12 +288,12 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// Whether everything is let through.
+    /// Returns whether the filter accepts everything.
     pub fn is_empty(&self) -> bool {
         self.database.is_none() && self.collection.is_none()
     }
 
-    /// Whether a collection is let through. Buckets go with their time series.
+    /// Returns whether the filter accepts a collection. Buckets follow their time series.
     pub fn wants(&self, namespace: &Namespace) -> bool {
         let collection = &namespace.collection;
         let collection = collection.strip_prefix("system.buckets.").unwrap_or(collection);
@@ -303,7 +304,7 @@ impl Filter {
             })
     }
 
-    /// Whether a run with this filter says about a subject what one without would.
+    /// Returns whether a run with this filter reports the same about a subject as one without.
     pub fn admits(&self, at: &Subject) -> bool {
         match at {
             Subject::Deployment | Subject::Database(_) => self.is_empty(),
@@ -315,22 +316,22 @@ impl Filter {
 }
 
 impl Report {
-    /// Whether the run would have found a known finding if it were still there.
+    /// Returns whether this run would have reported a known finding if it still existed.
     pub fn looked_for(&self, known: &Known) -> bool {
         self.is_whole() && self.has_judged(&known.rule) && self.has_read(&known.at)
     }
 
-    /// Reports of earlier versions do not say which rules they judged.
+    /// Reports of earlier versions do not list the rules that ran.
     fn has_judged(&self, rule: &str) -> bool {
         self.judged.as_ref().is_none_or(|all| all.iter().any(|judged| judged == rule))
     }
 
-    /// Whether everything that was asked for was read.
+    /// Returns whether everything that was requested was read.
     pub fn is_whole(&self) -> bool {
         self.problems.is_empty() && !self.interrupted
     }
 
-    /// Whether a subject was among what was read: a collection that was not may be there all the same.
+    /// Returns whether a subject was read. A collection that was not read may still exist.
     fn has_read(&self, at: &Subject) -> bool {
         let Some(read) = self.namespaces.as_ref().filter(|_| self.filter.admits(at)) else {
             return self.filter.admits(at);
@@ -346,8 +347,8 @@ impl Report {
         }
     }
 
-    /// Whether all collections of a database were read: one that is not among them is there no more. Single
-    /// files, and what was saved of another run, may be parts.
+    /// Returns whether all collections of a database were read, so that one that was not read no
+    /// longer exists. Single files and saved evidence may be partial.
     fn has_read_all_of(&self, database: &str, read: &BTreeSet<String>) -> bool {
         let is_data = |source: &&Source| source.kind.is_data();
         let is_whole = |source: &Source| {
@@ -360,8 +361,8 @@ impl Report {
             && read.iter().any(is_of)
     }
 
-    /// Whether a finding fails a run that fails from this severity on. Of two reports only what is new or
-    /// louder counts.
+    /// Returns whether a finding fails a run with this failing severity. When two reports are
+    /// compared, only findings that are new or have a higher severity count.
     pub fn fails(&self, finding: &Finding, from: Option<Severity>) -> bool {
         let counts = match &self.compared {
             Some(compared) if compared.basis == Basis::Report => {
@@ -372,7 +373,7 @@ impl Report {
         counts && from.is_some_and(|least| finding.severity >= least)
     }
 
-    /// What a reader has to know before anything else: what could not be read, and a run that was stopped.
+    /// Problems that the reader has to know first: inputs that could not be read, and an interrupted run.
     pub fn obstacles(&self) -> Vec<Problem> {
         let stopped = self.interrupted.then(|| Problem {
             source: "the run".to_owned(),
@@ -381,7 +382,7 @@ impl Report {
         stopped.into_iter().chain(self.problems.iter().cloned()).collect()
     }
 
-    /// How many findings have this severity.
+    /// The number of findings with this severity.
     pub fn count(&self, severity: Severity) -> usize {
         self.findings.iter().filter(|f| f.severity == severity).count()
     }
@@ -392,7 +393,8 @@ impl Report {
         data.map(|s| s.documents).sum()
     }
 
-    /// Documents that were held against a schema. A server does that by itself, and sends only some of them.
+    /// The number of documents checked against a schema. A server checks by itself and returns only
+    /// some of the documents.
     pub fn checked_documents(&self) -> Option<u64> {
         let checked = self.evidence.collections.iter().filter_map(|c| c.checked.as_deref());
         checked.map(|checked| checked.documents).reduce(|a, b| a + b)

@@ -1,17 +1,18 @@
-//! What a rule declares about itself; the check itself lives in `docward-rules`.
+//! The declaration of a rule; the check itself is in `docward-rules`.
 
 use crate::{Area, Level, Severity};
 
-/// Where the pages of `docs/` are published; whoever builds for another place sets `DOCWARD_DOCS_URL`.
+/// The address of the published pages of `docs/`; set `DOCWARD_DOCS_URL` when building for another
+/// address.
 pub const DOCS_URL: &str = match option_env!("DOCWARD_DOCS_URL") {
     Some(url) => url,
     None => "https://github.com/docward/docward/blob/main/docs",
 };
 
-/// How settled a rule is.
+/// The maturity of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Maturity {
-    /// New: on, but its wording and thresholds may still change.
+    /// New: on by default, but its wording and thresholds may still change.
     Preview,
     /// Settled.
     Stable,
@@ -27,16 +28,17 @@ impl Maturity {
     }
 }
 
-/// Evidence a rule cannot do without. Missing evidence is reported as a skip, never passed over.
+/// Evidence that a rule needs. Missing evidence is reported as a skip, never ignored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Need {
     /// Names of databases and collections.
     Names,
     /// Documents.
     Documents,
-    /// Documents, or what a server counted over them.
+    /// Documents, or figures that a server computed over them.
     Counts,
-    /// Which collections are core: declared, or inferred from documents or what a server counted over them.
+    /// The core collections: declared, or inferred from documents or from figures that a server
+    /// computed.
     Core,
     /// Collection options (validators, time series, capped).
     Options,
@@ -46,9 +48,9 @@ pub enum Need {
     ShardKeys,
     /// A workload: profiler output, logs or proxy traffic.
     Workload,
-    /// A workload that lasted long enough to tell rates.
+    /// A workload that is long enough to compute rates.
     Rates,
-    /// Facts only a running server tells: how it was started, its users, its members.
+    /// Facts that only a running server provides: its start options, its users, its members.
     Server,
     /// How often indexes are used, which a running server counts.
     IndexUsage,
@@ -56,7 +58,7 @@ pub enum Need {
     Network,
     /// Connection strings.
     Uris,
-    /// A schema that documents are held against.
+    /// A schema to check documents against.
     Schema,
     /// Source code.
     Code,
@@ -106,22 +108,22 @@ pub enum ThresholdValue {
     Words(&'static [&'static str]),
 }
 
-/// A number (or word) a rule compares with; users may change it in `docward.toml`.
+/// A number (or word) that a rule compares with; users can change it in `docward.toml`.
 #[derive(Debug)]
 pub struct Threshold {
     /// The key under `[rules.CODE]`, kebab-case.
     pub key: &'static str,
-    /// What holds when nothing is configured.
+    /// The default value.
     pub default: ThresholdValue,
-    /// What the number counts.
+    /// The unit of the number.
     pub unit: &'static str,
-    /// Where the default comes from: a clause, a choice between sources (`GC-02`), or "our default".
+    /// The source of the default: a clause, a choice between sources (`GC-02`), or "our default".
     pub source: &'static str,
-    /// What it does, in one line.
+    /// A one-line description.
     pub help: &'static str,
 }
 
-/// What a rule says about itself.
+/// The declaration of a rule.
 #[derive(Debug)]
 pub struct RuleMeta {
     /// `D008`: family letter and three digits, never reused.
@@ -130,19 +132,19 @@ pub struct RuleMeta {
     pub name: &'static str,
     /// The level of the clause it enforces.
     pub level: Level,
-    /// What goes wrong in production when it is broken.
+    /// The consequence in production when the rule is broken.
     pub area: Area,
-    /// The severities that its findings have unless configured, loudest first.
+    /// The severities of its findings unless configured, highest first.
     pub severities: &'static [Severity],
     /// The clauses it implements.
     pub clauses: &'static [&'static str],
-    /// How settled it is.
+    /// Its maturity.
     pub maturity: Maturity,
-    /// In which profiles it is on.
+    /// The profiles in which it is on.
     pub scope: Scope,
     /// The evidence it needs.
     pub needs: &'static [Need],
-    /// What can be configured.
+    /// Its configurable thresholds.
     pub thresholds: &'static [&'static Threshold],
     /// The keys of `data` in its findings, in camelCase: part of the JSON contract.
     pub data: &'static [&'static str],
@@ -163,7 +165,7 @@ impl RuleMeta {
         format!("{DOCS_URL}/rules/{}.md", self.code)
     }
 
-    /// The severities of its findings in words: `error, warning or note`.
+    /// The severities of its findings as text: `error, warning or note`.
     pub fn severity_text(&self) -> String {
         let names: Vec<&str> = self.severities.iter().map(|severity| severity.word()).collect();
         match names.as_slice() {

@@ -1,38 +1,38 @@
-//! How much was looked at before something was said, and what that lets one say of the rest.
+//! Sample sizes: how much was examined, and the conclusions about the rest.
 
 use crate::{Unit, text};
 
-/// The level at which everything that is said of a sample holds.
+/// The confidence level of all statements about a population from a sample.
 const CONFIDENCE: f64 = 0.95;
 
-/// The point of the normal distribution that belongs to it, on both sides.
+/// The two-sided quantile of the normal distribution for that level.
 const Z: f64 = 1.96;
 
-/// How much was looked at before saying something.
+/// How much was examined for a statement.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Seen {
-    /// What is counted.
+    /// The unit of the counts.
     pub unit: Unit,
-    /// How many were looked at.
+    /// The number examined.
     pub sampled: u64,
-    /// How many there are.
+    /// The total number.
     pub total: u64,
-    /// Probability that what is said of all of them holds; 1 when everything was read. Without chance in
-    /// the choice no probability is known, and it is the share that was read.
+    /// The probability that the statement holds for all of them; 1 if everything was read. If the
+    /// sample is not random, this is the fraction read rather than a probability.
     pub confidence: f64,
-    /// How many of those looked at show what is said, where that is a number of them.
+    /// How many of those examined show the problem, if the statement is about a count.
     pub showing: Option<u64>,
-    /// Whether chance chose those looked at. A reading that was stopped knows its first part only.
+    /// True if the sample is random. A run that was stopped early covers only the first part.
     pub by_chance: bool,
 }
 
 impl Seen {
-    /// Everything was looked at.
+    /// Everything was examined.
     pub fn all(total: u64, unit: Unit) -> Self {
         Self::some(total, total, unit, true)
     }
 
-    /// So many of them were looked at.
+    /// A part was examined.
     pub fn some(sampled: u64, total: u64, unit: Unit, by_chance: bool) -> Self {
         let confidence = match (sampled >= total, by_chance) {
             (true, _) => 1.0,
@@ -42,35 +42,36 @@ impl Seen {
         Self { unit, sampled, total, confidence, showing: None, by_chance }
     }
 
-    /// The same for a statement that rests on a sample of what was looked at.
+    /// The same for a statement that rests on a sample of what was examined.
     #[must_use]
     pub fn estimated(self, estimated: bool) -> Self {
         let most = if estimated { CONFIDENCE } else { 1.0 };
         Self { confidence: self.confidence.min(most), ..self }
     }
 
-    /// The same for a statement about so many of those that were looked at.
+    /// The same for a statement about this many of those examined.
     #[must_use]
     pub fn showing(self, showing: u64) -> Self {
         Self { showing: Some(showing.min(self.sampled)), ..self }
     }
 
-    /// Whether more can be said of all of them than what those looked at show.
+    /// Returns whether the sample allows a statement about all of them.
     fn is_sample(&self) -> bool {
         self.by_chance && self.sampled > 0 && self.sampled < self.total
     }
 
-    /// The share of all that a thing stays below when none of those looked at shows it.
+    /// An upper bound on the share of the population with the property, if none of the sample has
+    /// it.
     pub fn unseen_below(&self) -> Option<f64> {
         self.is_sample().then(|| unseen_share(self.sampled))
     }
 
-    /// Between which shares of all the thing lies that so many of those looked at show (the score interval of
-    /// Wilson, for a population that ends), and never outside of what was counted.
+    /// The interval for the share of the population with the property (Wilson's score interval with
+    /// finite population correction), limited to what the count allows.
     pub fn share(&self) -> Option<(f64, f64)> {
         let showing = self.showing.filter(|_| self.is_sample())?;
         let (k, read, total) = (showing as f64, self.sampled as f64, self.total as f64);
-        // The more of all was read, the less is left to chance.
+        // Finite population correction: the larger the fraction read, the smaller the uncertainty.
         let n = read * (total - 1.0) / (total - read);
         let (p, z2) = (k / read, Z * Z);
         let center = (p + z2 / (2.0 * n)) / (1.0 + z2 / n);
@@ -80,18 +81,20 @@ impl Seen {
         Some(((center - half).max(counted.0).min(p), high.min(counted.1).max(p)))
     }
 
-    /// What this lets one say of all of them, as people read it; nothing when all were looked at.
+    /// The statement about the population, as text; `None` if everything, or too little, was
+    /// examined.
     pub fn of_all(&self) -> Option<String> {
         if let Some((low, high)) = self.share() {
             return Some(format!("{} of all", text::percent_range(low, high)));
         }
-        // So few that nothing is too much.
+        // The sample is too small for any bound below 100 %.
         let share = self.unseen_below().filter(|share| *share < 1.0)?;
         Some(format!("what they do not show, fewer than {} have", text::small_percent(share)))
     }
 }
 
-/// The share that a thing stays below with 95 % confidence when none of so many shows it: 3 in n (rule of three).
+/// The upper bound of the share with 95 % confidence if none in the sample has the property: 3/n
+/// (rule of three).
 fn unseen_share(sampled: u64) -> f64 {
     3.0 / sampled.max(3) as f64
 }
@@ -162,7 +165,7 @@ mod tests {
         {
             let mut held = 0;
             for _ in 0..1_000 {
-                // Drawn without putting back: the first `having` have it.
+                // Draws without replacement: the first `having` have the property.
                 let (mut left, mut having_left, mut showing) = (total, having, 0);
                 for _ in 0..read {
                     if random() % left < having_left {

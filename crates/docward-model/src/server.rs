@@ -1,14 +1,14 @@
-//! What only a running server can tell. A fact that was not asked for, not answered or not allowed
-//! is `None`; nothing is filled in with a default.
+//! Facts that only a running server provides. A fact that was not requested, not answered or not
+//! permitted is `None`; no defaults are filled in.
 
 use serde::{Deserialize, Serialize};
 
 use crate::Cluster;
 
-/// How the servers are put together.
+/// The topology of a deployment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Topology {
-    /// One server on its own.
+    /// One standalone server.
     Standalone,
     /// A replica set, by name.
     ReplicaSet(String),
@@ -17,7 +17,7 @@ pub enum Topology {
 }
 
 impl Topology {
-    /// In words, for a report.
+    /// The topology as text, for a report.
     pub fn text(&self) -> String {
         match self {
             Self::Standalone => "standalone".to_owned(),
@@ -34,52 +34,52 @@ pub struct Server {
     pub version: Option<String>,
     /// `setFeatureCompatibilityVersion`.
     pub feature_compatibility: Option<String>,
-    /// How the servers are put together.
+    /// The topology of the deployment.
     pub topology: Option<Topology>,
     /// The server the facts are about, `host:port`.
     pub host: Option<String>,
-    /// Whether it answered `serverStatus` to somebody who did not log in.
+    /// True if it answered `serverStatus` to a client that did not log in.
     pub answers_anybody: bool,
-    /// Where documents were read from, as a read preference mode.
+    /// The read preference mode that was used to read documents.
     pub read_preference: Option<String>,
-    /// Seconds since the server started: how long counters have been counting.
+    /// Seconds since the server started, which is the period its counters cover.
     pub uptime_seconds: Option<u64>,
-    /// The server's clock when it was asked, in seconds of Unix time.
+    /// The server's clock at the time of the request, in seconds of Unix time.
     pub clock_seconds: Option<i64>,
     /// Its connections.
     pub connections: Option<Connections>,
-    /// How it was started.
+    /// Its start options.
     pub start: Option<StartOptions>,
-    /// Parameters that matter for safety, by name, as text.
+    /// Parameters that are relevant for safety, by name, as text.
     pub parameters: Vec<(String, String)>,
     /// The members of the replica set.
     pub members: Option<Vec<Member>>,
     /// Users and their roles.
     pub users: Option<Vec<User>>,
-    /// Roles people made that users have.
+    /// User-defined roles that users have.
     #[serde(default)]
     pub custom_roles: Vec<CustomRole>,
-    /// What these roles allow, with what they have through others; `None` when nobody asked.
+    /// The privileges of these roles, including inherited ones; `None` if not requested.
     #[serde(default)]
     pub role_privileges: Option<Vec<RolePrivilege>>,
     /// Default read and write concern of the cluster.
     pub default_concerns: Option<DefaultConcerns>,
-    /// What the tables of a sharded cluster say; `None` where there are none.
+    /// The state of a sharded cluster; `None` if there is none.
     #[serde(default)]
     pub cluster: Option<Cluster>,
-    /// Collections it keeps for itself; `None` when only a part of the deployment was listed.
+    /// The number of internal collections; `None` if only a part of the deployment was listed.
     #[serde(default)]
     pub own_collections: Option<u64>,
-    /// Files of tables and indexes it holds open at this moment, as the storage engine counts.
+    /// Files of tables and indexes that the storage engine currently holds open.
     #[serde(default)]
     pub open_data_handles: Option<u64>,
-    /// Files its process may have open.
+    /// The limit of open files of its process.
     #[serde(default)]
     pub max_open_files: Option<u64>,
 }
 
 impl Server {
-    /// The name of the replica set it is one of.
+    /// The name of its replica set.
     pub fn replica_set(&self) -> Option<&str> {
         match &self.topology {
             Some(Topology::ReplicaSet(name)) => Some(name),
@@ -93,11 +93,11 @@ impl Server {
 pub struct Connections {
     /// Open now.
     pub current: u64,
-    /// How many more it would accept.
+    /// The number of further connections it would accept.
     pub available: u64,
-    /// Made since the start.
+    /// Created since the start.
     pub total_created: u64,
-    /// What came since an earlier date on which the same server was asked, without a start in between.
+    /// The connections since an earlier run on the same server, if it did not restart in between.
     #[serde(default)]
     pub since_earlier: Option<ConnectionsSince>,
 }
@@ -105,28 +105,29 @@ pub struct Connections {
 /// Connections between two dates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConnectionsSince {
-    /// How far the dates are apart.
+    /// Seconds between the two dates.
     pub seconds: u64,
-    /// Made meanwhile.
+    /// Created in that time.
     pub created: u64,
-    /// Ended meanwhile.
+    /// Closed in that time.
     pub ended: u64,
 }
 
-/// Options a server was started with.
+/// Start options of a server.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StartOptions {
-    /// Whether clients must log in: by `security.authorization`, a key file or cluster certificates.
+    /// True if clients must log in, because of `security.authorization`, a key file or cluster
+    /// certificates.
     pub authorization: bool,
-    /// Addresses it listens on; `None` when not given, which means the loopback address.
+    /// Addresses it listens on; `None` if not set, which means the loopback address.
     pub bind_addresses: Option<Vec<String>>,
     /// `net.tls.mode`.
     pub tls_mode: Option<String>,
-    /// `security.javascriptEnabled`, when given.
+    /// `security.javascriptEnabled`, if set.
     pub javascript: Option<bool>,
-    /// Whether an audit log is written.
+    /// True if an audit log is written.
     pub audit_log: bool,
-    /// `sharding.clusterRole`: what the server is in a sharded cluster, when it is part of one.
+    /// `sharding.clusterRole`: the role of the server in a sharded cluster, if it is part of one.
     #[serde(default)]
     pub cluster_role: Option<String>,
 }
@@ -138,7 +139,7 @@ pub struct Member {
     pub host: String,
     /// `PRIMARY`, `SECONDARY`, `ARBITER`, …; `None` without the set's status.
     pub state: Option<String>,
-    /// Whether the others reach it.
+    /// True if the other members reach it.
     pub healthy: Option<bool>,
     /// Seconds behind the primary.
     pub lag_seconds: Option<u64>,
@@ -146,11 +147,11 @@ pub struct Member {
     pub votes: Option<u64>,
     /// Priority in elections, in thousandths.
     pub priority_milli: Option<u64>,
-    /// Not shown to clients.
+    /// True if hidden from clients.
     pub hidden: Option<bool>,
-    /// Holds no data.
+    /// True if it is an arbiter, which holds no data.
     pub arbiter: Option<bool>,
-    /// Deliberate delay.
+    /// The configured delay.
     pub delay_seconds: Option<u64>,
     /// Tags, sorted; `None` without the set's configuration.
     #[serde(default)]
@@ -158,12 +159,13 @@ pub struct Member {
 }
 
 impl Member {
-    /// Whether clients know it and may read from it: neither hidden nor an arbiter.
+    /// Returns whether clients can discover it and may read from it: neither hidden nor an arbiter.
     pub fn is_visible(&self) -> bool {
         self.hidden != Some(true) && self.arbiter != Some(true)
     }
 
-    /// Whether clients that read from secondaries read from it: one that follows the primary as fast as it can.
+    /// Returns whether clients that read from secondaries use it: a secondary without a configured
+    /// delay.
     pub fn is_read_from(&self) -> bool {
         self.state.as_deref() == Some("SECONDARY")
             && self.healthy != Some(false)
@@ -172,10 +174,10 @@ impl Member {
     }
 }
 
-/// The role that Docward tells people to make for the account it logs in with: it reads.
+/// The read-only role that Docward advises users to create for its own account.
 pub const AUDIT_ROLE: &str = "docwardAudit";
 
-/// Seconds that a member may be behind before what it says is old, unless something else is configured.
+/// The default for the maximum lag of a member in seconds, above which its data counts as stale.
 pub const TOLERATED_LAG: u64 = 10;
 
 /// A user of the deployment.
@@ -189,43 +191,43 @@ pub struct User {
     pub roles: Vec<(String, String)>,
 }
 
-/// A role people made, out of others.
+/// A user-defined role, built from others.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct CustomRole {
-    /// The database it was made in.
+    /// The database it is defined in.
     pub database: String,
     /// Its name.
     pub name: String,
-    /// Roles it holds, at any depth, as (database, role).
+    /// Roles it inherits, directly or indirectly, as (database, role).
     pub inherits: Vec<(String, String)>,
-    /// Where its privileges, at any depth, let it insert or update, as (database, collection); an empty
-    /// name stands for any.
+    /// Where its direct and inherited privileges permit inserts or updates, as (database,
+    /// collection); an empty name means any.
     #[serde(default)]
     pub writes: Vec<(String, String)>,
-    /// Where they let it store documents that break the validator.
+    /// Where they permit storing documents that fail the validator.
     #[serde(default)]
     pub bypasses: Vec<(String, String)>,
 }
 
-/// Actions that a role people made allows in one place.
+/// Actions that a user-defined role permits on one resource.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct RolePrivilege {
     /// The role, as (database, role).
     pub role: (String, String),
-    /// Where.
+    /// The resource.
     pub place: PrivilegePlace,
     /// The actions, as the server names them.
     pub actions: Vec<String>,
 }
 
-/// Where a privilege holds.
+/// The resource of a privilege.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum PrivilegePlace {
-    /// Everywhere, with what the server keeps for itself.
+    /// Everything, including system collections.
     Everywhere,
     /// The deployment as a whole.
     Cluster,
-    /// A database and a collection of it; an empty name stands for any.
+    /// A database and a collection in it; an empty name means any.
     Collections(String, String),
 }
 
@@ -238,12 +240,12 @@ pub struct DefaultConcerns {
     pub read: Option<String>,
 }
 
-/// What the server counts for a collection.
+/// The statistics of a collection on the server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CollectionStats {
-    /// Documents.
+    /// The number of documents.
     pub documents: u64,
-    /// Bytes of BSON they have.
+    /// The size of the documents in bytes of BSON.
     pub data_bytes: u64,
     /// Mean size of a document in bytes, rounded down by the server.
     pub average_bytes: u64,
@@ -251,27 +253,27 @@ pub struct CollectionStats {
     pub storage_bytes: u64,
     /// Bytes of all indexes.
     pub index_bytes: u64,
-    /// Whether it is sharded.
+    /// True if the collection is sharded.
     pub sharded: bool,
-    /// Documents that break the validator; `None` without one, or when counting took too long.
+    /// Documents that fail the validator; `None` without one, or if counting took too long.
     pub invalid: Option<u64>,
 }
 
-/// How an index has been used since the server began to count.
+/// The usage of an index since the server began to count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IndexUsage {
     /// Operations that used it.
     pub operations: u64,
-    /// Since when, in seconds of Unix time.
+    /// The start of counting, in seconds of Unix time.
     pub since: Option<i64>,
-    /// Members of a replica set that were asked, each of which counts for itself; 0 elsewhere.
+    /// The number of replica set members asked, each with its own counter; 0 elsewhere.
     #[serde(default)]
     pub members: u32,
 }
 
 impl IndexUsage {
-    /// Together with what another server counts, which keeps its own count. The shortest memory limits
-    /// what can be said.
+    /// Adds the usage counted by another server, which has its own counter. The shortest counting
+    /// period applies to the sum.
     pub fn with(self, other: Self) -> Self {
         Self {
             operations: self.operations + other.operations,

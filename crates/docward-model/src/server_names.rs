@@ -1,8 +1,8 @@
-//! The names the server itself gives to collections.
+//! Collection names used by the server itself.
 //!
-//! One list for everybody: the collector marks these collections as the server's own, and naming
-//! rules leave them alone. A name that merely *looks* reserved (`system.orders`) is not on it, so
-//! that a rule can find it.
+//! A single list: the collector marks these collections as system collections, and naming rules
+//! skip them. A name that only *looks* reserved (`system.orders`) is not listed, so that a rule can
+//! report it.
 
 use crate::Namespace;
 
@@ -32,10 +32,10 @@ const IN_ANY_DATABASE: &[&str] = &[
     "system.views",
 ];
 
-/// Beginnings of names the server makes up as it goes, in any database.
+/// Prefixes of names that the server generates in any database.
 const PREFIXES_IN_ANY_DATABASE: &[&str] = &[
     "$cmd",
-    // Users and roles that `mongodump --dumpDbUsersAndRoles` puts beside a database.
+    // Users and roles that `mongodump --dumpDbUsersAndRoles` stores with a database.
     "$admin.system.",
     // State of encrypted fields (Queryable Encryption).
     "enxcol_.",
@@ -45,7 +45,7 @@ const PREFIXES_IN_ANY_DATABASE: &[&str] = &[
     "system.rollback.",
     "system.statistics.",
     "system.tenantMigration.",
-    // Results on their way to $out and mapReduce.
+    // Temporary results of $out and mapReduce.
     "tmp.agg_out.",
     "tmp.mr.",
 ];
@@ -125,10 +125,10 @@ const PREFIXES_IN_CONFIG: &[&str] = &[
     "shard.catalog.",
 ];
 
-/// Databases that belong to MongoDB's own tools as a whole.
+/// Databases that belong entirely to MongoDB's own tools.
 const DATABASE_PREFIXES: &[&str] = &["__mdb_internal", "mongosync_reserved_for_internal_use"];
 
-/// Whether the server (or one of MongoDB's own tools) made this collection for itself.
+/// Returns whether the server (or one of MongoDB's own tools) created this collection for itself.
 ///
 /// ```
 /// use docward_model::{Namespace, is_server_owned};

@@ -1,11 +1,11 @@
-//! What people declare about their deployment and about the services that connect to it.
+//! Declarations of users about their deployment and the services that connect to it.
 
 use crate::NamespacePattern;
 
-/// How the deployment is put together, as declared.
+/// The declared topology of a deployment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeclaredTopology {
-    /// One server on its own.
+    /// One standalone server.
     Standalone,
     /// A replica set.
     ReplicaSet,
@@ -27,17 +27,17 @@ impl DeclaredTopology {
     }
 }
 
-/// What a connection limit is about.
+/// The scope of a connection limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LimitScope {
-    /// All connections of the deployment together.
+    /// The limit applies to the deployment as a whole.
     Total,
-    /// Each server (router or member) has its own.
+    /// The limit applies to each server (router or member).
     PerNode,
 }
 
 impl LimitScope {
-    /// Both scopes.
+    /// Every scope.
     pub const ALL: [Self; 2] = [Self::Total, Self::PerNode];
 
     /// The word used in `docward.toml` and on the command line.
@@ -49,37 +49,37 @@ impl LimitScope {
     }
 }
 
-/// Facts about the deployment that `[deployment]` declares. What is not declared is `None`.
+/// Facts about the deployment from `[deployment]`. Undeclared facts are `None`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DeclaredDeployment {
-    /// How it is put together.
+    /// The topology.
     pub topology: Option<DeclaredTopology>,
     /// Routers (`mongos`) that clients reach.
     pub routers: Option<u32>,
     /// Members of the replica set that clients may read from.
     pub members: Option<u32>,
-    /// Connections that are accepted.
+    /// The connection limit.
     pub connection_limit: Option<u64>,
-    /// What the limit is about.
+    /// The scope of the limit.
     pub limit_scope: Option<LimitScope>,
-    /// Addresses that clients come from.
+    /// The number of client addresses.
     pub client_ips: Option<u32>,
-    /// Whether routers are added or removed often.
+    /// True if routers are added or removed often.
     pub routers_change_often: Option<bool>,
 }
 
-/// What a service may expect of its reads and writes.
+/// The requirements of a service on its reads and writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServiceClass {
     /// Core business: money, orders, accounts. Reads the primary and writes to a majority.
     Core,
     /// An ordinary service.
     General,
-    /// Mostly reads, and may read what is a little old.
+    /// Mostly reads; slightly stale data is acceptable.
     ReadHeavy,
     /// Reports and analysis: reads only.
     Report,
-    /// Serves several regions and reads what is nearest.
+    /// Serves several regions and reads from the nearest member.
     Regional,
 }
 
@@ -105,7 +105,7 @@ impl ServiceClass {
 pub struct Service {
     /// Its name; connection strings with this `appName` belong to it.
     pub name: String,
-    /// What it may expect.
+    /// The class of the service.
     pub class: Option<ServiceClass>,
     /// Files of its source code.
     pub code: Vec<NamespacePattern>,
@@ -117,14 +117,14 @@ pub struct Service {
     pub instances: Option<u32>,
     /// Processes (workers) in an instance, each with a pool of its own.
     pub processes: Option<u32>,
-    /// How old, in milliseconds, what it reads may be; 0 when it must be current.
+    /// The accepted staleness of its reads in milliseconds; 0 if reads must be current.
     pub stale_reads_ms: Option<u64>,
-    /// `maxPoolSize`, when it is declared rather than read off a connection string.
+    /// `maxPoolSize`, if declared rather than taken from a connection string.
     pub pool: Option<u32>,
 }
 
 impl Service {
-    /// Clients at the same time: instances times processes.
+    /// Concurrent clients: instances times processes.
     pub fn clients(&self) -> u32 {
         self.instances.unwrap_or(1).saturating_mul(self.processes.unwrap_or(1))
     }

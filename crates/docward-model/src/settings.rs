@@ -1,4 +1,4 @@
-//! What the user configured, validated. `docward-config` makes it, rules read it.
+//! The validated configuration of the user. `docward-config` creates it, rules read it.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::{
     ThresholdValue, Waiver,
 };
 
-/// A named set of defaults.
+/// A named set of default settings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ProfileName {
     /// Every clause as the rule book states it, house prefixes included.
@@ -24,7 +24,7 @@ impl ProfileName {
     /// Every profile.
     pub const ALL: [Self; 2] = [Self::Vendor, Self::Neutral];
 
-    /// The profile a word stands for.
+    /// Parses the name of a profile.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|profile| profile.name() == word)
     }
@@ -46,30 +46,30 @@ pub struct NamespacePattern {
 }
 
 impl NamespacePattern {
-    /// Compiles a glob such as `db_shop.t_*`; the message says what is wrong with it.
+    /// Compiles a glob such as `db_shop.t_*`; the error describes what is wrong with it.
     pub fn new(text: &str) -> Result<Self, String> {
         let glob = Glob::new(text).map_err(|error| error.kind().to_string())?;
         Ok(Self { text: text.to_owned(), matcher: glob.compile_matcher() })
     }
 
-    /// Matches this name and no other, whatever characters it has.
+    /// Matches only this name, including any special characters.
     pub fn exact(name: &str) -> Result<Self, String> {
         let pattern = Self::new(&globset::escape(name))?;
         Ok(Self { text: name.to_owned(), ..pattern })
     }
 
-    /// Whether the namespace (or database name) matches.
+    /// Returns whether the namespace (or database name) matches.
     pub fn matches(&self, name: &str) -> bool {
         self.matcher.is_match(name)
     }
 
-    /// Compiles a glob over paths of fields, in which `[]` stands for the elements of an array.
+    /// Compiles a glob over field paths, in which `[]` means the elements of an array.
     pub fn of_path(text: &str) -> Result<Self, String> {
         let pattern = Self::new(&text.replace("[]", "[[][]]"))?;
         Ok(Self { text: text.to_owned(), ..pattern })
     }
 
-    /// As it was written.
+    /// The pattern as written.
     pub fn as_str(&self) -> &str {
         &self.text
     }
@@ -78,7 +78,7 @@ impl NamespacePattern {
 /// Settings of one rule.
 #[derive(Clone, Debug, Default)]
 pub struct RuleSettings {
-    /// On or off whatever the profile says.
+    /// Enables or disables the rule, whatever the profile says.
     pub enabled: Option<bool>,
     /// A severity other than the default.
     pub severity: Option<Severity>,
@@ -104,14 +104,15 @@ pub struct NamespaceOverride {
     pub pattern: NamespacePattern,
     /// Rules switched off there (codes, families or names).
     pub ignore: Vec<String>,
-    /// Rules that this entry, or one before it, would switch off and that speak there all the same.
+    /// Rules that this entry, or an earlier one, would switch off and that stay on.
     pub select: Vec<String>,
     /// Settings by rule code.
     pub rules: BTreeMap<String, RuleSettings>,
 }
 
 impl NamespaceOverride {
-    /// Whether this entry switches a rule on or off; `None` when it says nothing about it.
+    /// Returns whether this entry switches a rule on or off; `None` if it does not mention the
+    /// rule.
     pub fn switches(&self, rule: &RuleMeta) -> Option<bool> {
         let named = |list: &[String]| list.iter().any(|s| selects(s, rule));
         self.rules
@@ -122,10 +123,10 @@ impl NamespaceOverride {
     }
 }
 
-/// How the core collections are known.
+/// The source of the list of core collections.
 #[derive(Clone, Debug, Default)]
 pub enum CoreSource {
-    /// Inferred from size; stated as such in findings.
+    /// Inferred from size; findings say so.
     #[default]
     Inferred,
     /// Declared by pattern.
@@ -141,14 +142,14 @@ pub struct ShardKey {
     pub fields: Vec<(String, bool)>,
 }
 
-/// What the user configured, with defaults filled in.
+/// The configuration of the user, with defaults filled in.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
     /// The profile.
     pub profile: ProfileName,
-    /// Only these rules (codes, families or names); all when empty.
+    /// Only these rules (codes, families or names); all if empty.
     pub select: Vec<String>,
-    /// Whether findings of the level `pedantic` are reported: what is likely, and not proven.
+    /// True if findings of the level `pedantic` are reported: likely, but not proven.
     pub pedantic: bool,
     /// Never these rules.
     pub ignore: Vec<String>,
@@ -156,46 +157,46 @@ pub struct Settings {
     pub rules: BTreeMap<String, RuleSettings>,
     /// Settings by namespace, later ones win.
     pub overrides: Vec<NamespaceOverride>,
-    /// Which collections are core business.
+    /// The core collections.
     pub core: CoreSource,
-    /// Arrays bounded by the application: `namespace-glob:path` pairs with their cap.
+    /// Arrays that the application bounds: `namespace-glob:path` pairs with their maximum length.
     pub bounded_arrays: Vec<(NamespacePattern, String, u64)>,
-    /// Copied fields that must follow their source: `namespace-glob:path`.
+    /// Copied fields that must be updated with their source: `namespace-glob:path`.
     pub mirrors: Vec<(NamespacePattern, String)>,
     /// Declared shard keys.
     pub shard_keys: Vec<ShardKey>,
-    /// How many shards there are or will be.
+    /// The current or planned number of shards.
     pub shards: Option<u32>,
     /// The server's version when known or declared, `(6, 0)`.
     pub server_version: Option<(u32, u32)>,
-    /// What is declared about the deployment.
+    /// The declared facts about the deployment.
     pub deployment: DeclaredDeployment,
-    /// The services that connect, as declared.
+    /// The declared services.
     pub services: Vec<Service>,
-    /// Connection strings' database names, to be compared with the catalogue.
+    /// Database names in connection strings, to compare with the catalogue.
     pub uri_databases: Vec<String>,
     /// Findings that are accepted for a time.
     pub suppressions: Vec<Suppression>,
-    /// Items of checklists that are signed off although they did not pass.
+    /// Checklist items that are signed off although they did not pass.
     pub waivers: Vec<Waiver>,
-    /// Whether less was read or judged than there is.
+    /// True if only a part of the data was read or checked.
     pub is_partial: bool,
-    /// The day of the run, `2026-11-15`; without one nothing expires.
+    /// The date of the run, `2026-11-15`; without it nothing expires.
     pub today: Option<String>,
 }
 
-/// The word among selectors that adds findings of the level `pedantic`; it selects no rule.
+/// The selector that adds findings of the level `pedantic`; it selects no rule.
 pub const PEDANTIC: &str = "pedantic";
 
 impl Settings {
-    /// Takes over the selectors of a user.
+    /// Sets the selectors of a user.
     pub fn set_select(&mut self, mut selectors: Vec<String>) {
         self.pedantic = selectors.iter().any(|word| word == PEDANTIC);
         selectors.retain(|word| word != PEDANTIC);
         self.select = selectors;
     }
 
-    /// Whether a rule runs at all.
+    /// Returns whether a rule runs at all.
     pub fn is_on(&self, rule: &RuleMeta) -> bool {
         if self.ignore.iter().any(|s| selects(s, rule)) {
             return false;
@@ -209,8 +210,8 @@ impl Settings {
         !(rule.scope == Scope::HouseNaming && self.profile == ProfileName::Neutral)
     }
 
-    /// Whether a rule is switched off for one namespace: the last entry that says anything decides,
-    /// and within an entry `enabled` goes before `select`, `select` before `ignore`.
+    /// Returns whether a rule is switched off for a namespace. The last entry that mentions the
+    /// rule decides; within an entry `enabled` precedes `select`, and `select` precedes `ignore`.
     pub fn is_ignored_at(&self, rule: &RuleMeta, namespace: &str) -> bool {
         let verdicts = self.matching(Some(namespace)).filter_map(|o| o.switches(rule));
         verdicts.last() == Some(false)
@@ -225,8 +226,7 @@ impl Settings {
         severity
     }
 
-    /// A number that another rule is configured with at a namespace, so that two rules draw the line
-    /// between them in one place.
+    /// The configured number of another rule at a namespace, so that two rules share one threshold.
     pub fn number_at(&self, code: &str, key: &str, namespace: &Namespace, default: f64) -> f64 {
         match self.threshold_at(code, key, Some(&namespace.to_string())) {
             Some(ThresholdSetting::Int(n)) => *n as f64,
@@ -256,7 +256,7 @@ impl Settings {
         self.overrides.iter().filter(move |o| namespace.is_some_and(|ns| o.pattern.matches(ns)))
     }
 
-    /// The cap the user declared for an array, if any.
+    /// The maximum length the user declared for an array, if any.
     pub fn array_cap(&self, namespace: &Namespace, path: &str) -> Option<u64> {
         let ns = namespace.to_string();
         self.bounded_arrays
@@ -266,7 +266,7 @@ impl Settings {
     }
 }
 
-/// Whether a selector (code, family letter, name, `all`) means this rule.
+/// Returns whether a selector (code, family letter, name, `all`) matches this rule.
 pub fn selects(selector: &str, rule: &RuleMeta) -> bool {
     selector.eq_ignore_ascii_case(rule.code)
         || selector == rule.name
@@ -275,7 +275,7 @@ pub fn selects(selector: &str, rule: &RuleMeta) -> bool {
 }
 
 impl Threshold {
-    /// The default as a number; flags count as 0 and 1, words as 0.
+    /// The default as a number; flags become 0 and 1, words 0.
     pub fn default_number(&self) -> f64 {
         match self.default {
             ThresholdValue::Int(n) => n as f64,

@@ -1,63 +1,63 @@
-//! What is said about shard keys: measured, judged and ranked.
+//! Shard keys: measurements, checks and ranking.
 
 use crate::{KeyMetrics, Namespace, ShardPart, Verdict};
 
-/// Fields of a key with whether each is hashed.
+/// Fields of a key; true if hashed.
 pub type KeyFields = Vec<(String, bool)>;
 
-/// The shard keys of one collection.
+/// The assessment of the shard keys of one collection.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KeyReport {
     /// The collection.
     pub namespace: Namespace,
-    /// Documents it has.
+    /// The number of documents in the collection.
     pub documents: u64,
-    /// Documents of it that were read, on which single fields were counted.
+    /// The number of documents read, which single-field counts are based on.
     pub read: u64,
-    /// Documents drawn at random, on which several fields were compared.
+    /// The number of documents drawn at random, which comparisons of several fields are based on.
     pub sampled: u64,
-    /// Shards the spread was worked out for.
+    /// The number of shards the distribution was computed for.
     pub shards: u32,
-    /// Reads the workload shows; `None` without a workload.
+    /// Reads in the workload; `None` without a workload.
     pub reads: Option<u64>,
-    /// The key the collection has in its cluster and where its chunks lie, when that is known.
+    /// The key of the collection in its cluster and the placement of its chunks, if known.
     pub placement: Option<Placement>,
-    /// The key the collection has, when none was asked about, and keys that were asked about.
+    /// The requested keys; the current key of the collection if none was requested.
     pub judged: Vec<KeyVerdict>,
-    /// Keys proposed instead, best first.
+    /// Proposed alternative keys, best first.
     pub proposals: Vec<KeyVerdict>,
-    /// Why there is nothing to propose.
+    /// The reason why there is no proposal.
     pub nothing: Option<String>,
-    /// Zones for the best proposal, when a zone field was given.
+    /// Zones for the best proposal, if a zone field was given.
     pub zones: Option<ZonePlan>,
 }
 
-/// How to keep each value of a field on shards of its own.
+/// A plan to keep each value of a field on its own shards.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ZonePlan {
     /// The commands, in order.
     pub commands: Vec<String>,
-    /// Whether placeholders stand where values out of documents would be.
+    /// True if placeholders replace values of documents.
     pub values_hidden: bool,
-    /// The field and about how many values it has, where they are too many to write out.
+    /// The field and its approximate number of values, if there are too many to list.
     pub too_many: Option<(String, u64)>,
 }
 
-/// Where the documents of a sharded collection are.
+/// The placement of the documents of a sharded collection.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Placement {
     /// The key.
     pub fields: KeyFields,
-    /// What each shard holds; `None` when chunks could not be counted.
+    /// The data on each shard; `None` if chunks could not be counted.
     pub parts: Option<Vec<ShardPart>>,
-    /// Zones that ranges of the key are bound to.
+    /// Zones assigned to ranges of the key.
     pub zones: Vec<String>,
-    /// Whether chunks are moved; `None` when not known.
+    /// True if the balancer moves chunks; `None` if unknown.
     pub balanced: Option<bool>,
 }
 
 impl Placement {
-    /// The share of each shard, by bytes where all of them are known, else by chunks.
+    /// The share of each shard, by bytes if all are known, otherwise by chunks.
     pub fn shares(&self) -> Option<(Vec<(&ShardPart, f64)>, Fullest)> {
         let parts = self.parts.as_deref().filter(|parts| !parts.is_empty())?;
         let bytes: Option<u64> = parts.iter().map(|part| part.data_bytes).sum();
@@ -74,14 +74,14 @@ impl Placement {
     }
 }
 
-/// What the share of the fullest shard rests on.
+/// The basis of the share of the fullest shard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fullest {
-    /// Chunks cut on sampled documents and dealt out evenly.
+    /// Simulated: chunks are split on sampled documents and distributed evenly.
     Simulated,
     /// Chunks counted in the cluster.
     Chunks,
-    /// Bytes that the shards hold.
+    /// Bytes stored on the shards.
     Data,
 }
 
@@ -96,59 +96,61 @@ impl Fullest {
     }
 }
 
-/// A key and what speaks for and against it.
+/// A key and its assessment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KeyVerdict {
     /// The key.
     pub fields: KeyFields,
-    /// Fails when the server refuses it or a check fails; unknown when its spread cannot be told.
+    /// Fails if the server refuses it or a check fails; unknown if its distribution cannot be
+    /// computed.
     pub verdict: Verdict,
-    /// Why the server would not take the key.
+    /// The reasons why the server would refuse the key.
     pub refusals: Vec<String>,
     /// The checks, one per clause.
     pub checks: Vec<KeyCheck>,
-    /// What the documents show; `None` when they cannot show it.
+    /// The distribution of the documents; `None` if they do not show it.
     pub spread: Option<KeySpread>,
-    /// Share of reads that reach few shards.
+    /// The share of reads that reach few shards.
     pub targeted: Option<f64>,
-    /// Share of reads that ask for a range of the hashed field.
+    /// The share of reads with a range on the hashed field.
     pub hashed_ranges: Option<f64>,
-    /// What `analyzeShardKey` of the server says, or why it says nothing; `None` when not asked.
+    /// The result of the server's `analyzeShardKey`, or the reason why there is none; `None` if not
+    /// requested.
     pub analysis: Option<Result<KeyMetrics, String>>,
-    /// How to get there on this server.
+    /// How to change to this key on this server version.
     pub change: String,
-    /// The commands that do it, in order.
+    /// The commands for the change, in order.
     pub commands: Vec<String>,
 }
 
-/// How a key spreads the documents.
+/// The distribution of documents over a key.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct KeySpread {
-    /// Different values of the whole key, estimated.
+    /// Estimated distinct values of the whole key.
     pub values: f64,
-    /// Whether the number is exact.
+    /// True if the number of values is exact.
     pub exact: bool,
-    /// Share of the most frequent value.
+    /// The share of the most frequent value.
     pub top_share: f64,
-    /// Share of the newest tenth of documents that would go to one chunk; `None` when too few were
-    /// seen or nothing tells which are newest.
+    /// The share of the newest tenth of documents that would go to one chunk; `None` if too few
+    /// were read or their age is unknown.
     pub newest_share: Option<f64>,
-    /// Whether that is far more than the chunk has of the older documents.
+    /// True if that share is far above the chunk's share of older documents.
     pub hot_end: bool,
-    /// Share of data on the fullest shard.
+    /// The share of data on the fullest shard.
     pub fullest_shard: f64,
-    /// What that rests on.
+    /// The basis of that share.
     pub fullest_by: Fullest,
 }
 
-/// One requirement.
+/// One checked requirement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KeyCheck {
     /// The clause.
     pub clause: &'static str,
-    /// How the key does.
+    /// The verdict on the key.
     pub verdict: Verdict,
-    /// The figure and what it means.
+    /// The figure and its meaning.
     pub evidence: String,
 }
 

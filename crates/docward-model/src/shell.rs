@@ -1,6 +1,6 @@
-//! Names and texts as mongosh takes them.
+//! Names and texts in mongosh syntax.
 
-/// A string literal for mongosh.
+/// Quotes a text as a mongosh string literal.
 pub fn quote(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
@@ -11,8 +11,8 @@ pub fn quote(text: &str) -> String {
             '\n' => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
-            // Some readers take these two for ends of lines, inside of texts, too.
-            // Signs that turn the writing direction would hide what the command does, and are taken out on the way.
+            // Some readers treat these two characters as line ends, even inside strings. Characters
+            // that change the writing direction would hide what the command does. Both are escaped.
             c if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') || turns(c) => {
                 out.push_str(&format!("\\u{:04x}", u32::from(c)))
             }
@@ -23,7 +23,7 @@ pub fn quote(text: &str) -> String {
     out
 }
 
-/// Whether a sign turns the direction in which what follows is written.
+/// Returns whether a character changes the writing direction of the text after it.
 pub fn turns(c: char) -> bool {
     matches!(
         c,
@@ -35,10 +35,10 @@ pub fn turns(c: char) -> bool {
     )
 }
 
-/// As a key, quoted or not, it would be no field but what the object inherits from.
+/// As an object key, quoted or not, this name would set the prototype instead of a field.
 const PROTOTYPE: &str = "__proto__";
 
-/// A key of an object literal: bare when it can be.
+/// A key of an object literal, unquoted if possible.
 pub fn key(name: &str) -> String {
     let bare = !name.is_empty()
         && !name.starts_with(|c: char| c.is_ascii_digit())
@@ -46,7 +46,7 @@ pub fn key(name: &str) -> String {
     if bare && name != PROTOTYPE { name.to_owned() } else { quoted_key(name) }
 }
 
-/// A key of an object literal in quotes.
+/// A quoted key of an object literal.
 pub fn quoted_key(name: &str) -> String {
     if name == PROTOTYPE { format!("[{}]", quote(name)) } else { quote(name) }
 }

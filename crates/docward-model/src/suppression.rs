@@ -1,31 +1,31 @@
-//! What the user has decided to live with, for how long, and why.
+//! Suppressions: findings the user accepts, for how long, and why.
 
 use crate::{Location, NamespacePattern, RuleMeta, Subject, selects};
 
-/// Findings that are accepted until a day.
+/// Findings that are accepted until a date.
 #[derive(Clone, Debug)]
 pub struct Suppression {
-    /// Which rules: a code, family or name.
+    /// The rules: a code, family or name.
     pub rule: String,
-    /// Which namespaces; everything when absent, the deployment included.
+    /// The namespaces; everything if absent, including the deployment.
     pub pattern: Option<NamespacePattern>,
-    /// Which fields, or indexes by name; all when absent.
+    /// The fields, or indexes by name; all if absent.
     pub path: Option<NamespacePattern>,
-    /// Which files of source code; everything when absent.
+    /// The source files; everything if absent.
     pub files: Option<NamespacePattern>,
-    /// Whether a comment in the code says so: then it is about its own line and the next.
+    /// True if it is a comment in the code: it then applies to its own line and the next.
     pub is_comment: bool,
-    /// Why.
+    /// The reason.
     pub reason: String,
-    /// The last day on which it holds, `2027-01-31`; for ever when absent.
+    /// The last day on which it is valid, `2027-01-31`; unlimited if absent.
     pub expires: Option<String>,
-    /// Where it was written.
+    /// The position of the suppression.
     pub location: Location,
 }
 
 impl Suppression {
-    /// Whether it is about what a rule says of a subject, on any day. `place` is where in the code, and
-    /// `within` the name of that file within its project.
+    /// Returns whether it applies to a finding of a rule on a subject, regardless of the date.
+    /// `place` is the place in the code, and `within` is the name of that file within its project.
     pub fn covers(
         &self,
         rule: &RuleMeta,
@@ -44,26 +44,26 @@ impl Suppression {
             && (!self.is_comment || place.is_some_and(|place| self.stands_at(place)))
     }
 
-    /// Whether a file is among those it names, by its whole path or by the end of it: where a project lies,
-    /// and from where it is looked at, does not matter.
+    /// Returns whether it names a file, by its whole path or by the end of the path. The location
+    /// of the project and the working directory do not matter.
     pub fn is_about_file(&self, file: &str) -> bool {
         let Some(glob) = &self.files else { return true };
         let ends = file.match_indices('/').filter_map(|(at, _)| file.get(at + 1..));
         std::iter::once(file).chain(ends).any(|path| glob.matches(path))
     }
 
-    /// Whether a place is on the line of the comment or on the next.
+    /// Returns whether a place is on the line of the comment or on the next.
     fn stands_at(&self, place: &Location) -> bool {
         place.file == self.location.file
             && (place.line == self.location.line || place.line == self.location.line + 1)
     }
 
-    /// Whether its last day is over.
+    /// Returns whether its last day has passed.
     pub fn is_expired(&self, today: Option<&str>) -> bool {
         is_over(self.expires.as_deref(), today)
     }
 
-    /// What it is about, in words: `D008 at db_shop.t_log_* in items[].price`, `D020 at src/app.js:12`.
+    /// The target as text: `D008 at db_shop.t_log_* in items[].price`, `D020 at src/app.js:12`.
     pub fn text(&self) -> String {
         if self.is_comment {
             return format!("{} at {}:{}", self.rule, self.location.file, self.location.line);
@@ -79,26 +79,26 @@ impl Suppression {
     }
 }
 
-/// An item of a checklist that is signed off although it did not pass.
+/// A checklist item that is signed off although it did not pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Waiver {
     /// `CK-3`.
     pub item: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
-    /// Who answers for it.
+    /// The person responsible for the waiver.
     pub by: Option<String>,
-    /// The last day on which it holds; for ever when absent.
+    /// The last day on which it is valid; unlimited if absent.
     pub expires: Option<String>,
 }
 
 impl Waiver {
-    /// Whether its last day is over.
+    /// Returns whether its last day has passed.
     pub fn is_expired(&self, today: Option<&str>) -> bool {
         is_over(self.expires.as_deref(), today)
     }
 
-    /// In words: `waived by Kim until 2027-01-31: the reason`.
+    /// The waiver as text: `waived by Kim until 2027-01-31: the reason`.
     pub fn text(&self) -> String {
         let by = self.by.as_ref().map_or(String::new(), |by| format!(" by {by}"));
         let until = self.expires.as_ref().map_or(String::new(), |day| format!(" until {day}"));
@@ -106,7 +106,7 @@ impl Waiver {
     }
 }
 
-/// Calendar days as `YYYY-MM-DD` sort like the days.
+/// Dates as `YYYY-MM-DD` sort chronologically as text.
 fn is_over(expires: Option<&str>, today: Option<&str>) -> bool {
     matches!((expires, today), (Some(last), Some(today)) if last < today)
 }

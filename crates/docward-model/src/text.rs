@@ -9,7 +9,7 @@ pub fn bytes(n: u64) -> String {
 
 const UNITS: [&str; 5] = ["B", "KB", "MB", "GB", "TB"];
 
-/// A number of bytes in the unit it is told in, and that unit.
+/// A number of bytes scaled to its unit, and the index of that unit.
 fn scaled(n: u64) -> (f64, usize) {
     let (mut value, mut unit) = (n as f64, 0);
     while value >= 1024.0 && unit + 1 < UNITS.len() {
@@ -19,7 +19,7 @@ fn scaled(n: u64) -> (f64, usize) {
     (value, unit)
 }
 
-/// Bytes in as many digits as tell them from a limit: `1.03 MB` beside `1 MB`.
+/// Bytes with as many digits as needed to distinguish them from a limit: `1.03 MB` next to `1 MB`.
 pub fn bytes_beyond(n: u64, limit: u64) -> String {
     let shown = bytes(n);
     if n == limit || shown != bytes(limit) {
@@ -49,12 +49,12 @@ pub fn count(n: u64) -> String {
     out
 }
 
-/// `1,234` when the number is exact, else `about 1,200`: an estimate has two digits worth printing.
+/// `1,234` if the number is exact, otherwise `about 1,200`: an estimate has two significant digits.
 pub fn about(n: f64, exact: bool) -> String {
     if exact { count(n.round() as u64) } else { format!("about {}", count(rounded(n))) }
 }
 
-/// An estimate to two digits: 1,234 is 1,200.
+/// Rounds an estimate to two significant digits: 1,234 becomes 1,200.
 pub fn rounded(n: f64) -> u64 {
     let n = n.max(0.0).round();
     if n < 100.0 {
@@ -64,7 +64,7 @@ pub fn rounded(n: f64) -> u64 {
     ((n / unit).round() * unit) as u64
 }
 
-/// `12 %`, `0.3 %`, `<0.1 %`, `100 %`; never rounds a part up to the whole.
+/// `12 %`, `0.3 %`, `<0.1 %`, `100 %`; never rounds a part up to 100 %.
 pub fn percent(share: f64) -> String {
     let p = share * 100.0;
     if p <= 0.0 {
@@ -80,18 +80,18 @@ pub fn percent(share: f64) -> String {
     }
 }
 
-/// `0.015 %`, `1.5 %`: a share that something stays below, with the digits that say something.
+/// `0.015 %`, `1.5 %`: an upper bound of a share, with its significant digits.
 pub fn small_percent(share: f64) -> String {
     let p = share * 100.0;
     let digits = digits_of(p);
     format!("{} %", trimmed(format!("{:.digits$}", rounded_up(p, digits))))
 }
 
-/// `0.13 to 0.26 %`: two shares, rounded away from each other to three digits at most. What is more than
-/// nothing is never said to be 0, and what is less than the whole never to be 100 %.
+/// `0.13 to 0.26 %`: two shares, rounded away from each other to at most three digits. A share
+/// above 0 is never printed as 0, and a share below 1 is never printed as 100 %.
 pub fn percent_range(low: f64, high: f64) -> String {
     let (low, high) = (low * 100.0, high * 100.0);
-    // Of a number below 100, so that 99.95 keeps its digit beside 100.
+    // Limited to below 100, so that 99.95 keeps its digit next to 100.
     let whole_digits = high.clamp(1e-4, 99.9).log10().floor();
     let most = (2.0 - whole_digits).clamp(0.0, 6.0) as usize;
     let digits = digits_of((high - low).max(1e-4)).min(most);
@@ -109,13 +109,13 @@ pub fn percent_range(low: f64, high: f64) -> String {
     }
 }
 
-/// Up to so many digits; what computing added in the last place is none of the number.
+/// Rounds up to this many decimals, ignoring floating-point error in the last place.
 fn rounded_up(number: f64, digits: usize) -> f64 {
     let scale = 10_f64.powi(i32::try_from(digits).unwrap_or_default());
     (number * scale - 1e-9).ceil() / scale
 }
 
-/// How many digits behind the point show two that are not 0.
+/// The number of decimals needed to show two significant digits.
 fn digits_of(number: f64) -> usize {
     (1.0 - number.log10().floor()).clamp(0.0, 6.0) as usize
 }
@@ -142,11 +142,10 @@ fn joined(quoted: &[String], rest: usize) -> String {
     }
 }
 
-/// Characters of a path that a list shows; longer ones lose their middle.
+/// The maximum number of characters of a path in a list; longer paths are shortened in the middle.
 const PATH: usize = 48;
 
-/// A list of paths, each short enough to read beside the others. Those that look alike when shortened
-/// are shown once.
+/// A list of paths, each shortened to fit. Paths that are equal when shortened are shown once.
 pub fn paths<S: AsRef<str>>(paths: &[S], shown: usize) -> String {
     let mut quoted: Vec<String> = Vec::new();
     for path in paths.iter().map(|path| format!("`{}`", short_path(path.as_ref()))) {
@@ -157,7 +156,7 @@ pub fn paths<S: AsRef<str>>(paths: &[S], shown: usize) -> String {
     joined(&quoted, paths.len().saturating_sub(quoted.len()))
 }
 
-/// The path with its middle left out when it is long: where it begins and what it ends in tell most,
+/// Shortens a long path in the middle: the beginning and the end are the most informative,
 /// `claims.….references[].hash`.
 fn short_path(path: &str) -> String {
     if path.chars().count() <= PATH {
@@ -179,7 +178,7 @@ fn short_path(path: &str) -> String {
     if !tail.is_empty() {
         return head + &tail;
     }
-    // One name alone is longer than that.
+    // A single name exceeds the limit.
     let chars: Vec<char> = path.chars().collect();
     let (start, end) = (&chars[..PATH / 2], &chars[chars.len() - PATH / 2 + 1..]);
     start.iter().chain(&['…']).chain(end).collect()
@@ -197,22 +196,22 @@ pub fn a(noun: &str) -> String {
     format!("{article} {noun}")
 }
 
-/// `1 has`, `2 have`: a count with the form of the verb that goes with it.
+/// `1 has`, `2 have`: a count with the matching verb form.
 pub fn verb(n: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(n), form(n, one, many))
 }
 
-/// The word that goes with a count printed elsewhere: `is` with one, `are` with any other number.
+/// The verb form for a count printed elsewhere: `is` for 1, `are` for any other number.
 pub fn form<'a>(n: u64, one: &'a str, many: &'a str) -> &'a str {
     if n == 1 { one } else { many }
 }
 
-/// The word that goes with a part of a whole: `1 of 3 is`, `0 of 1 is`, `2 of 3 are`.
+/// The verb form for a part of a whole: `1 of 3 is`, `0 of 1 is`, `2 of 3 are`.
 pub fn form_of<'a>(n: u64, of: u64, one: &'a str, many: &'a str) -> &'a str {
     if n == 1 || of == 1 { one } else { many }
 }
 
-/// `1 of 3 strings`; the verb that follows goes with the first number.
+/// `1 of 3 strings`; the verb after it agrees with the first number.
 pub fn part(n: u64, of: u64, noun: &str) -> String {
     format!("{} of {}", count(n), plural(of, noun))
 }

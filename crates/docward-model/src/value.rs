@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A value out of the catalogue.
+/// A value from the catalogue.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the variants say it")]
 pub enum Value {
@@ -15,7 +15,7 @@ pub enum Value {
     Date(i64),
     List(Vec<Value>),
     Map(Vec<(String, Value)>),
-    /// A value of a type with no place above, as printed.
+    /// A value of any other type, as printed.
     Other(String),
 }
 
@@ -69,7 +69,7 @@ impl Value {
         }
     }
 
-    /// Truth as catalogue options write it: `true`, or a number other than zero.
+    /// Truthiness as catalogue options define it: `true`, or a number other than zero.
     pub fn is_truthy(&self) -> bool {
         match self {
             Self::Bool(b) => *b,

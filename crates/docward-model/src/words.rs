@@ -1,7 +1,7 @@
-//! Names taken apart into words (ALG-7). What the words mean is for rules to say.
+//! Splits names into words (ALG-7). Rules interpret the words.
 
-/// The words of a name, lower-case: split at case boundaries, underscores, hyphens, dots and signs;
-/// digits stay with the word before them.
+/// The words of a name in lower case: split at case boundaries, underscores, hyphens, dots and
+/// symbols; digits stay with the word before them.
 pub fn split(name: &str) -> Vec<String> {
     let chars: Vec<char> = name.chars().collect();
     let mut words = Vec::new();
@@ -15,8 +15,8 @@ pub fn split(name: &str) -> Vec<String> {
         }
         let before = i.checked_sub(1).map(|j| chars[j]);
         let after = chars.get(i + 1).copied();
-        // `orderID`, `HTMLText`: a run of capitals is one word, but its last letter begins the next
-        // word when a small letter follows.
+        // `orderID`, `HTMLText`: a run of capitals is one word, but its last letter starts the next
+        // word if a lower-case letter follows.
         let boundary = c.is_uppercase()
             && before.is_some_and(|b| {
                 b.is_lowercase()
@@ -34,7 +34,8 @@ pub fn split(name: &str) -> Vec<String> {
     words
 }
 
-/// Words whose plural follows no rule, as models have them; the last few are the same for one and for many.
+/// Irregular plurals that are common in data models; the last few have the same singular and
+/// plural.
 const IRREGULAR: &[(&str, &str)] = &[
     ("alias", "aliases"),
     ("analysis", "analyses"),
@@ -76,7 +77,8 @@ const IRREGULAR: &[(&str, &str)] = &[
     ("species", "species"),
 ];
 
-/// `orders`, `categories`, `addresses` to their singular; good enough to compare and propose names.
+/// The singular of `orders`, `categories`, `addresses`; accurate enough to compare and propose
+/// names.
 pub fn singular(word: &str) -> String {
     if let Some((one, _)) = IRREGULAR.iter().find(|(_, many)| *many == word) {
         return (*one).to_owned();
@@ -104,7 +106,7 @@ pub fn singular(word: &str) -> String {
     word.to_owned()
 }
 
-/// `order`, `entry`, `box` to their plural; good enough to propose names.
+/// The plural of `order`, `entry`, `box`; accurate enough to propose names.
 pub fn plural(word: &str) -> String {
     if let Some((_, many)) = IRREGULAR.iter().find(|(one, _)| *one == word) {
         return (*many).to_owned();

@@ -1,4 +1,4 @@
-//! Growth between two dates, on the documents that were seen on both (ALG-6).
+//! Growth between two dates, measured on the documents that were read on both (ALG-6).
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -9,8 +9,8 @@ use docward_model::{
 /// A value on the earlier and on the later date.
 type Pair = (u64, u64);
 
-/// Adds to the evidence of a later date what an earlier one shows about growth. The dates are Unix
-/// times in milliseconds.
+/// Adds the growth since an earlier date to the evidence of a later date. The dates are Unix times
+/// in milliseconds.
 pub fn observe_growth(now: &mut Evidence, now_ms: i64, earlier: &Evidence, earlier_ms: i64) {
     if now_ms <= earlier_ms {
         return;
@@ -29,15 +29,15 @@ pub fn observe_growth(now: &mut Evidence, now_ms: i64, earlier: &Evidence, earli
     }
 }
 
-/// Connections since an earlier date; `None` of another server, or when it was started in between and
-/// counts anew.
+/// Connections since an earlier date; `None` if it is another server, or if it was restarted in
+/// between and its counters were reset.
 fn connections_since(now: &Server, before: &Server) -> Option<ConnectionsSince> {
     if now.host.is_none() || now.host != before.host {
         return None;
     }
     let (connections, known) = (now.connections?, before.connections?);
     let seconds = now.uptime_seconds?.checked_sub(before.uptime_seconds?)?;
-    // By the clock as much time has passed as by the counter, or it is another start.
+    // The clock and the uptime counter must agree on the elapsed time; otherwise it was restarted.
     let by_clock = now.clock_seconds? - before.clock_seconds?;
     if by_clock.abs_diff(i64::try_from(seconds).ok()?) > 60 {
         return None;
@@ -98,15 +98,15 @@ fn observed(pairs: &[Pair], from_ms: i64, to_ms: i64) -> Option<Observed> {
     })
 }
 
-/// By how many different amounts values have grown to the largest.
+/// The number of different amounts by which values grew to the largest one.
 fn ways_to_largest(pairs: &[Pair]) -> u64 {
     let largest = pairs.iter().map(|&(_, now)| now).max().unwrap_or(0);
     let grown = pairs.iter().filter(|&&(then, now)| now == largest && then < now);
     grown.map(|&(then, _)| then).collect::<BTreeSet<u64>>().len() as u64
 }
 
-/// Those that no other surpasses in both present value and pace; when they are many, the largest, the
-/// fastest, and some between.
+/// The values that no other exceeds in both current value and growth rate. If there are many: the
+/// largest, the fastest, and some between.
 fn leaders(mut growing: Vec<(u64, f64)>) -> [(u64, f64); 4] {
     growing.sort_by(|a, b| b.0.cmp(&a.0).then(b.1.total_cmp(&a.1)));
     let mut front: Vec<(u64, f64)> = Vec::new();
@@ -133,7 +133,7 @@ mod tests {
 
     const DAY: i64 = 86_400_000;
 
-    /// Devices with so many events each.
+    /// Devices with the given numbers of events.
     fn evidence(lengths: &[(i32, usize)]) -> Evidence {
         let mut profiler = Profiler::new();
         for &(id, length) in lengths {
@@ -161,7 +161,7 @@ mod tests {
         assert_eq!(array.days_until(24.0), Some(5.0));
         assert_eq!(array.days_until(14.0), None, "it is there");
         let size = now.collections[0].profile.as_ref().unwrap().observed.unwrap();
-        // An element of two digits takes eight bytes: type, name with NUL, value.
+        // An element with a two-digit key takes eight bytes: type, name with NUL, value.
         assert_eq!((size.documents, size.grown, size.per_day), (3, 1, 16.0));
     }
 

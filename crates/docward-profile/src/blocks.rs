@@ -1,5 +1,5 @@
-//! How documents come to a profiler: in blocks of a file, in answers of a server, and as what another
-//! profiler saw of the same collection.
+//! Ways to feed documents to a profiler: blocks of a file, responses of a server, and merging with
+//! another profiler of the same collection.
 
 use docward_bson::walk::{self, Fault, i32_at};
 
@@ -10,14 +10,14 @@ use crate::{
 };
 
 impl Profiler {
-    /// Takes in whole documents that lie back to back. `offset` is where the block begins in its
-    /// file, for messages and natural order. A document whose length does not fit ends the block.
+    /// Adds contiguous whole documents. `offset` is the position of the block in its file, for
+    /// messages and natural order. A document with an invalid length ends the block.
     pub fn add_block(&mut self, block: &[u8], offset: u64) {
         self.add_block_after(block, offset, &[]);
     }
 
-    /// [`Self::add_block`] of a block that follows another one: `previous_id` is what [`last_id`] says
-    /// of that, so that neighbours are compared across the cut wherever it lies.
+    /// [`Self::add_block`] for a block that follows another one. `previous_id` is the [`last_id`]
+    /// of that block, so that neighbours are compared across the boundary wherever it is.
     pub fn add_block_after(&mut self, block: &[u8], offset: u64, previous_id: &[u8]) {
         self.scratch.base = offset;
         self.scratch.previous_id.clear();
@@ -33,7 +33,7 @@ impl Profiler {
                 }
                 Err(kind) => {
                     self.scratch.damaged(Fault::new(at, kind));
-                    // The length itself may be right although the last byte is not NUL.
+                    // The length itself may be valid although the last byte is not NUL.
                     match i32_at(block, at) {
                         Some(len) if len >= 5 && at + len as usize <= block.len() => {
                             at += len as usize;
@@ -45,9 +45,9 @@ impl Profiler {
         }
     }
 
-    /// Takes in the documents of a BSON array, but for the first `skip`: what a server sends in one
-    /// answer. Positions are as if the documents lay back to back; `previous_id` is what
-    /// [`last_id`] says of the one before.
+    /// Adds the documents of a BSON array, except for the first `skip`, as a server returns them.
+    /// Positions are as if the documents were contiguous; `previous_id` is the [`last_id`] of the
+    /// block before.
     pub fn add_array(&mut self, array: &[u8], skip: usize, position: u64, previous_id: &[u8]) {
         self.scratch.previous_id.clear();
         self.scratch.previous_id.extend_from_slice(previous_id);
@@ -60,7 +60,7 @@ impl Profiler {
         }
     }
 
-    /// Takes over what another profiler saw of the same collection, later in natural order.
+    /// Merges another profiler of the same collection, whose documents come later in natural order.
     pub fn merge(&mut self, later: Self) {
         let map = self.tree.absorb(later.tree);
         self.rows.merge(later.rows, &map);
@@ -92,14 +92,14 @@ impl Profiler {
     }
 }
 
-/// The documents in a BSON array; whatever else is in it is passed over.
+/// The documents in a BSON array; other elements are skipped.
 pub fn array_documents(array: &[u8]) -> impl Iterator<Item = &[u8]> {
     let elements = walk::Elements::new(array).into_iter().flatten().map_while(Result::ok);
     elements.filter(|element| element.tag == 0x03).map(|element| element.value)
 }
 
-/// The `_id` of the last of the documents that lie back to back in a block, for
-/// [`Profiler::add_block_after`]; empty when it has none.
+/// The `_id` of the last document in a block of contiguous documents, for
+/// [`Profiler::add_block_after`]; empty if it has none.
 pub fn last_id(block: &[u8]) -> Vec<u8> {
     let mut id = Vec::new();
     let (mut start, mut end) = (0, 0);

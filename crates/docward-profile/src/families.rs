@@ -1,15 +1,15 @@
-//! Collections that differ in the tail of their name only: split by time, or one per entity
-//! (DM-03.5, DM-12.4).
+//! Collections whose names differ only in the suffix: split by time, or one per entity (DM-03.5,
+//! DM-12.4).
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use docward_model::{Collection, NameFamily, Profile, TailForm};
 
-/// Fewer members are no family.
+/// The minimum number of members of a family.
 const TIME_MEMBERS: usize = 2;
 const NUMBER_MEMBERS: usize = 5;
 
-/// Families among collections.
+/// Finds families of collection names.
 pub fn families(collections: &[Collection]) -> Vec<NameFamily> {
     let mut groups: BTreeMap<(String, String, bool), Vec<&Collection>> = BTreeMap::new();
     for collection in collections.iter().filter(|c| c.kind.is_business()) {
@@ -42,8 +42,8 @@ pub fn families(collections: &[Collection]) -> Vec<NameFamily> {
     out
 }
 
-/// `t_device_1990` among `t_device_1` to `t_device_5000` is the device of that number: what looks like
-/// a year goes to the plain numbers of its stem when they outnumber the years.
+/// `t_device_1990` among `t_device_1` to `t_device_5000` is the device with that number: if plain
+/// numbers outnumber the years of a stem, its apparent years count as numbers.
 fn rejoin_years(groups: &mut BTreeMap<(String, String, bool), Vec<&Collection>>) {
     let stems: Vec<_> = groups.keys().filter(|(.., number)| *number).cloned().collect();
     for (database, stem, _) in stems {
@@ -63,12 +63,13 @@ fn rejoin_years(groups: &mut BTreeMap<(String, String, bool), Vec<&Collection>>)
     }
 }
 
-/// The stem of a name with a varying tail, and the tail's form.
+/// The stem of a name with a varying suffix, and the form of the suffix.
 fn tail(name: &str) -> Option<(String, TailForm)> {
     let digits = name.chars().rev().take_while(char::is_ascii_digit).count();
     if digits > 0 {
         let (stem, tail) = name.split_at(name.len() - digits);
-        // A stem that ends in a letter (`t_address2`) is a name with a number, unless many follow.
+        // A stem that ends in a letter (`t_address2`) is an ordinary name with a number, unless
+        // there are many of them.
         let bare = stem.trim_end_matches(['_', '-', '.', '$']);
         if bare.is_empty() {
             return None;
@@ -83,7 +84,7 @@ fn tail(name: &str) -> Option<(String, TailForm)> {
         };
         return Some((stem.to_owned(), form));
     }
-    // `t_device_65f3a2b8c1d2e3f4a5b6c7d8`, UUID tails.
+    // Suffixes such as `t_device_65f3a2b8c1d2e3f4a5b6c7d8` and UUIDs.
     let at = name.rfind(['_', '-', '.'])?;
     let tail = &name[at + 1..];
     let hex = tail.len() >= 8
@@ -107,7 +108,7 @@ fn is_period(tail: &str) -> bool {
     }
 }
 
-/// A year and then something that is no month: `202413`.
+/// A year followed by an invalid month: `202413`.
 fn looks_like_period(tail: &str) -> bool {
     matches!(tail.len(), 6 | 8)
         && tail
@@ -116,7 +117,7 @@ fn looks_like_period(tail: &str) -> bool {
             .is_some_and(|y| (1990..=2099).contains(&y))
 }
 
-/// Share of members whose top-level fields are nearly those of the largest member.
+/// The share of members whose top-level fields are nearly those of the largest member.
 fn same_shape(members: &[&Collection]) -> Option<f64> {
     let fields =
         |p: &Profile| -> BTreeSet<String> { p.top_level().map(|f| f.name.clone()).collect() };

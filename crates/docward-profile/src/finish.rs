@@ -1,4 +1,4 @@
-//! From running statistics to the [`Profile`] that rules read.
+//! Converts running statistics to the [`Profile`] that rules read.
 
 mod linking;
 
@@ -20,23 +20,24 @@ use crate::{
     tree::{FORMS, Kind, NONE, NodeId, ROOT},
 };
 
-/// A finished profile and what it leaves for comparing collections.
+/// A finished profile and the data for comparing collections.
 #[derive(Debug)]
 pub struct Profiled {
-    /// For rules.
+    /// The profile for the rules.
     pub profile: Profile,
-    /// For [`crate::relate`].
+    /// The links for [`crate::relate`].
     pub links: Links,
 }
 
 const SHAPES: usize = 64;
-/// Documents kept for comparing with another date.
+/// The number of documents kept for comparison with another date.
 const TRACKED: usize = 512;
 
-/// Proper names from which they are no accident.
+/// The number of proper names from which they are not accidental.
 const PROPER_NAMES: u64 = 3;
 
-/// `Anna`, `Anna Smith`, `de Vries`, `O'Neil`: a capital before small letters, or words apart.
+/// `Anna`, `Anna Smith`, `de Vries`, `O'Neil`: a capital before lower-case letters, or several
+/// words.
 fn is_proper_name(key: &[u8]) -> bool {
     let Ok(key) = std::str::from_utf8(key) else { return false };
     let mut letters = key.chars().filter(|c| c.is_alphabetic());
@@ -47,7 +48,7 @@ fn is_proper_name(key: &[u8]) -> bool {
 }
 
 impl Profiler {
-    /// Ends reading.
+    /// Finishes the profile.
     pub fn finish(mut self) -> Profiled {
         self.rows.settle();
         self.shapes.settle();
@@ -64,7 +65,8 @@ impl Profiler {
         Finisher::new(self).finish()
     }
 
-    /// Folds objects whose few keys all look like data; the many were folded while reading.
+    /// Folds objects with few keys that all look like data; objects with many keys were folded
+    /// while reading.
     fn fold_small(&mut self) {
         for id in 0..self.tree.nodes.len() as NodeId {
             let node = &self.tree.nodes[id as usize];
@@ -81,9 +83,10 @@ impl Profiler {
         }
     }
 
-    /// Whether a few keys are people, places or the like: written as proper names, hardly any of them
-    /// twice, all with one type of value. Values must not be printed as if they were field names;
-    /// where every field is written so, it is the style of the collection and says nothing.
+    /// Returns whether a few keys are names of people, places or the like: written as proper names,
+    /// hardly any of them repeated, all with one type of value. Such values must not be printed as
+    /// if they were field names. If every field is written like this, it is the style of the
+    /// collection and proves nothing.
     fn keys_are_proper_names(&self, object: NodeId) -> bool {
         let nodes = &self.tree.nodes;
         let names = &nodes[object as usize].children;
@@ -106,7 +109,8 @@ impl Profiler {
         uses * 2 <= all * 3 && one_type && in_style * 2 <= beside.len()
     }
 
-    /// Keys per object, for one folded only now: the mean and the most are what is known.
+    /// Keys per object, for an object that is folded only now: only the mean and the maximum are
+    /// known.
     fn keys_per_object(&self, object: NodeId) -> crate::histogram::Histogram {
         let node = &self.tree.nodes[object as usize];
         let objects = self.tree.objects(object).max(1);
@@ -121,7 +125,7 @@ impl Profiler {
     }
 }
 
-/// Holds the order of fields while the profile is put together.
+/// The state of building a profile, including the order of fields.
 struct Finisher {
     profiler: Profiler,
     /// Nodes in the order of the profile's fields.
@@ -129,11 +133,11 @@ struct Finisher {
     /// Field index of a node.
     index: BTreeMap<NodeId, usize>,
     paths: Vec<FieldPath>,
-    /// Sampled scalars by node, with the row they are from: rows are looked through once, not per field.
+    /// Sampled scalars by node, with their row: rows are scanned once, not per field.
     leaves: Vec<Vec<(u32, Leaf)>>,
-    /// Sampled array lengths by node, with the row they are from.
+    /// Sampled array lengths by node, with their row.
     lengths: Vec<Vec<(u32, u32)>>,
-    /// Creation time per sampled row, when known.
+    /// The creation time of each sampled row, if known.
     created: Vec<Option<i64>>,
     age_from: Option<FieldPath>,
 }
@@ -209,7 +213,7 @@ impl Finisher {
         self.profiler.rows.all()
     }
 
-    /// Where the age of a document can be read from: its ObjectId, or a date that says creation.
+    /// Determines the source of document ages: the ObjectId, or a creation date.
     fn find_ages(&mut self) {
         let rows = self.profiler.rows.all();
         let with_oid = rows.iter().filter(|r| r.oid_seconds > 0).count();
@@ -262,7 +266,7 @@ impl Finisher {
         }
     }
 
-    /// Growth of a measure with age, and some of the documents it was told from.
+    /// The growth of a measure with age, and some of the documents it is based on.
     fn growth_of(
         &self,
         measures: impl Iterator<Item = (usize, f64)>,
@@ -280,7 +284,8 @@ impl Finisher {
         let p = &self.profiler;
         let newest = self.created.iter().flatten().max().copied();
         let from_oid = self.age_from.as_ref().is_some_and(|f| f.as_str() == "_id");
-        // An object that holds nothing is a value, too; of equally deep places one with others is named.
+        // An empty object is a value, too; of equally deep places one that contains values is
+        // named.
         let has_values = |f: &Field| {
             let values = f.types.values();
             values.iter().any(|(kind, _)| !matches!(kind, BsonType::Object | BsonType::Array))
@@ -350,7 +355,7 @@ impl Finisher {
         Profiled { profile, links }
     }
 
-    /// The sampled documents as they can be met again.
+    /// The sampled documents in a form in which they can be recognised on another date.
     fn tracked(&self) -> Vec<TrackedDocument> {
         let rows = self.rows().iter().take(TRACKED);
         rows.map(|row| {
@@ -372,7 +377,7 @@ impl Finisher {
         .collect()
     }
 
-    /// The sampled documents with their scalars outside of arrays and folded keys.
+    /// The sampled documents with their scalars outside arrays and folded keys.
     fn sample(&self, fields: &[Field]) -> Vec<SampledDocument> {
         let mut plain = vec![false; fields.len()];
         for (at, field) in fields.iter().enumerate() {
@@ -439,7 +444,7 @@ impl Finisher {
             number: self.number(id, stats),
             dates: known(stats.dates),
             array: stats.arrays.as_ref().map(|arrays| {
-                // One array per document: nested arrays come several times per row.
+                // Only one array per document: nested arrays occur several times per row.
                 let rows = self.lengths[id as usize].chunk_by(|a, b| a.0 == b.0);
                 let (growth, by_age) = self.growth_of(
                     rows.filter_map(<[_]>::first)
@@ -490,7 +495,8 @@ impl Finisher {
                 top_share_error: 0.0,
             };
         }
-        // Beyond the sample of values, the sample of documents shows what is frequent.
+        // If the sample of values is incomplete, the sample of documents shows which values are
+        // frequent.
         let mut counts: BTreeMap<u64, u64> = BTreeMap::new();
         let mut n = 0u64;
         for (_, leaf) in &self.leaves[id as usize] {
@@ -500,7 +506,7 @@ impl Finisher {
         let top = counts.values().copied().max().unwrap_or(0);
         let sampled_share = if n == 0 { 0.0 } else { top as f64 / n as f64 };
         let known = entries.iter().map(|e| f64::from(e.1)).fold(0.0, f64::max) / total as f64;
-        // One occurrence in the sample is no evidence of frequency.
+        // A single occurrence in the sample does not show frequency.
         let top_share = if top <= 1 { known } else { sampled_share.max(known) };
         let error =
             if n == 0 { 0.0 } else { 1.96 * (top_share * (1.0 - top_share) / n as f64).sqrt() };
@@ -571,7 +577,7 @@ impl Finisher {
         if leaves.len() < 50 || leaves.iter().any(|(_, leaf)| leaf.tag != tag) {
             return None;
         }
-        // Places among the sorted values, since the values themselves are wider than a double.
+        // Ranks instead of the values themselves, because the values have more bits than a double.
         let mut sorted: Vec<(i64, u64)> = leaves.iter().map(|(_, l)| (l.sort, l.rest)).collect();
         sorted.sort_unstable();
         let rank = |leaf: &Leaf| sorted.partition_point(|&key| key < (leaf.sort, leaf.rest)) as f64;
@@ -602,7 +608,7 @@ impl Finisher {
             })
             .collect();
         shapes.sort_by(|a, b| b.documents.cmp(&a.documents).then_with(|| a.fields.cmp(&b.fields)));
-        // Folding may have made shapes equal.
+        // Shapes may have become equal through folding.
         shapes.dedup_by(|b, a| {
             let same = a.fields == b.fields;
             if same {
@@ -615,7 +621,8 @@ impl Finisher {
         (shapes, p.documents.saturating_sub(known))
     }
 
-    /// Sampled documents whose fields come in another order than most of the same shape.
+    /// The number of sampled documents whose field order differs from most documents of the same
+    /// shape.
     fn reordered(&self) -> u64 {
         let mut orders: BTreeMap<u64, BTreeMap<u64, u64>> = BTreeMap::new();
         for row in self.rows() {

@@ -1,21 +1,21 @@
-//! Growth from a single snapshot: how a measure goes with the age of its document (ALG-6).
+//! Growth from a single snapshot: the relation of a measure to the age of its document (ALG-6).
 
 use docward_model::Growth;
 
-/// Fewer documents say nothing.
+/// The minimum number of documents for a growth estimate.
 const MIN_ROWS: usize = 30;
-/// Pairs for the slope are taken from at most this many documents.
+/// The maximum number of documents whose pairs give the slope.
 const SLOPE_ROWS: usize = 240;
 const DAY_MS: f64 = 86_400_000.0;
 
-/// Whether a document can have been created then: from 1970 to the year 9999. What programs write for "never" and
-/// "nothing" (`Long.MIN_VALUE`) is no age.
+/// Returns whether a document can have been created at this time: from 1970 to the year 9999.
+/// Sentinel values for "never" and "nothing" (`Long.MIN_VALUE`) are not ages.
 fn is_day(created_ms: i64) -> bool {
     const LAST: i64 = 253_402_300_799_999;
     (0..=LAST).contains(&created_ms)
 }
 
-/// Growth of a measure over documents given as (created ms, measure).
+/// The growth of a measure over documents given as (created ms, measure).
 pub(crate) fn growth(rows: &[(i64, f64)]) -> Option<Growth> {
     let rows: Vec<(i64, f64)> = rows.iter().copied().filter(|row| is_day(row.0)).collect();
     if rows.len() < MIN_ROWS {
@@ -39,10 +39,11 @@ pub(crate) fn growth(rows: &[(i64, f64)]) -> Option<Growth> {
     })
 }
 
-/// At most this many documents are kept for a picture.
+/// The maximum number of documents kept for a chart.
 const DRAWN_ROWS: usize = 120;
 
-/// Documents as (age in days, measure), youngest first: evenly chosen, the largest always among them.
+/// Documents as (age in days, measure), youngest first: evenly selected, always including the
+/// largest.
 pub(crate) fn by_age(mut rows: Vec<(i64, f64)>, newest_ms: i64) -> Vec<(f64, u64)> {
     rows.retain(|row| is_day(row.0));
     rows.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.total_cmp(&b.1)));
@@ -51,7 +52,7 @@ pub(crate) fn by_age(mut rows: Vec<(i64, f64)>, newest_ms: i64) -> Vec<(f64, u64
     };
     let step = rows.len().div_ceil(DRAWN_ROWS).max(1);
     let drawn = (0..rows.len()).filter(|at| at % step == 0 || *at == largest);
-    // A tenth of a day is finer than a picture shows.
+    // A tenth of a day is finer than the resolution of a chart.
     let age = |created: i64| ((newest_ms - created) as f64 / DAY_MS * 10.0).round() / 10.0;
     drawn.map(|at| (age(rows[at].0), rows[at].1 as u64)).collect()
 }
@@ -88,7 +89,7 @@ fn ranks(values: &[f64]) -> Vec<f64> {
     ranks
 }
 
-/// Theil–Sen: the median slope over pairs, which a few giants do not bend.
+/// Theil–Sen estimator: the median slope over pairs, which is robust against a few outliers.
 fn slope(x: &[f64], y: &[f64]) -> f64 {
     let step = x.len().div_ceil(SLOPE_ROWS).max(1);
     let points: Vec<(f64, f64)> = x.iter().copied().zip(y.iter().copied()).step_by(step).collect();

@@ -1,11 +1,12 @@
-//! One hash for values, so that sketches of different fields and collections can be compared.
+//! One hash function for all values, so that sketches of different fields and collections can be
+//! compared.
 //!
-//! Numbers hash by value whatever their width, because MongoDB compares them so. Text that spells an
-//! ObjectId, a UUID or an integer hashes like that value with [`SPELLED`] mixed in: a reference kept
-//! as text can then be matched with the ids it means.
+//! Numbers hash by value regardless of their type, because MongoDB compares them by value. Text
+//! that represents an ObjectId, a UUID or an integer hashes like that value with [`SPELLED`] mixed
+//! in, so that a reference stored as text can be matched with the ids.
 
-/// Mixed into the hash of text that spells another type's value. Samples keep the smallest hashes, so the upper half
-/// stays as it is: a text is in a sample when the value it spells is.
+/// Mixed into the hash of text that represents a value of another type. Samples keep the smallest
+/// hashes, so the upper half of the hash stays unchanged: a text is in a sample if its value is.
 pub(crate) const SPELLED: u64 = 0x7f4a_7c15;
 
 const K0: u64 = 0xa076_1d64_78bd_642f;
@@ -29,19 +30,19 @@ pub(crate) fn number(n: i64) -> u64 {
     fold((n as u64) ^ K0, K1)
 }
 
-/// Hash of a double: like the integer when it is one.
+/// Hash of a double; equal to that of the integer if it is one.
 #[inline]
 pub(crate) fn double(n: f64) -> u64 {
     whole(n).map_or_else(|| fraction(n), number)
 }
 
-/// Hash of a double that is no integer.
+/// Hash of a double that is not an integer.
 #[inline]
 pub(crate) fn fraction(n: f64) -> u64 {
     fold(n.to_bits() ^ K2, K1)
 }
 
-/// The integer a double stands for, if it is one that fits. (`fract` is a library call on plain x86-64.)
+/// The integer that a double is equal to, if it fits. (`fract` is a library call on plain x86-64.)
 #[inline]
 pub(crate) fn whole(n: f64) -> Option<i64> {
     let cut = n as i64;
@@ -54,7 +55,8 @@ pub(crate) fn bytes(bytes: &[u8]) -> u64 {
     text(bytes).hash
 }
 
-/// Texts longer than this are hashed by their ends and length; all of their bytes are still checked.
+/// For longer texts only the ends and the length are hashed; all of their bytes are still
+/// validated.
 const WHOLE: usize = 128;
 
 const LOW: u64 = 0x0101_0101_0101_0101;
@@ -62,17 +64,17 @@ const HIGH: u64 = 0x8080_8080_8080_8080;
 const AT: u64 = 0x4040_4040_4040_4040;
 const CASE: u64 = 0x2020_2020_2020_2020;
 
-/// What one pass over a text tells.
+/// The results of one pass over a text.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scan {
     pub(crate) hash: u64,
-    /// Pure ASCII, so UTF-8 needs no check.
+    /// True for pure ASCII, so UTF-8 needs no validation.
     pub(crate) ascii: bool,
-    /// Whether an `@` may be in it; always false for long texts.
+    /// True if the text may contain an `@`; always false for long texts.
     pub(crate) at_sign: bool,
 }
 
-/// Hash of text, whether it is pure ASCII and whether it holds an `@`: one pass gives all.
+/// Hash of text, and whether it is pure ASCII and contains an `@`, in one pass.
 #[inline]
 pub(crate) fn text(bytes: &[u8]) -> Scan {
     match bytes.len() {
@@ -83,7 +85,7 @@ pub(crate) fn text(bytes: &[u8]) -> Scan {
 }
 
 /// [`text`] of `bytes[from..from + n]`. Short texts are read as sixteen bytes with the rest masked
-/// out, whatever their length: a branch on each length would be guessed wrong most of the time.
+/// out, whatever their length, because a branch on each length would often be mispredicted.
 #[inline]
 pub(crate) fn text_at(bytes: &[u8], from: usize, n: usize) -> Scan {
     if n <= SHORT
@@ -94,10 +96,10 @@ pub(crate) fn text_at(bytes: &[u8], from: usize, n: usize) -> Scan {
     text(&bytes[from..from + n])
 }
 
-/// Texts up to this long are hashed without a loop.
+/// The maximum length of texts that are hashed without a loop.
 const SHORT: usize = 16;
 
-/// Which bytes of sixteen belong to a text of a length.
+/// The mask of the bytes that belong to a text, by length.
 const KEPT: [[u64; 2]; SHORT + 1] = {
     let mut masks = [[0; 2]; SHORT + 1];
     let mut n = 1;
@@ -127,14 +129,14 @@ fn mix<const MASK: u64>(a: u64, b: u64, n: usize, seed: u64) -> u64 {
     fold(K2 ^ (n as u64), fold((a | MASK) ^ K1, (b | MASK) ^ seed))
 }
 
-/// High bits are set when one of the eight bytes is `@`; the others are noise.
+/// The high bit of a byte is set if that byte is `@`; the other bits are arbitrary.
 #[inline]
 fn has_at(x: u64) -> u64 {
     let t = x ^ AT;
     t.wrapping_sub(LOW) & !t
 }
 
-/// Hash of `bytes[from..from + n]` without its case (ASCII letters; a few signs fall together too).
+/// Case-insensitive hash of `bytes[from..from + n]` (ASCII letters; some symbols also collide).
 #[inline]
 pub(crate) fn caseless_at(bytes: &[u8], from: usize, n: usize) -> u64 {
     if n > SHORT {
@@ -154,7 +156,8 @@ fn long_text(bytes: &[u8]) -> Scan {
     Scan { hash, ascii: is_ascii(bytes), at_sign: false }
 }
 
-/// Whether at least eight bytes are all ASCII. The library's own walks its tail byte by byte.
+/// Returns whether at least eight bytes are all ASCII. The library function checks its tail byte by
+/// byte.
 fn is_ascii(bytes: &[u8]) -> bool {
     let mut seen = word(bytes, bytes.len() - 8);
     for chunk in bytes.chunks_exact(8) {
@@ -176,7 +179,7 @@ fn scan<const MASK: u64>(bytes: &[u8]) -> Scan {
         at_sign |= has_at(x) | has_at(y);
         seed = fold((x | MASK) ^ K1, (y | MASK) ^ seed);
     }
-    // The last sixteen bytes, which may overlap those before.
+    // The last sixteen bytes, which may overlap the ones before.
     let (a, b) = (word(bytes, n - 16), word(bytes, n - 8));
     seen |= a | b;
     at_sign |= has_at(a) | has_at(b);

@@ -1,4 +1,4 @@
-//! A histogram of whole numbers with a bounded relative error: exact below 64, buckets of 1/32 above.
+//! A histogram of integers with a bounded relative error: exact below 64, buckets of 1/32 above.
 //! Merging is exact.
 
 use docward_model::Distribution;
@@ -16,18 +16,18 @@ const EXACT_LIMIT: u64 = 1000;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Histogram {
     small: Tally<{ EXACT as usize }>,
-    /// What is 64 and above.
+    /// Counts of values of 64 and above.
     large: Option<Box<Large>>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Large {
-    /// Indexed by bucket less the exact ones.
+    /// Indexed by bucket number minus the number of exact ones.
     counts: Vec<u64>,
     min: u64,
     max: u64,
     sum: u64,
-    /// Values of [`EXACT_LIMIT`] and above.
+    /// The number of values at or above [`EXACT_LIMIT`].
     at_limit: u64,
 }
 
@@ -56,7 +56,7 @@ fn range(bucket: usize) -> (u64, u64) {
 impl Histogram {
     #[inline]
     pub(crate) fn add(&mut self, value: u64) {
-        // Nearly all lengths are small: one increment and nothing else.
+        // Nearly all lengths are small, so this path is a single increment.
         if value < EXACT {
             self.small.bump(value as usize);
         } else {

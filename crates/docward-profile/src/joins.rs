@@ -1,6 +1,6 @@
-//! What stands beside a reference: for a sample of the values a reference field holds, the scalars of
-//! one object that holds it. Compared with the collection referred to, that shows copied fields and
-//! how far they have drifted (DP-4, PT-extref).
+//! The scalars next to a reference: for a sample of the values of a reference field, the scalars of
+//! one object that contains it. A comparison with the referenced collection shows copied fields and
+//! how much they differ (DP-4, PT-extref).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,24 +12,24 @@ use crate::{
     values::scalar_hash,
 };
 
-/// Values kept per reference field.
+/// The number of values kept per reference field.
 const VALUES: usize = 256;
-/// Reference fields looked at: those nearest to the root, and of them the ones whose paths have the
-/// smallest hashes, so that neither order nor cutting has an effect.
+/// The maximum number of reference fields: those nearest to the root, and among them those with the
+/// smallest path hashes, so that neither the order of documents nor their partition matters.
 const FIELDS: usize = 48;
-/// Scalars kept per object.
+/// The maximum number of scalars kept per object.
 const SIBLINGS: usize = 32;
-/// Longer texts are not copied around.
+/// The maximum length of texts that are copied.
 const TEXT: usize = 512;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Beside {
-    /// The document it was taken from: the smallest hash wins, so order is without effect.
+    /// The hash of its document: the smallest hash wins, so the order of documents does not matter.
     doc_hash: u64,
     pub(crate) siblings: Vec<(NodeId, u64)>,
 }
 
-/// Depth and hash of a path.
+/// The depth and the hash of a path.
 type Rank = (u32, u64);
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -42,12 +42,12 @@ struct Field {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Joins {
     fields: BTreeMap<NodeId, Field>,
-    /// Fields of a higher rank than the ones looked at; ranks asked for only ever fall.
+    /// Fields with a higher rank than the selected ones. Ranks of selected fields only decrease.
     passed_over: BTreeSet<NodeId>,
 }
 
 impl Joins {
-    /// Every place it speaks of.
+    /// All nodes it refers to.
     pub(crate) fn places(&self) -> impl Iterator<Item = NodeId> + '_ {
         let fields = self.fields.iter().flat_map(|(&node, field)| {
             let siblings = field.values.values().flat_map(|beside| &beside.siblings);
@@ -80,7 +80,8 @@ impl Joins {
         self.trim();
     }
 
-    /// Takes over what another profiler noted; `map` says which node of `tree` each of its nodes is.
+    /// Merges the data of another profiler; `map` contains the node of `tree` for each of its
+    /// nodes.
     pub(crate) fn merge(&mut self, tree: &Tree, other: Self, map: &[NodeId]) {
         self.passed_over.extend(other.passed_over.iter().map(|&node| map[node as usize]));
         for (node, theirs) in other.fields {

@@ -1,8 +1,8 @@
 //! Documents in, [`Profile`](docward_model::Profile) out: streaming, mergeable, bounded memory.
 //!
-//! [`Profiler`] reads raw BSON of one collection; profilers of parts merge exactly into what one
-//! profiler would have seen. [`relate`] compares what several collections left behind. No IO, no
-//! clock, no randomness: the same documents give the same profile.
+//! [`Profiler`] reads raw BSON of one collection. Profilers of parts merge exactly to the result of
+//! a single profiler. [`relate`] compares the links of several collections. No IO, no clock, no
+//! randomness: the same documents give the same profile.
 
 mod between;
 mod blocks;

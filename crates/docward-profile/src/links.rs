@@ -1,10 +1,11 @@
-//! What links collections: fields that hold another collection's `_id`s or unique codes, and fields
-//! copied beside them.
+//! Links between collections: fields that contain another collection's `_id`s or unique keys, and
+//! fields copied next to them.
 //!
-//! Each collection leaves a small [`Links`] behind: its ids (those with the smallest hashes), samples
-//! of its codes and of its reference-like fields drawn by the same hash, and a sample of its rows. [`relate`] then
-//! compares them. Two samples of large collections have hardly any document in common: there the ids that some
-//! documents of one name are looked up in the other, which gives a [`Lookup`]. Everything is bounded.
+//! Each collection provides a small [`Links`]: its ids (those with the smallest hashes), samples of
+//! its unique keys and of its reference-like fields drawn by the same hash, and a sample of its
+//! rows. [`relate`] then compares them. Two samples of large collections have hardly any documents
+//! in common, so the ids that some documents contain are looked up in the other collection, which
+//! gives a [`Lookup`]. Everything is bounded.
 
 use std::collections::BTreeMap;
 
@@ -16,14 +17,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::{hash, histogram::Histogram};
 
-/// Ids kept: those with the smallest hashes.
+/// The number of ids kept: those with the smallest hashes.
 const IDS: usize = 65_536;
 
-/// The ids of a collection: all of them while few, a sample by hash beyond. References are sampled by
-/// hash too, so what is asked about is what was kept.
+/// The ids of a collection: all of them if they are few, otherwise a sample by hash. References are
+/// sampled by hash too, so the ids looked up are among those kept.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct IdSet {
-    /// Ids at or above this hash are not known.
+    /// Ids at or above this hash are unknown.
     theta: u64,
     hashes: Vec<u64>,
 }
@@ -45,7 +46,7 @@ impl IdSet {
         }
     }
 
-    /// Sorts, and cuts to the ids with the smallest hashes.
+    /// Sorts, and keeps only the ids with the smallest hashes.
     #[cold]
     pub(crate) fn settle(&mut self) {
         self.cut(IDS);
@@ -61,7 +62,7 @@ impl IdSet {
         }
     }
 
-    /// Whether a value is an id; `None` when it lies outside the sample.
+    /// Returns whether a value is an id; `None` if it is outside the sample.
     pub(crate) fn contains(&self, hash: u64) -> Option<bool> {
         (hash < self.theta).then(|| self.hashes.binary_search(&hash).is_ok())
     }
@@ -80,31 +81,31 @@ impl IdSet {
 pub(crate) struct RefField {
     pub(crate) path: FieldPath,
     pub(crate) kind: BsonType,
-    /// Values seen.
+    /// The number of values.
     pub(crate) count: u64,
-    /// Documents that hold at least one.
+    /// The number of documents with at least one value.
     pub(crate) holders: u64,
     pub(crate) distinct: f64,
-    /// Lower bound of the share of the most frequent value.
+    /// A lower bound of the share of the most frequent value.
     pub(crate) top_share: f64,
-    /// Sampled distinct values and how often they came, the most frequent ones first.
+    /// Sampled distinct values with their counts, the most frequent ones first.
     pub(crate) values: Vec<(u64, u32)>,
-    /// Of documents drawn by chance, the values that came more than once, the most frequent ones first; and how many
-    /// documents these are. None where all values are known with how often they came.
+    /// The values that occurred more than once in randomly drawn documents, the most frequent ones
+    /// first, and the number of these documents. Empty if all values and their counts are known.
     #[serde(default)]
     pub(crate) frequent: (Vec<(u64, u32)>, u32),
-    /// Sampled values with what stands beside them, by its place among [`Links::paths`].
+    /// Sampled values with the scalars next to them, by index in [`Links::paths`].
     pub(crate) beside: Vec<(u64, Vec<(u32, u64)>)>,
 }
 
-/// A unique code of a collection other than `_id`, with a sample of its values.
+/// A unique key of a collection other than `_id`, with a sample of its values.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct KeyField {
     pub(crate) path: FieldPath,
     pub(crate) kind: BsonType,
-    /// Values at or above this hash are not known.
+    /// Values at or above this hash are unknown.
     pub(crate) theta: u64,
-    /// Sorted.
+    /// The sorted hashes of its values.
     pub(crate) hashes: Vec<u64>,
 }
 
@@ -116,16 +117,17 @@ impl KeyField {
 
 /// Words that name a key: `code`, `station.code`, `stationCode`.
 const KEYS: &[&str] = &["code", "key", "no", "number", "sku", "slug"];
-/// Of these, the ones that are also written without a mark before them: `stationcode`.
+/// Those of them that are also written without a separator: `stationcode`.
 const JOINED: &[&str] = &["code", "key"];
 
-/// Whether a field is named like a key of its own collection: `code`, `no`, `stationCode`.
+/// Returns whether the name of a field is that of a key in its own collection: `code`, `no`,
+/// `stationCode`.
 pub(crate) fn is_key_name(path: &FieldPath) -> bool {
     split(path.as_str()).last().is_some_and(|w| KEYS.contains(&w.as_str()))
 }
 
-/// What a field named after another collection's key speaks of: `station` and `code` of
-/// `stationCode`, `station.code` or `stationcode`.
+/// The words in the name of a field that refers to another collection's key: `station` and `code`
+/// for `stationCode`, `station.code` or `stationcode`.
 pub(crate) fn key_words(path: &FieldPath) -> Option<(Vec<String>, &'static str)> {
     let mut words = split(path.as_str());
     let last = words.pop()?;
@@ -137,23 +139,23 @@ pub(crate) fn key_words(path: &FieldPath) -> Option<(Vec<String>, &'static str)>
     Some((words, key))
 }
 
-/// What a collection leaves behind for comparing it with others.
+/// The data of a collection for comparison with others.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Links {
     pub(crate) documents: u64,
     pub(crate) id_kind: Option<BsonType>,
     pub(crate) ids: IdSet,
-    /// Unique codes beside `_id`; few, and as small as the samples of references.
+    /// Unique keys besides `_id`; few, and as small as the samples of references.
     pub(crate) keys: Vec<KeyField>,
     pub(crate) refs: Vec<RefField>,
-    /// Sampled documents: hash of `_id`, then fields and their hashes.
+    /// Sampled documents: the hash of `_id`, then fields and their hashes.
     pub(crate) rows: BTreeMap<u64, Vec<(u32, u64)>>,
-    /// Paths that `rows` and what stands beside references speak of.
+    /// The paths that `rows` and the scalars next to references use.
     pub(crate) paths: Vec<FieldPath>,
 }
 
 impl Links {
-    /// Makes it smaller when there are many collections, so that all together stay bounded.
+    /// Shrinks it if there are many collections, so that the total size stays bounded.
     pub fn shrink(&mut self, collections: usize) {
         let rows = (200_000 / collections.max(1)).clamp(0, 1024);
         if rows < 64 {
@@ -164,32 +166,34 @@ impl Links {
                 self.rows.pop_last();
             }
         }
-        // All collections' ids together stay within 16 MiB.
+        // The ids of all collections together stay within 16 MiB.
         self.ids.cut((2 << 20) / collections.max(32));
     }
 }
 
-/// Some documents of a collection, and those of another whose `_id`s they name: all of them that there are.
+/// Some documents of a collection, and all existing documents of another one whose `_id`s they
+/// contain.
 #[derive(Clone, Debug)]
 pub struct Lookup {
     /// The collection that may refer to the other.
     pub from: Namespace,
-    /// The field that was looked up.
+    /// The field whose values were looked up.
     pub path: FieldPath,
-    /// Links of its documents, of which every value of the field was looked up.
+    /// Links of its documents; every value of the field was looked up.
     pub referring: Links,
-    /// The collection that was asked.
+    /// The collection where they were looked up.
     pub to: Namespace,
     /// Links of the documents that were found there.
     pub found: Links,
 }
 
-/// With more collections in a database a reference has to be named after the collection it refers to.
+/// With more collections in a database, a field only counts as a reference if its name contains
+/// that of the target collection.
 pub const MANY: usize = 200;
 
 impl Links {
-    /// Fields whose values are worth looking up among the `_id`s of another collection; with many collections
-    /// only those named after it.
+    /// The fields whose values are worth looking up among the `_id`s of another collection; with
+    /// many collections only those whose names contain that of the target.
     pub fn may_refer(
         &self,
         from: &Namespace,
@@ -214,12 +218,13 @@ impl Links {
     }
 }
 
-/// ObjectIds and UUIDs are unique wherever they were made.
+/// ObjectIds and UUIDs are globally unique.
 const fn is_unique_kind(kind: BsonType) -> bool {
     matches!(kind, BsonType::ObjectId | BsonType::BinData)
 }
 
-/// Finds references and copies between collections. Deterministic; the order of the input is kept.
+/// Finds references and copies between collections. The result is deterministic and in the order of
+/// the input.
 pub fn relate(
     collections: &[(Namespace, Links)],
     lookups: &[Lookup],
@@ -232,15 +237,16 @@ pub fn relate(
     }
     let mut looked_up: BTreeMap<&Namespace, Vec<&Lookup>> = BTreeMap::new();
     lookups.iter().for_each(|lookup| looked_up.entry(&lookup.from).or_default().push(lookup));
-    // Names are taken apart once: with thousands of collections the pairs are millions.
+    // Names are split once, because thousands of collections form millions of pairs.
     let names: Vec<Vec<String>> = collections.iter().map(|(ns, _)| split(&ns.collection)).collect();
     for (from, links) in collections {
-        // What is not named after a collection refers to one of its own database.
+        // A field whose name does not contain that of a collection can only refer to one of its own
+        // database.
         let only_by_name = databases[from.database.as_str()] > MANY;
         for field in &links.refs {
             let words = reference_words(&field.path);
             let by = key_words(&field.path);
-            // What a lookup says about a collection is worth more than what two samples have in common.
+            // A lookup is more reliable than the overlap of two samples.
             let asked: Vec<(&Lookup, &RefField)> = looked_up
                 .get(from)
                 .into_iter()
@@ -285,7 +291,8 @@ pub fn relate(
     (references, copies)
 }
 
-/// A reference with the numbers of all that was read, not only of the documents that were looked up.
+/// A reference with counts over all documents that were read, not only those whose values were
+/// looked up.
 fn with_counts_of(field: &RefField, reference: Reference) -> Reference {
     Reference {
         children_per_parent: children(field),
@@ -295,7 +302,8 @@ fn with_counts_of(field: &RefField, reference: Reference) -> Reference {
     }
 }
 
-/// Whether `field` refers to `to`; with a score to choose the best target.
+/// Returns the reference from `field` to `to`, if there is one, with a score to choose the best
+/// target.
 fn candidate(
     field: &RefField,
     from: &Namespace,
@@ -304,28 +312,29 @@ fn candidate(
     named: bool,
 ) -> Option<(f64, Reference)> {
     let to_type = target.id_kind?;
-    // ObjectIds and UUIDs are unique, so containment alone proves it; numbers and words need the name.
+    // ObjectIds and UUIDs are unique, so containment alone proves a reference; numbers and words
+    // need a matching name.
     if (!is_unique_kind(field.kind) && !named) || field.values.is_empty() || target.documents == 0 {
         return None;
     }
-    // Small numbers are ids in every database: that they exist in another one too says nothing.
+    // Small numbers are ids in every database, so a match in another one proves nothing.
     let is_number = matches!(field.kind, BsonType::Int | BsonType::Long | BsonType::Double);
     if (!named || is_number) && from.database != to.database {
         return None;
     }
-    // Few values that many refer to are no chance among values that are unique.
+    // Frequent values that match unique values do not match by chance.
     let by_frequent = is_unique_kind(field.kind).then(|| frequent_share(field, target)).flatten();
     let plain = share(field, target, 0, by_frequent.is_some());
     let mixed = (field.kind == BsonType::String) != (to_type == BsonType::String);
     let spelled = if mixed { share(field, target, hash::SPELLED, false) } else { (0, 0) };
     let part = |(found, tested): (u64, u64)| found as f64 / tested.max(1) as f64;
     let needs_conversion = part(spelled) > part(plain);
-    // Some of them may be written the other way: they are there all the same.
+    // Some of the values may exist in the other representation.
     let (found, tested) = if needs_conversion { spelled } else { either(field, target, plain) };
     let contained = part((found, tested));
     let references_contained = match (field.kind, by_frequent) {
         (_, Some((_, share))) => (share + (1.0 - share) * contained).max(contained),
-        // Numbers are everywhere: that many have one of them says nothing.
+        // Numbers occur everywhere, so a frequent match proves nothing.
         (BsonType::String, None) => references_share(field, target).max(contained),
         (kind, None) if is_unique_kind(kind) && field.frequent.1 == 0 => {
             references_share(field, target).max(contained)
@@ -358,11 +367,11 @@ fn candidate(
     ))
 }
 
-/// Values of a code that must be found before it is taken for a reference.
+/// The minimum number of key values to find for a reference.
 const MIN_FOUND: u64 = 5;
 
-/// Whether `field` holds a unique code of `to` other than `_id`: it is named after both, and nearly
-/// all values looked up are there.
+/// Returns the reference from `field` to a unique key of `to` other than `_id`: its name contains
+/// both names, and nearly all values looked up exist.
 fn by_key(
     field: &RefField,
     from: &Namespace,
@@ -409,20 +418,20 @@ fn by_key(
     })
 }
 
-/// References per value referred to.
+/// The distribution of references per referenced value.
 fn children(field: &RefField) -> Distribution {
     let mut children = Histogram::default();
     for &(_, n) in &field.values {
         children.add(u64::from(n));
     }
     let mut children = children.finish();
-    // The sample may have missed the one parent with most children; its share is known apart, and
-    // its lower bound is no guess.
+    // The sample may have missed the parent with the most children. The lower bound of its share is
+    // known separately.
     children.max = children.max.max((field.top_share * field.count as f64).round() as u64);
     children
 }
 
-/// How many of the sampled values exist as ids, and how many could be looked up.
+/// How many of the sampled values exist as ids, and how many could be checked.
 fn share(field: &RefField, target: &Links, mark: u64, is_sure: bool) -> (u64, u64) {
     let known = |(h, _): &(u64, u32)| target.ids.contains(h ^ mark);
     if !is_sure && !field.values.iter().filter_map(known).take(8).any(|is_id| is_id) {
@@ -432,8 +441,8 @@ fn share(field: &RefField, target: &Links, mark: u64, is_sure: bool) -> (u64, u6
     answers.fold((0, 0), |(found, tested), is_id| (found + u64::from(is_id), tested + 1))
 }
 
-/// Of the values that documents drawn by chance have in common, how many exist, and which share of these documents
-/// have one of them. Nothing where the most frequent ones do not exist.
+/// How many of the frequent values of random documents exist, and the share of these documents that
+/// have one of them. `None` if the most frequent values do not exist.
 fn frequent_share(field: &RefField, target: &Links) -> Option<(u64, f64)> {
     let (values, drawn) = &field.frequent;
     let is_known = |(hash, _): &&(u64, u32)| target.ids.contains(*hash) == Some(true);
@@ -446,7 +455,7 @@ fn frequent_share(field: &RefField, target: &Links) -> Option<(u64, f64)> {
     Some((n, documents / f64::from((*drawn).max(1))))
 }
 
-/// The share of the references, not of their values, that exist in either spelling.
+/// The share of references (not of distinct values) that exist in either representation.
 fn references_share(field: &RefField, target: &Links) -> f64 {
     let (mut found, mut tested) = (0.0, 0.0);
     for &(hash, count) in &field.values {
@@ -460,7 +469,7 @@ fn references_share(field: &RefField, target: &Links) -> f64 {
     found / f64::max(tested, 1.0)
 }
 
-/// The share of `plain` with those values that exist in another spelling.
+/// Adds to the share `plain` the values that exist in another representation.
 fn either(field: &RefField, target: &Links, plain: (u64, u64)) -> (u64, u64) {
     let is_spelled = |(h, _): &&(u64, u32)| {
         target.ids.contains(*h) == Some(false)
@@ -475,7 +484,7 @@ fn either(field: &RefField, target: &Links, plain: (u64, u64)) -> (u64, u64) {
     }
 }
 
-/// What a reference's name speaks of: `items[].productId` of `items`, `product`.
+/// The words in the name of a reference: `items[].productId` gives `items`, `product`.
 fn reference_words(path: &FieldPath) -> Vec<String> {
     let mut words = split(path.as_str());
     while matches!(
@@ -487,8 +496,9 @@ fn reference_words(path: &FieldPath) -> Vec<String> {
     words
 }
 
-/// Whether a reference's words speak of a collection: `customerId`, `customer_id`, `customer.id` and
-/// `t_customers`. A reference to the own collection is named by a role (`parentId`, `managerId`).
+/// Returns whether the words of a reference match a collection: `customerId`, `customer_id`,
+/// `customer.id` and `t_customers`. A reference to its own collection is named after a role
+/// (`parentId`, `managerId`).
 fn names_agree(words: &[String], target: &[String], own: bool) -> bool {
     let Some(last) = words.last() else { return false };
     if own {
@@ -505,7 +515,7 @@ fn names_agree(words: &[String], target: &[String], own: bool) -> bool {
             && same_word(&words[words.len() - 2], &target[target.len() - 2]))
 }
 
-/// Equal but for a plural ending.
+/// Returns whether two words are equal except for a plural ending.
 fn same_word(a: &str, b: &str) -> bool {
     a == b
         || (a.len().abs_diff(b.len()) <= 2
@@ -513,7 +523,7 @@ fn same_word(a: &str, b: &str) -> bool {
             && singular(a) == singular(b))
 }
 
-/// Fields beside a reference that repeat fields of the collection referred to.
+/// The fields next to a reference that copy fields of the referenced collection.
 fn copied(
     from: &Namespace,
     own: &Links,
@@ -550,7 +560,8 @@ fn copied(
         let telling = distinct.len() as u64 >= (compared / 4).clamp(3, 32);
         let enough = compared >= 5;
         let by_value = equal * 2 >= compared && (telling || (same_name && distinct.len() >= 2));
-        // A copy that has drifted far is known by its name only; somebody may have declared it.
+        // A copy that differs in many documents can only be recognised by its name; the user may
+        // have declared it.
         let by_name = here.leaf() == source.leaf();
         if !enough || !(by_value || by_name) {
             continue;

@@ -1,9 +1,9 @@
 //! Documents in, statistics out: one pass, bounded memory, mergeable.
 //!
-//! This is the hot path of every audit. What is measured per value is kept to a few nanoseconds:
-//! the place is guessed and compared, text is hashed and checked for ASCII in one pass, distinct
-//! values cost one comparison once their sample is full, and what needs a whole document at once is
-//! done on a sample of documents only (`rows`).
+//! This is the hot path of every audit. Work per value is limited to a few nanoseconds: the place
+//! is predicted and compared, text is hashed and checked for ASCII in one pass, and distinct values
+//! cost one comparison once their sample is full. Work that needs a whole document at once is
+//! limited to a sample of documents (`rows`).
 
 use std::collections::BTreeMap;
 
@@ -29,21 +29,21 @@ use crate::{
     },
 };
 
-/// Sizes of documents counted exactly (GC-02 and CK-14 tiers).
+/// Document sizes that are counted exactly (GC-02 and CK-14 tiers).
 pub const TIERS: [u64; 6] = [102_400, 204_800, 1_048_576, 1_677_721, 10_485_760, 16_777_216];
-/// Damaged documents remembered one by one.
+/// The maximum number of damaged documents recorded individually.
 pub(crate) const DAMAGES: usize = 64;
-/// Largest documents remembered.
+/// The number of largest documents recorded.
 const LARGEST: usize = 16;
-/// Longer ids are not remembered.
+/// The maximum length of recorded ids.
 const LONGEST_ID: usize = 64;
-/// Texts at least this long are test-compressed in a few sampled documents.
+/// The minimum length of texts that are test-compressed in a few sampled documents.
 const LONG_TEXT: usize = 16 * 1024;
-/// How much of a long text is compressed.
+/// The number of bytes of a long text to compress.
 const PACKED_BYTES: usize = 64 * 1024;
-/// Not a position: the document is damaged.
+/// Returned instead of a position if the document is damaged.
 const FAULT: usize = 0;
-/// Longest server depth told apart.
+/// The number of server depths that are counted separately.
 const DEPTHS: usize = 32;
 
 /// A document, or a part of one, that could not be read.
@@ -51,11 +51,11 @@ const DEPTHS: usize = 32;
 pub struct Damage {
     /// Byte offset in the file.
     pub offset: u64,
-    /// What is wrong there.
+    /// The kind of damage.
     pub kind: FaultKind,
 }
 
-/// A large document, as noted while reading.
+/// A large document, as recorded while reading.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Large {
     pub(crate) bytes: u64,
@@ -67,7 +67,7 @@ pub(crate) struct Large {
     pub(crate) owner_elements: Option<u64>,
 }
 
-/// Collects statistics of one collection.
+/// Collects the statistics of one collection.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Profiler {
     pub(crate) tree: Tree,
@@ -83,7 +83,7 @@ pub struct Profiler {
     pub(crate) id_pairs: u64,
     pub(crate) id_rising: u64,
     pub(crate) ids: crate::links::IdSet,
-    /// Sets of top-level fields by hash, the smallest hashes kept, with counts.
+    /// Sets of top-level fields by hash, with counts; the smallest hashes are kept.
     pub(crate) shapes: Sketch,
     /// The fields of those sets.
     pub(crate) shape_fields: BTreeMap<u64, Vec<NodeId>>,
@@ -91,27 +91,28 @@ pub struct Profiler {
     pub(crate) scratch: Scratch,
 }
 
-/// State of the document being read.
+/// The state of the document being read.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scratch {
     /// Set while the document belongs to the sample.
     row: Option<Row>,
-    /// Hash of the document in the sample's sense.
+    /// The hash that decides whether the document is sampled.
     doc_hash: u64,
     /// Offset of the block in its file.
     pub(crate) base: u64,
     shape: u64,
     order: u64,
-    /// Whether the document's long texts are looked at too.
+    /// True if the document's long texts are examined too.
     few: bool,
     depth: u32,
     server_depth: u32,
-    /// References met in the object being read: node and hash.
+    /// References found in the current object: node and hash.
     refs: Vec<(NodeId, u64)>,
-    /// `_id` before this one: tag and bytes.
+    /// The `_id` of the preceding document: tag and bytes.
     pub(crate) previous_id: Vec<u8>,
-    /// What stopped the document. Kept here so that the functions below return plain numbers: a
-    /// `Result` per value goes through memory and costs more than the check itself.
+    /// The fault that ended the document. It is stored here so that the functions below return
+    /// plain numbers: a `Result` per value goes through memory and costs more than the check
+    /// itself.
     fault: Option<Fault>,
     pub(crate) damages: Vec<Damage>,
     pub(crate) damage_count: u64,
@@ -127,7 +128,7 @@ impl Scratch {
         }
     }
 
-    /// Notes what stopped the document; `FAULT` goes up through the calls.
+    /// Records the fault that ended the document; `FAULT` propagates through the calls.
     #[cold]
     fn stop(&mut self, at: usize, kind: FaultKind) -> usize {
         self.fault.get_or_insert(Fault::new(at, kind));
@@ -142,7 +143,7 @@ impl Default for Profiler {
 }
 
 impl Profiler {
-    /// Nothing seen yet.
+    /// Creates an empty profiler.
     pub fn new() -> Self {
         Self {
             tree: Tree::new(),
@@ -164,23 +165,24 @@ impl Profiler {
         }
     }
 
-    /// Documents seen.
+    /// The number of documents.
     pub fn documents(&self) -> u64 {
         self.documents
     }
 
-    /// Their bytes.
+    /// The size of the documents in bytes.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// What could not be read, at most a few dozen places; the count is of all.
+    /// Takes the damage so far, with at most a few dozen places; the count is of all damaged
+    /// documents.
     pub fn take_damage(&mut self) -> (Vec<Damage>, u64) {
         let scratch = &mut self.scratch;
         (std::mem::take(&mut scratch.damages), std::mem::take(&mut scratch.damage_count))
     }
 
-    /// How many places it tells apart, which is what its memory goes by.
+    /// The number of places, which determines its memory.
     pub fn places(&self) -> usize {
         self.tree.nodes.len()
     }
@@ -252,8 +254,8 @@ impl Profiler {
         self.scratch.fault.take().map_or(Ok(()), Err)
     }
 
-    /// The elements of an object: `at..end` lie between its length and its final NUL. False when
-    /// the document is damaged.
+    /// Reads the elements of an object: `at..end` is between its length and its final NUL. Returns
+    /// false if the document is damaged.
     fn object(
         &mut self,
         bytes: &[u8],
@@ -317,7 +319,7 @@ impl Profiler {
             self.scratch.shape = shape;
         }
         if fields > 0 {
-            // Depth of what lies in this object; the root's fields are at 0 (ALG-1).
+            // The depth of values in this object; the root's fields have depth 0 (ALG-1).
             let up = &mut self.tree.nodes[object as usize];
             up.most_fields = up.most_fields.max(fields);
             if up.kind != Kind::Root {
@@ -335,7 +337,8 @@ impl Profiler {
         true
     }
 
-    /// The node of the element at `start` whose name was not guessed, and where its value begins.
+    /// The node of the element at `start` whose name was not predicted, and the position of its
+    /// value.
     #[cold]
     fn unforeseen(
         &mut self,
@@ -358,7 +361,7 @@ impl Profiler {
         Some((self.tree.find(object, previous, key, first_at), nul + 1))
     }
 
-    /// The elements of an array; their number, or `None` when the document is damaged.
+    /// Reads the elements of an array; returns their number, or `None` if the document is damaged.
     fn array(
         &mut self,
         bytes: &[u8],
@@ -376,7 +379,8 @@ impl Profiler {
         }
         let element = self.tree.element(array, self.scratch.base + at as u64);
         let mut length: u32 = 0;
-        // Keys are "0", "1", …: their width is known, so the NUL is looked at, not looked for.
+        // Keys are "0", "1", …: their width is known, so the position of the NUL is checked, not
+        // searched.
         let mut width = 1;
         let mut wider_at: u32 = 10;
         let nested = self.tree.nodes[array as usize].kind == Kind::Element;
@@ -415,7 +419,8 @@ impl Profiler {
         Some(length)
     }
 
-    /// One value of the element at `start`; where the next element begins, or `FAULT`.
+    /// Reads one value of the element at `start`; returns the position of the next element, or
+    /// `FAULT`.
     #[expect(
         clippy::too_many_arguments,
         reason = "the innermost function; a struct would go through memory"
@@ -431,10 +436,11 @@ impl Profiler {
         node: NodeId,
         level: u32,
     ) -> usize {
-        // The place is looked up once; everything below works on it and on the scratch.
+        // The place is looked up once; everything below uses it and the scratch state.
         let place = &mut self.tree.nodes[node as usize];
         let scratch = &mut self.scratch;
-        // Lengths are taken apart here rather than by `value_len`: one branch on the type, not two.
+        // Lengths are computed here rather than in `value_len`: one branch on the type instead of
+        // two.
         match tag {
             0x02 => {
                 let Some(len) = i32_at(bytes, at) else {
@@ -589,7 +595,7 @@ impl Profiler {
         }
     }
 
-    /// Remembers the top-level fields of a document whose set of them is new.
+    /// Records the top-level fields of a document if their set is new.
     #[cold]
     fn new_shape(&mut self, shape: u64, document: &[u8]) {
         let Ok(elements) = walk::Elements::new(document) else { return };
@@ -636,7 +642,7 @@ impl Profiler {
         self.largest.truncate(LARGEST);
     }
 
-    /// Remembers, for references that are among the sampled, what stands beside them.
+    /// Records the scalars next to references, if the references are among the sampled ones.
     #[cold]
     fn note_joins(&mut self, object: &[u8], parent: NodeId, from: usize) {
         let doc_hash = self.scratch.doc_hash;
@@ -645,7 +651,7 @@ impl Profiler {
             .copied()
             .filter(|&(node, _)| {
                 let place = &self.tree.nodes[node as usize];
-                // Only a reference of this very object has siblings here.
+                // Only references directly in this object have siblings here.
                 place.parent == parent && place.kind == Kind::Named
             })
             .filter(|&(node, hash)| self.joins.wants(node, hash, doc_hash))
@@ -662,7 +668,7 @@ impl Profiler {
     }
 }
 
-/// Types that are seldom, or seldom many.
+/// Handles rare types.
 #[cold]
 fn rare(place: &mut Node, scratch: &mut Scratch, node: NodeId, tag: u8, value: &[u8]) {
     let Some(kind) = BsonType::from_tag(tag) else { return };
@@ -750,7 +756,7 @@ fn text(
     scalar(place, scratch, node, 0x02, value_hash, || Sort::text(s), n, text);
 }
 
-/// What all scalars have in common: distinct values, references, the document sample.
+/// The part that all scalars share: distinct values, references, the document sample.
 #[expect(
     clippy::too_many_arguments,
     reason = "the innermost function; a struct would go through memory"
@@ -784,7 +790,7 @@ fn scalar(
 
 #[cold]
 fn note_long_text(scratch: &mut Scratch, node: NodeId, s: &[u8]) {
-    // A few of the sampled documents are enough to know the ratio.
+    // A few of the sampled documents are enough to estimate the ratio.
     if let Some(row) = &mut scratch.row
         && scratch.few
         && row.packed.len() < 4

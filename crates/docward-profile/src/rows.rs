@@ -1,22 +1,22 @@
-//! A uniform sample of documents, kept as rows of hashed values: the documents whose `_id` hashes
-//! are smallest. What needs several fields of one document at once is computed from it: growth with
-//! age, shares of frequent values, discriminators, copies. Merging is exact.
+//! A uniform sample of documents, stored as rows of hashed values: the documents with the smallest
+//! `_id` hashes. Everything that needs several fields of one document is computed from it: growth
+//! with age, shares of frequent values, discriminators, copies. Merging is exact.
 //!
-//! Because the sample is drawn by the hash of `_id`, and references by the hash of the value they
-//! hold, the samples of two collections meet: the parents kept here are those whose references are
-//! kept there.
+//! The sample is drawn by the hash of `_id`, and references by the hash of their value. The samples
+//! of two collections therefore overlap: the parents kept in one are those whose references are
+//! kept in the other.
 
 use serde::{Deserialize, Serialize};
 
 use crate::tree::NodeId;
 
-/// Documents kept.
+/// The number of documents kept.
 pub(crate) const ROWS: usize = 1024;
-/// Of those, how many have their long texts compressed.
+/// The number of those documents whose long texts are compressed.
 pub(crate) const FEW: usize = 64;
-/// Scalars kept per document.
+/// The maximum number of scalars kept per document.
 const LEAVES: usize = 128;
-/// Arrays kept per document.
+/// The maximum number of arrays kept per document.
 const ARRAYS: usize = 32;
 
 /// A scalar of a sampled document.
@@ -24,13 +24,13 @@ const ARRAYS: usize = 32;
 pub(crate) struct Leaf {
     pub(crate) node: NodeId,
     pub(crate) tag: u8,
-    /// For doubles: whether the shortest text has at most four decimals.
+    /// For doubles: true if the shortest text has at most four decimals.
     pub(crate) short: bool,
     pub(crate) hash: u64,
-    /// Sorts like the value, within one type: of texts the first 8 bytes, or the digits behind a
+    /// Sort key of the value within one type. For texts: the first 8 bytes, or the digits after a
     /// prefix.
     pub(crate) sort: i64,
-    /// Of texts, binaries and ObjectIds the 8 bytes behind those.
+    /// For texts, binaries and ObjectIds: the next 8 bytes.
     pub(crate) rest: u64,
 }
 
@@ -38,26 +38,26 @@ pub(crate) struct Leaf {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Row {
     pub(crate) hash: u64,
-    /// Type and value of a short `_id`.
+    /// The type and the value of a short `_id`.
     pub(crate) id: Box<[u8]>,
-    /// Where it lay, for natural order.
+    /// Its position, for natural order.
     pub(crate) at: u64,
     pub(crate) size: u32,
-    /// Seconds out of an ObjectId `_id`; 0 without.
+    /// The timestamp of an ObjectId `_id` in seconds; 0 for other ids.
     pub(crate) oid_seconds: u32,
-    /// Sum of the names' hashes: equal for equal sets of top-level fields.
+    /// The sum of the names' hashes: equal for equal sets of top-level fields.
     pub(crate) shape: u64,
-    /// Hash over the top-level names in their order.
+    /// A hash over the top-level names in order.
     pub(crate) order: u64,
     pub(crate) leaves: Vec<Leaf>,
-    /// Arrays and their lengths.
+    /// Its arrays and their lengths.
     pub(crate) arrays: Vec<(NodeId, u32)>,
-    /// Long texts: node, bytes looked at, bytes after compression.
+    /// Long texts: node, bytes examined, bytes after compression.
     pub(crate) packed: Vec<(NodeId, u32, u32)>,
 }
 
 impl Row {
-    /// Whether another scalar is wanted.
+    /// Returns whether the row accepts another scalar.
     #[inline]
     pub(crate) fn has_room(&self) -> bool {
         self.leaves.len() < LEAVES
@@ -70,11 +70,11 @@ impl Row {
     }
 }
 
-/// The sample: at most twice [`ROWS`] while reading, cut to it when settled.
+/// The sample: at most twice [`ROWS`] while reading, reduced to [`ROWS`] when settled.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Rows {
     theta: u64,
-    /// Bound of the [`FEW`] smallest hashes; falls like `theta`.
+    /// The bound of the [`FEW`] smallest hashes; it decreases like `theta`.
     few_theta: u64,
     rows: Vec<Row>,
 }
@@ -84,13 +84,13 @@ impl Rows {
         Self { theta: u64::MAX, few_theta: u64::MAX, rows: Vec::new() }
     }
 
-    /// Rows with this hash or more are not wanted.
+    /// Rows with this hash or a higher one are rejected.
     #[inline]
     pub(crate) fn theta(&self) -> u64 {
         self.theta
     }
 
-    /// Rows below this are among the few that are looked at most closely.
+    /// Rows with a lower hash are examined in most detail.
     #[inline]
     pub(crate) fn few_theta(&self) -> u64 {
         self.few_theta
@@ -107,7 +107,7 @@ impl Rows {
         }
     }
 
-    /// Cuts the sample to the rows with the smallest hashes, sorted.
+    /// Reduces the sample to the rows with the smallest hashes, sorted.
     pub(crate) fn settle(&mut self) {
         self.rows.sort_by_key(|r| (r.hash, r.at));
         if self.rows.len() > ROWS {

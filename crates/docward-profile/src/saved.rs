@@ -1,24 +1,25 @@
-//! Profilers and links at rest: what an interrupted run has learnt, for a later one to go on with.
+//! Serialized profilers and links: the state of an interrupted run, from which a later one
+//! continues.
 //!
-//! The form is that of this version of Docward and of no other. What is read may have been altered, so
-//! everything that would lead nowhere is refused.
+//! The format belongs to this version of Docward and to no other. The data may have been altered,
+//! so every invalid reference in it is refused.
 
 use serde::de::DeserializeOwned;
 
 use crate::{Links, Profiler, tree::NodeId};
 
 impl Profiler {
-    /// The profiler as bytes.
+    /// Serializes the profiler.
     pub fn save(&self) -> Vec<u8> {
         postcard::to_allocvec(self).unwrap_or_default()
     }
 
-    /// A profiler out of its bytes; `None` when they are not what [`Self::save`] gave.
+    /// Restores a profiler from its bytes; `None` if they are not the output of [`Self::save`].
     pub fn restore(bytes: &[u8]) -> Option<Self> {
         whole(bytes).filter(Self::is_sound)
     }
 
-    /// Whether every place that is spoken of is there.
+    /// Returns whether all nodes that are referred to exist.
     fn is_sound(&self) -> bool {
         let is_place = |node: NodeId| (node as usize) < self.tree.nodes.len();
         let rows = self.rows.all().iter().all(|row| {
@@ -32,12 +33,12 @@ impl Profiler {
 }
 
 impl Links {
-    /// The links as bytes.
+    /// Serializes the links.
     pub fn save(&self) -> Vec<u8> {
         postcard::to_allocvec(self).unwrap_or_default()
     }
 
-    /// Links out of their bytes; `None` when they are not what [`Self::save`] gave.
+    /// Restores links from their bytes; `None` if they are not the output of [`Self::save`].
     pub fn restore(bytes: &[u8]) -> Option<Self> {
         whole(bytes).filter(Self::is_sound)
     }
@@ -47,7 +48,7 @@ impl Links {
     }
 }
 
-/// A value that takes up all bytes.
+/// Deserializes a value that must use all bytes.
 fn whole<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
     let (value, rest) = postcard::take_from_bytes(bytes).ok()?;
     rest.is_empty().then_some(value)

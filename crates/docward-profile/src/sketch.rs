@@ -1,35 +1,35 @@
 //! A bottom-k sample of distinct values with exact counts.
 //!
-//! Values are hashed; the `k` smallest hashes are kept, each with the number of times its value
-//! came. Because the bound only ever falls, a value that is kept has been kept since its first
-//! occurrence, so its count is exact. That gives, from one small table: the number of distinct
-//! values (relative error about 1/√k), the distribution of their frequencies, membership tests
-//! against other collections, and everything exactly while there are at most `k` values. Merging is
-//! exact and independent of order, which HyperLogLog with heavy hitters is not.
+//! Values are hashed; the `k` smallest hashes are kept, each with the number of its occurrences.
+//! The bound only decreases, so a kept value has been kept since its first occurrence, and its
+//! count is exact. One small table thus gives the number of distinct values (relative error about
+//! 1/√k), the distribution of their frequencies and membership tests against other collections, and
+//! exact results while there are at most `k` values. Merging is exact and independent of order,
+//! which HyperLogLog with heavy hitters is not.
 
 use serde::{Deserialize, Serialize};
 
-/// Hash table of at most `2k` counted hashes; `k` smallest are what counts.
+/// A hash table of at most `2k` counted hashes, of which the `k` smallest count.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(from = "Saved", into = "Saved")]
 pub(crate) struct Sketch {
-    /// Hashes at or above are left out.
+    /// Hashes at or above this bound are rejected.
     theta: u64,
-    /// Open addressing.
+    /// The hash table, with open addressing.
     slots: Vec<Slot>,
     len: u32,
     k: u32,
 }
 
-/// Hash and count side by side, so that a value counted again costs one cache line.
+/// Hash and count next to each other, so that counting a value again costs one cache line.
 #[derive(Clone, Copy, Debug, Default)]
 struct Slot {
-    /// 0 is an empty slot (a real hash of 0 is stored as 1).
+    /// 0 marks an empty slot (a real hash of 0 is stored as 1).
     hash: u64,
     count: u32,
 }
 
-/// A sketch at rest: its table is made anew when it is read.
+/// A serialized sketch: its table is rebuilt when it is read.
 #[derive(Serialize, Deserialize)]
 struct Saved {
     theta: u64,
@@ -59,14 +59,14 @@ impl From<Saved> for Sketch {
     }
 }
 
-/// What an insertion did.
+/// The result of an insertion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Added {
-    /// Not among the smallest.
+    /// Rejected: not among the smallest.
     No,
-    /// Counted again.
+    /// Already present; counted again.
     Again,
-    /// First seen.
+    /// Inserted for the first time.
     New,
 }
 
@@ -75,12 +75,12 @@ impl Sketch {
         Self { theta: u64::MAX, slots: Vec::new(), len: 0, k }
     }
 
-    /// How many values it keeps.
+    /// The number of values it keeps.
     pub(crate) fn k(&self) -> u32 {
         self.k
     }
 
-    /// The bound: callers may compare before calling [`Self::add`].
+    /// The bound, which callers may compare before calling [`Self::add`].
     #[inline]
     pub(crate) fn theta(&self) -> u64 {
         self.theta
@@ -128,13 +128,13 @@ impl Sketch {
         }
     }
 
-    /// Drops everything beyond the `k` smallest and lowers the bound.
+    /// Removes everything beyond the `k` smallest and lowers the bound.
     fn trim(&mut self) {
         if self.len <= self.k {
             return;
         }
         let mut all: Vec<u64> = self.slots.iter().map(|s| s.hash).filter(|&h| h != 0).collect();
-        // The bound is the (k+1)-th smallest, exclusive: exactly k stay.
+        // The bound is the (k+1)-th smallest, exclusive, so exactly k remain.
         let (_, &mut bound, _) = all.select_nth_unstable(self.k as usize);
         self.theta = self.theta.min(bound);
         self.rebuild(self.slots.len(), self.theta);
@@ -171,8 +171,8 @@ impl Sketch {
         }
     }
 
-    /// Keeps no more than `k` values from now on. What a smaller sample holds follows from a larger one,
-    /// so it does not matter when this happens.
+    /// Keeps at most `k` values from now on. A smaller sample is a subset of a larger one, so it
+    /// does not matter when this happens.
     pub(crate) fn shrink(&mut self, k: u32) {
         if k >= self.k {
             return;
@@ -186,17 +186,17 @@ impl Sketch {
         }
     }
 
-    /// Brings the table to its canonical form: the `k` smallest.
+    /// Converts the table to its canonical form: the `k` smallest.
     pub(crate) fn settle(&mut self) {
         self.trim();
     }
 
-    /// Whether every value is in the table.
+    /// Returns whether every value is in the table.
     pub(crate) fn is_exact(&self) -> bool {
         self.theta == u64::MAX
     }
 
-    /// Distinct values: exact, or estimated from how far down the bound had to go.
+    /// The number of distinct values: exact, or estimated from the bound.
     pub(crate) fn distinct(&self) -> f64 {
         if self.is_exact() {
             return f64::from(self.len);

@@ -1,38 +1,38 @@
-//! What is kept per place in the documents. Everything here merges exactly.
+//! Statistics per place in the documents. Everything here merges exactly.
 
 use docward_model::{BlobKind, BsonType, Distribution, TextClass};
 use serde::{Deserialize, Serialize};
 
 use crate::{histogram::Histogram, sketch::Sketch, tally::Tally, text, values::OBJECT_ID_DIGITS};
 
-/// Values of a field are remembered one by one while there are at most this many.
+/// The maximum number of values that are recorded individually per field.
 pub(crate) const ENUMERATION: usize = 64;
-/// Longer values are no enumeration.
+/// The maximum length of values in an enumeration.
 pub(crate) const ENUMERATION_BYTES: usize = 64;
-/// Examples kept per field for `--show-values`.
+/// The number of examples kept per field for `--show-values`.
 const EXAMPLES: usize = 3;
-/// Distinct spellings compared per id-like field.
+/// The maximum number of distinct spellings compared per id-like field.
 const CASE_GROUPS: usize = 512;
 
-/// What is counted of a value: its type, or, of a string, its class. One counter says both.
+/// The kinds of counted values: types, and the classes of strings. One counter gives both.
 const KINDS: usize = BsonType::COUNT + TextClass::COUNT;
 
-/// Statistics of one place, in the order in which a value touches them.
+/// Statistics of one place, in the order in which a value updates them.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[repr(C)]
 pub(crate) struct Stats {
-    /// Distinct scalars with counts.
+    /// Distinct scalars with their counts.
     pub(crate) sketch: Sketch,
-    /// Range of int and long values; upside down while there are none.
+    /// The range of int and long values; reversed while there are none.
     pub(crate) ints: (i64, i64),
     kinds: Tally<KINDS>,
     /// Lengths of strings.
     pub(crate) lengths: Histogram,
-    /// Range of dates; upside down while there are none.
+    /// The range of dates; reversed while there are none.
     pub(crate) dates: (i64, i64),
     /// Doubles.
     pub(crate) doubles: Doubles,
-    /// Bytes of values whose size neither type nor length tell.
+    /// Bytes of values whose size is not determined by their type or length.
     pub(crate) bytes: u64,
     /// Spellings by lower-case hash; id-like fields only.
     pub(crate) cases: Option<Box<Cases>>,
@@ -40,9 +40,9 @@ pub(crate) struct Stats {
     pub(crate) arrays: Option<Box<Arrays>>,
     /// Binaries and encoded files.
     pub(crate) blobs: Option<Box<Blobs>>,
-    /// The values themselves, while few; `None` once there were too many.
+    /// The values themselves, while there are few; `None` once there were too many.
     pub(crate) values: Option<Vec<(u64, String)>>,
-    /// How many are few.
+    /// The maximum number of these values.
     most_values: u8,
     /// The values with the smallest hashes.
     pub(crate) examples: Vec<(u64, String)>,
@@ -70,7 +70,7 @@ impl Default for Doubles {
 }
 
 impl Doubles {
-    /// Takes in a value; `is_whole` says whether it stands for an integer.
+    /// Adds a value; `is_whole` says whether it is equal to an integer.
     #[inline]
     pub(crate) fn add(&mut self, n: f64, is_whole: bool) {
         if !n.is_finite() {
@@ -111,7 +111,8 @@ pub(crate) struct Blobs {
     pub(crate) uuid_v7: u64,
 }
 
-/// One lower-case form: hash of the spelling first kept, its text, and another spelling if there is one.
+/// One lower-case form: the hash and the text of the first kept spelling, and another spelling if
+/// there is one.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Spelling {
     lower: u64,
@@ -140,10 +141,10 @@ pub(crate) fn bump<T: Copy + PartialEq>(counts: &mut Vec<(T, u64)>, key: T, n: u
     }
 }
 
-/// The range of nothing.
+/// The empty range.
 const NO_RANGE: (i64, i64) = (i64::MAX, i64::MIN);
 
-/// Takes a value into a range.
+/// Extends a range by a value.
 #[inline]
 pub(crate) fn widen(range: &mut (i64, i64), n: i64) {
     if n < range.0 {
@@ -154,7 +155,7 @@ pub(crate) fn widen(range: &mut (i64, i64), n: i64) {
     }
 }
 
-/// The range, unless it is of nothing.
+/// The range, unless it is empty.
 pub(crate) fn known((low, high): (i64, i64)) -> Option<(i64, i64)> {
     (low <= high).then_some((low, high))
 }
@@ -178,7 +179,7 @@ impl Stats {
         }
     }
 
-    /// Counts a value that is no string.
+    /// Counts a value that is not a string.
     #[inline(always)]
     pub(crate) fn count_type(&mut self, kind: BsonType) {
         self.kinds.bump(kind as usize);
@@ -196,8 +197,9 @@ impl Stats {
         std::array::from_fn(|class| self.kinds.get(BsonType::COUNT + class))
     }
 
-    /// Strings by class, judged together. Digits alone are a number until most texts of the field are
-    /// ObjectIds in hexadecimal: then those as long as these are ids that happen to have no letter.
+    /// Strings by class, classified together. Digits alone count as a number unless most texts of
+    /// the field are ObjectIds in hexadecimal: digits of that length are then ids that happen to
+    /// have no letter.
     pub(crate) fn settled_classes(&self, lengths: &Distribution) -> [u64; TextClass::COUNT] {
         let [hex, huge, zero] =
             [TextClass::ObjectIdHex, TextClass::HugeInteger, TextClass::LeadingZero]
@@ -205,7 +207,7 @@ impl Stats {
         let mut classes = self.classes();
         let digits = classes[huge] + classes[zero];
         let as_long = lengths.buckets.iter().find(|b| b.0 == OBJECT_ID_DIGITS).map_or(0, |b| b.2);
-        // The sum tells that no digits are of another length, and no other text of this one.
+        // The sum proves that no digits have another length, and no other text has this one.
         if digits > 0 && digits < classes[hex] && as_long == classes[hex] + digits {
             classes[hex] += digits;
             (classes[huge], classes[zero]) = (0, 0);
@@ -230,7 +232,7 @@ impl Stats {
         self.kinds.all().sum()
     }
 
-    /// Bytes of all values.
+    /// The size of all values in bytes.
     pub(crate) fn value_bytes(&self) -> u64 {
         let fixed: u64 = BsonType::ALL
             .iter()
@@ -241,7 +243,8 @@ impl Stats {
                     BsonType::Double | BsonType::Date | BsonType::Long | BsonType::Timestamp => 8,
                     BsonType::ObjectId => 12,
                     BsonType::Decimal => 16,
-                    // The length before a string and the NUL behind it; its characters follow.
+                    // The length prefix of a string and its NUL; the bytes of its characters are
+                    // counted separately.
                     BsonType::String => 5,
                     _ => 0,
                 };
@@ -251,7 +254,8 @@ impl Stats {
         fixed + self.lengths.sum() + self.bytes
     }
 
-    /// Keeps less from now on: in a collection with very many places each has a smaller share.
+    /// Keeps fewer values from now on: in a collection with very many places each has a smaller
+    /// share.
     pub(crate) fn shrink(&mut self, k: u32, values: usize) {
         self.sketch.shrink(k);
         self.most_values = self.most_values.min(values as u8);
@@ -265,7 +269,8 @@ impl Stats {
         }
     }
 
-    /// How many spellings of an identifier are compared: fewer deep down, and where places are many.
+    /// The maximum number of spellings of an identifier to compare: fewer at greater depth, and if
+    /// there are many places.
     fn most_cases(&self) -> usize {
         match usize::from(self.most_values) {
             ENUMERATION => CASE_GROUPS.min(2 * self.sketch.k() as usize),
@@ -273,14 +278,14 @@ impl Stats {
         }
     }
 
-    /// Notes one spelling of an identifier. `lower` is the hash of the lower-case form.
+    /// Records one spelling of an identifier. `lower` is the hash of the lower-case form.
     #[inline]
     pub(crate) fn note_case(&mut self, lower: u64, raw: u64, text: impl FnOnce() -> String) {
         let most = self.most_cases();
         self.cases.get_or_insert_with(Box::default).add(most, lower, raw, text);
     }
 
-    /// Remembers a value that the sketch saw for the first time.
+    /// Records a value that the sketch has seen for the first time.
     #[cold]
     pub(crate) fn remember(&mut self, hash: u64, bytes: usize, text: impl Fn() -> String) {
         if let Some(values) = &mut self.values {
@@ -300,7 +305,7 @@ impl Stats {
         self.kinds.merge(&other.kinds);
         self.lengths.merge(&other.lengths);
         self.bytes += other.bytes;
-        // The smaller of two samples is what both can vouch for.
+        // Only the smaller of two sample sizes is valid for both.
         self.shrink(other.sketch.k(), usize::from(other.most_values));
         self.sketch.merge(&other.sketch);
         for (mine, theirs) in [(&mut self.ints, other.ints), (&mut self.dates, other.dates)] {
@@ -381,7 +386,8 @@ impl Cases {
                 let group = &mut self.groups[at];
                 if raw != group.raw {
                     let text = text().into_boxed_str();
-                    // The caseless hash lets a few signs fall together; the texts themselves decide.
+                    // The caseless hash has collisions for some symbols, so the texts themselves
+                    // are compared.
                     if text.eq_ignore_ascii_case(&group.text) {
                         group.note(raw, || text);
                     }
@@ -440,7 +446,8 @@ impl Cases {
 }
 
 impl Spelling {
-    /// Keeps the two spellings with the smallest hashes, so that the order of arrival is without effect.
+    /// Keeps the two spellings with the smallest hashes, so that the order of arrival does not
+    /// matter.
     fn note(&mut self, raw: u64, text: impl FnOnce() -> Box<str>) {
         let is_beyond = |other: &(u64, Box<str>)| other.0 <= raw && self.raw < raw;
         if raw == self.raw || self.other.as_deref().is_some_and(is_beyond) {

@@ -1,5 +1,6 @@
-//! Counters that take four bytes each while they are small, because a place has more than a hundred
-//! of them and the hot path is bound by how many cache lines it touches. Exact at any height.
+//! Counters that take four bytes each while they are small. A place has more than a hundred of
+//! them, and the speed of the hot path depends on the number of cache lines it touches. Exact for
+//! any value.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[serde(from = "Vec<u64>", into = "Vec<u64>")]
 pub(crate) struct Tally<const N: usize> {
     low: [u32; N],
-    /// What no longer fits, in full.
+    /// Full-size counters, for values that no longer fit.
     high: Option<Box<[u64; N]>>,
 }
 

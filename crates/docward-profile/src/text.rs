@@ -1,22 +1,22 @@
-//! What a string looks like. Ordered so that the common cases are decided by length and first byte.
+//! Classifies strings. Ordered so that length and first byte decide the common cases.
 
 use docward_model::{BlobKind, TextClass};
 
-/// Strings longer than this are only tested for encoded files and URLs.
+/// Longer strings are only tested for encoded files and URLs.
 const LONG: usize = 400;
 
-/// Why the first byte and the length of a string may make it more than plain text; a string is
-/// plain when the two have no reason in common.
+/// Reasons why the first byte and the length of a string may indicate more than plain text. A
+/// string is plain if the two have no reason in common.
 mod reason {
-    /// Begins like a number or a date: at any length.
+    /// Begins like a number or a date, at any length.
     pub(super) const NUMBER: u8 = 1;
     pub(super) const URL: u8 = 2;
     pub(super) const BOOLEAN: u8 = 4;
-    /// A month's or weekday's name.
+    /// The name of a month or weekday.
     pub(super) const WORDED: u8 = 8;
     /// A file in base64 or a data URI.
     pub(super) const ENCODED: u8 = 16;
-    /// Hexadecimal of a telling length.
+    /// Hexadecimal of a characteristic length.
     pub(super) const TOKEN: u8 = 32;
     pub(super) const EMPTY: u8 = 64;
 }
@@ -30,7 +30,7 @@ const fn with(mut table: [u8; 256], bytes: &[u8], reason: u8) -> [u8; 256] {
     table
 }
 
-/// Reasons by first byte. Behind an empty string in BSON stands its NUL.
+/// Reasons by first byte. The first byte of an empty string in BSON is its NUL.
 const FIRST: [u8; 256] = {
     let table = with([0; 256], b"0123456789+-", reason::NUMBER);
     let table = with(table, b"hHfFsS", reason::URL);
@@ -41,7 +41,7 @@ const FIRST: [u8; 256] = {
     with(table, b"\0", reason::EMPTY)
 };
 
-/// Reasons by length; the last entry is for all that are longer.
+/// Reasons by length; the last entry is for all longer strings.
 const LENGTH: [u8; 66] = {
     let mut table = [0; 66];
     table[0] = reason::EMPTY;
@@ -72,8 +72,8 @@ const fn is_token_length(n: usize) -> bool {
     matches!(n, 24 | 26 | 32 | 36 | 40 | 64)
 }
 
-/// The class of the string `bytes[from..from + n]`; `at_sign` says whether it may hold an `@`. Most
-/// strings are plain, which two look-ups tell.
+/// The class of the string `bytes[from..from + n]`; `at_sign` says whether it may contain an `@`.
+/// Two table look-ups identify most strings as plain.
 #[inline]
 pub(crate) fn classify_at(bytes: &[u8], from: usize, n: usize, at_sign: bool) -> TextClass {
     let first = bytes.get(from).copied().unwrap_or(0);
@@ -84,7 +84,7 @@ pub(crate) fn classify_at(bytes: &[u8], from: usize, n: usize, at_sign: bool) ->
     classify(&bytes[from..from + n], at_sign)
 }
 
-/// The class of a string; `at_sign` says whether it may hold an `@`.
+/// The class of a string; `at_sign` says whether it may contain an `@`.
 pub(crate) fn classify(s: &[u8], at_sign: bool) -> TextClass {
     let n = s.len();
     let Some(&first) = s.first() else { return TextClass::Empty };
@@ -137,7 +137,7 @@ fn classify_number(s: &[u8]) -> TextClass {
     let body = &s[1..];
     let digits = leading_digits(body);
     if digits == body.len() {
-        // "+8613800138000" is a telephone number, not a value; a minus is a sign.
+        // "+8613800138000" is a telephone number, not a number; a minus is a sign.
         return if s[0] == b'+' { TextClass::Other } else { integer_class(body) };
     }
     if body[digits] == b'.'
@@ -201,7 +201,7 @@ fn integer_class(digits: &[u8]) -> TextClass {
     }
 }
 
-/// The value of a run of digits with an optional minus, when it fits 64 bits.
+/// The value of a run of digits with an optional minus, if it fits 64 bits.
 pub(crate) fn integer_value(s: &[u8]) -> Option<i64> {
     let (negative, digits) = match s.split_first() {
         Some((b'-', rest)) => (true, rest),
@@ -333,7 +333,7 @@ const MONTHS: [&[u8]; 12] = [
 ];
 const DAYS: [&[u8; 3]; 7] = [b"Mon", b"Tue", b"Wed", b"Thu", b"Fri", b"Sat", b"Sun"];
 
-/// The first three letters of all of them: most texts are told apart by these.
+/// The first three letters of these words, which distinguish most texts.
 const HEADS: [[u8; 3]; 19] = {
     let mut heads = [[0; 3]; 19];
     let mut i = 0;
@@ -363,7 +363,7 @@ fn is_worded_date(s: &[u8]) -> bool {
     } else {
         return false;
     };
-    // Somewhere a day number and a year, and a month name at one end of the day number.
+    // There must be a day number and a year, and a month name before or after the day number.
     let has_month = rest.split(|&c| c == b' ' || c == b',').take(2).any(is_month_name);
     let mut numbers = rest
         .split(|c| !c.is_ascii_alphanumeric())
@@ -387,12 +387,12 @@ fn uuid_class(s: &[u8]) -> Option<TextClass> {
     })
 }
 
-/// Hexadecimal with at least one letter: a long decimal number is no digest. Eight bytes at a time,
-/// all lengths asked for being multiples of eight.
+/// Returns whether a text is hexadecimal with at least one letter, because a long decimal number is
+/// not a digest. Reads eight bytes at a time; all lengths that occur are multiples of eight.
 fn is_mixed_hex(s: &[u8]) -> bool {
     const EACH: u64 = 0x0101_0101_0101_0101;
     const HIGH: u64 = 0x80 * EACH;
-    // The high bit of each byte between two bounds; no byte of `x` has its own set.
+    // Sets the high bit of each byte between two bounds; no byte of `x` has its high bit set.
     let between = |x: u64, low: u64, high: u64| {
         (x + (0x80 - low) * EACH) & !(x + (0x7f - high) * EACH) & HIGH
     };
@@ -471,7 +471,7 @@ fn encoded_kind(s: &[u8]) -> Option<BlobKind> {
         [b'A', b'A', b'A', b'A', ..] if s.len() > 12 && &s[5..11] == b"GZ0eXA" => BlobKind::Mp4,
         _ => return None,
     };
-    // The head alone may be chance; the next bytes must be base64 too.
+    // The header alone may match by chance; the next bytes must be base64 too.
     let head = &s[..s.len().min(64)];
     head.iter()
         .all(|c| c.is_ascii_alphanumeric() || matches!(c, b'+' | b'/' | b'=' | b'\r' | b'\n'))

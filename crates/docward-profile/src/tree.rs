@@ -1,8 +1,8 @@
 //! The tree of places: one node per path, found by prediction first and by hash second.
 //!
-//! Documents of one collection list their fields in nearly the same order, so each node remembers
-//! which nodes came next last time. Comparing sixteen bytes with the guess is right most of the time
-//! and saves hashing the name.
+//! Documents of one collection have their fields in nearly the same order, so each node stores
+//! which nodes followed it last time. Comparing sixteen bytes with the prediction is right most of
+//! the time and avoids hashing the name.
 
 use crate::{hash, sketch::Sketch, stats::Stats, text};
 use docward_model::{KeyForm, TextClass};
@@ -15,22 +15,23 @@ pub(crate) const ROOT: NodeId = 0;
 /// No node.
 pub(crate) const NONE: NodeId = u32::MAX;
 
-/// Places beyond this are not told apart any more.
+/// The maximum number of places that are tracked separately.
 pub(crate) const MAX_NODES: usize = 8192;
-/// Distinct values kept per place: near the root, and deeper.
+/// The number of distinct values kept per place: near the root, and deeper.
 const SAMPLE_SHALLOW: u32 = 256;
 const SAMPLE_DEEP: u32 = 64;
-/// With this many places, each keeps no more than so many distinct values and listed values. The whole
-/// then stays within some 30 MB; what is kept depends on the final number of places only.
+/// From this number of places on, each keeps at most these numbers of distinct values and listed
+/// values. The total then stays within about 30 MB. The limits depend only on the final number of
+/// places.
 const SHARES: [(usize, u32, usize); 2] = [(4096, 16, 8), (1024, 64, 16)];
-/// An object with this many different keys is looked at for data used as keys.
+/// An object with this many different keys is checked for data used as keys.
 const FOLD_FORMED: usize = 64;
 const FOLD_SPARSE: usize = 1024;
 const FOLD_ALWAYS: usize = 4096;
-/// An object below the root with this many seldom names may be a map.
+/// An object below the root with this many rare names may be a map.
 const SPARSE_NAMES: usize = 32;
 
-/// What a node stands for.
+/// The kind of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Kind {
     Root,
@@ -39,43 +40,44 @@ pub(crate) enum Kind {
     AnyKey,
 }
 
-/// Laid out by hand: what every value touches comes first, together.
+/// The field order is deliberate: fields that every value touches come first and together.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[repr(C)]
 pub(crate) struct Node {
-    /// First sixteen bytes of the name and its NUL, and which of them count.
+    /// The first sixteen bytes of the name and its NUL, and the mask of the valid ones.
     head: [u64; 2],
     mask: [u64; 2],
-    /// Two guesses of what follows in the same object.
+    /// Two predictions for the next node in the same object.
     pub(crate) next: [NodeId; 2],
-    /// Guess of the first field of an object here.
+    /// The prediction for the first field of an object here.
     first: NodeId,
     /// The elements of arrays here.
     pub(crate) element: NodeId,
-    /// All values of an object whose keys are data; set once folded.
+    /// The node for all values of an object whose keys are data; set once folded.
     pub(crate) any: NodeId,
     pub(crate) key_len: u32,
     pub(crate) kind: Kind,
-    /// Whether the name says an identifier: its values may be references.
+    /// True if the name indicates an identifier: its values may be references.
     pub(crate) id_like: bool,
-    /// Whether this is the documents' own `_id`.
+    /// True if this is the documents' own `_id`.
     pub(crate) is_own_id: bool,
-    /// Container depth of values here (ALG-1).
+    /// The container depth of values here (ALG-1).
     pub(crate) depth: u32,
-    /// Name's hash, mixed with the parent for look-up; alone it is the shape's salt.
+    /// The hash of the name, mixed with the parent for look-up; alone it identifies the name in the
+    /// shape hash.
     pub(crate) key_hash: u64,
     pub(crate) stats: Stats,
     pub(crate) parent: NodeId,
     /// Name without NUL.
     pub(crate) key: Box<[u8]>,
     pub(crate) children: Vec<NodeId>,
-    /// Byte position at which it was first seen, for a stable order.
+    /// The byte position at which it was first seen, for a stable order.
     pub(crate) first_at: u64,
     /// Distinct keys and keys per object, once folded.
     pub(crate) keys: Option<Box<Keys>>,
-    /// The most fields an object here had.
+    /// The maximum number of fields in an object here.
     pub(crate) most_fields: u32,
-    /// Set when folded into another node.
+    /// The node it was folded into, if any.
     pub(crate) alias: NodeId,
 }
 
@@ -124,7 +126,7 @@ impl Keys {
     }
 }
 
-/// Forms that make a key look like data.
+/// Key forms that indicate data.
 pub(crate) const FORMS: [KeyForm; 5] =
     [KeyForm::Date, KeyForm::Number, KeyForm::ObjectId, KeyForm::Uuid, KeyForm::Various];
 
@@ -152,14 +154,14 @@ pub(crate) fn key_form(key: &[u8]) -> Option<KeyForm> {
 #[serde(try_from = "Saved")]
 pub(crate) struct Tree {
     pub(crate) nodes: Vec<Node>,
-    /// Open addressing over (parent, key).
+    /// The hash table over (parent, key), with open addressing.
     #[serde(skip)]
     table: Vec<NodeId>,
-    /// Whether places were left out because there were too many.
+    /// True if places were left out because there were too many.
     pub(crate) capped: bool,
 }
 
-/// A tree at rest.
+/// A serialized tree.
 #[derive(Deserialize)]
 struct Saved {
     nodes: Vec<Node>,
@@ -175,7 +177,7 @@ impl TryFrom<Saved> for Tree {
             |at: usize, id: NodeId| id == NONE || (id as usize > at && (id as usize) < count);
         let is_known = |id: NodeId| id == NONE || (id as usize) < count;
         let is_sound = |at: usize, node: &Node| {
-            // Whatever lies below a place was met after it, so walks down end, and walks up too.
+            // Every place was created after its parent, so walks in either direction terminate.
             let is_root = node.kind == Kind::Root && at == 0;
             (is_root || ((node.parent as usize) < at && node.kind != Kind::Root))
                 && node.key_len as usize == node.key.len()
@@ -209,8 +211,9 @@ impl Tree {
         tree
     }
 
-    /// The node named at `at` and the length of the name, if one of the guesses is right. `guesses`
-    /// are those of the field before it in the same object, or of the object at its start.
+    /// The node named at `at` and the length of the name, if one of the predictions is right.
+    /// `guesses` are those of the preceding field in the same object, or of the object at its
+    /// start.
     #[inline(always)]
     pub(crate) fn guess(
         &self,
@@ -225,12 +228,12 @@ impl Tree {
         })
     }
 
-    /// What the first field of an object may be.
+    /// Predictions for the first field of an object.
     pub(crate) fn first_guesses(&self, object: NodeId) -> [NodeId; 2] {
         [self.nodes[object as usize].first, NONE]
     }
 
-    /// The guess that was right is tried first the next time.
+    /// The successful prediction is tried first the next time.
     #[cold]
     pub(crate) fn swap_guesses(&mut self, previous: NodeId) {
         if previous != NONE {
@@ -247,13 +250,13 @@ impl Tree {
         }
     }
 
-    /// What each place may keep, when there are many.
+    /// The share of each place, if there are many.
     fn share(&self) -> Option<(u32, usize)> {
         let share = SHARES.iter().find(|share| self.nodes.len() >= share.0)?;
         Some((share.1, share.2))
     }
 
-    /// Adds a place, within its share.
+    /// Adds a place, limited to its share.
     fn push(&mut self, node: Node) {
         self.nodes.push(node);
         let Some((k, values)) = self.share() else { return };
@@ -264,7 +267,7 @@ impl Tree {
         }
     }
 
-    /// Cuts every place down to its share.
+    /// Reduces every place to its share.
     pub(crate) fn settle_shares(&mut self) {
         if let Some((k, values)) = self.share() {
             self.nodes.iter_mut().for_each(|node| node.stats.shrink(k, values));
@@ -288,7 +291,7 @@ impl Tree {
         }
     }
 
-    /// The node of a key, made when new, and the guess corrected.
+    /// The node of a key, created if new; corrects the prediction.
     #[cold]
     pub(crate) fn find(&mut self, parent: NodeId, previous: NodeId, key: &[u8], at: u64) -> NodeId {
         let found = self.child(parent, key, at);
@@ -298,9 +301,9 @@ impl Tree {
         found
     }
 
-    /// The child of a key, made when new.
+    /// The child for a key, created if new.
     pub(crate) fn child(&mut self, parent: NodeId, key: &[u8], at: u64) -> NodeId {
-        // The documents' own `_id` is a name whatever the other keys are.
+        // The documents' own `_id` is a name, whatever the other keys are.
         let own_id = parent == ROOT && key == b"_id";
         if self.nodes[parent as usize].any != NONE && !own_id {
             if let Some(keys) = &mut self.nodes[parent as usize].keys {
@@ -314,7 +317,8 @@ impl Tree {
             return self.table[slot];
         }
         if self.nodes.len() >= MAX_NODES && !own_id {
-            // Bounded whatever the documents: beyond the bound an object's new keys share one place.
+            // The number of nodes is bounded: beyond the limit an object's new keys share one
+            // place.
             self.capped = true;
             self.fold(parent, at);
             return self.child(parent, key, at);
@@ -351,7 +355,7 @@ impl Tree {
         }
     }
 
-    /// The element node of an array, made when new.
+    /// The element node of an array, created if new.
     #[inline]
     pub(crate) fn element(&mut self, array: NodeId, at: u64) -> NodeId {
         let id = self.nodes[array as usize].element;
@@ -361,8 +365,8 @@ impl Tree {
     #[cold]
     fn new_element(&mut self, array: NodeId, at: u64) -> NodeId {
         let up = &self.nodes[array as usize];
-        // An array and its element objects are one layer together; an array directly in an array is
-        // a layer more (ALG-1). `depth` is that of values here, so objects below add theirs.
+        // An array and its element objects are one level together; an array directly in an array is
+        // another level (ALG-1). `depth` is that of values here, so objects below add theirs.
         let depth = up.depth + u32::from(up.kind == Kind::Element);
         let k = if depth <= 2 { SAMPLE_SHALLOW } else { SAMPLE_DEEP };
         let id_like = up.id_like;
@@ -373,7 +377,7 @@ impl Tree {
         id
     }
 
-    /// Whether the keys of an object are data rather than names, judged while reading.
+    /// Returns whether the keys of an object are data rather than names, decided while reading.
     fn keys_are_data(&self, object: NodeId) -> bool {
         let node = &self.nodes[object as usize];
         let children = node.children.len();
@@ -391,14 +395,14 @@ impl Tree {
         if children < FOLD_SPARSE {
             return false;
         }
-        // Ever new names, each in few of the objects.
+        // An open set of names, each in few of the objects.
         let objects = self.objects(object).max(1);
         let uses: u64 = node.children.iter().map(|&c| self.nodes[c as usize].stats.count()).sum();
         (uses as f64) < 0.05 * (objects as f64) * (children as f64)
     }
 
-    /// Whether the keys of an object are data, judged when everything was read. Whatever was folded
-    /// while reading passes this too, so that the order of reading is without effect.
+    /// Returns whether the keys of an object are data, decided after everything was read. Objects
+    /// folded while reading satisfy this too, so the order of documents does not matter.
     pub(crate) fn few_keys_are_data(&self, object: NodeId) -> bool {
         let node = &self.nodes[object as usize];
         let child = |id: &NodeId| &self.nodes[*id as usize];
@@ -432,12 +436,12 @@ impl Tree {
         one_type && (uses as f64) < 0.1 * (objects as f64) * (all as f64)
     }
 
-    /// How many objects were seen at a node.
+    /// The number of objects at a node.
     pub(crate) fn objects(&self, node: NodeId) -> u64 {
         self.nodes[node as usize].stats.of(docward_model::BsonType::Object)
     }
 
-    /// Makes all children of an object one place.
+    /// Merges all children of an object into one place.
     pub(crate) fn fold(&mut self, object: NodeId, at: u64) {
         if self.nodes[object as usize].any != NONE {
             return;
@@ -463,7 +467,7 @@ impl Tree {
         self.nodes[object as usize].keys = Some(Box::new(keys));
     }
 
-    /// Moves what `from` and everything below it knows into `to`.
+    /// Moves the statistics of `from` and everything below it to `to`.
     fn graft_own(&mut self, to: NodeId, from: NodeId) {
         let k = if self.nodes[from as usize].depth <= 2 { SAMPLE_SHALLOW } else { SAMPLE_DEEP };
         let node = &mut self.nodes[from as usize];
@@ -493,12 +497,12 @@ impl Tree {
         }
     }
 
-    /// Takes over another tree; returns the new index of each of its nodes.
+    /// Merges another tree; returns the new index of each of its nodes.
     pub(crate) fn absorb(&mut self, mut other: Self) -> Vec<NodeId> {
         let mut map = vec![NONE; other.nodes.len()];
         self.absorb_node(ROOT, &mut other, ROOT, &mut map);
         for id in 0..other.nodes.len() {
-            // Folded nodes point to where they went, which has been mapped by now.
+            // Folded nodes point to their targets, which have been mapped already.
             let mut at = id;
             while other.nodes[at].alias != NONE {
                 at = other.nodes[at].alias as usize;
@@ -541,7 +545,7 @@ impl Tree {
         }
     }
 
-    /// Where a node's knowledge is now.
+    /// The node that now contains a node's statistics.
     pub(crate) fn resolve(&self, mut id: NodeId) -> NodeId {
         while self.nodes[id as usize].alias != NONE {
             id = self.nodes[id as usize].alias;
@@ -556,8 +560,8 @@ fn word(window: &[u8], at: usize) -> u64 {
 }
 
 impl Node {
-    /// Whether this is the node whose name stands at `at`; `name` are the sixteen bytes there, when
-    /// there are as many.
+    /// Returns whether this is the node whose name is at `at`; `name` is the sixteen bytes there,
+    /// if there are that many.
     #[inline(always)]
     fn is_at(&self, name: Option<[u64; 2]>, bytes: &[u8], at: usize) -> bool {
         let Some([a, b]) = name else { return self.ends_at(bytes, at, 0) };
@@ -567,7 +571,7 @@ impl Node {
         self.key_len < 16 || self.ends_at(bytes, at, 16)
     }
 
-    /// Whether the name from its byte `from` on stands at `at`.
+    /// Returns whether the name from its byte `from` on is at `at`.
     #[inline(never)]
     fn ends_at(&self, bytes: &[u8], at: usize, from: usize) -> bool {
         let len = self.key.len();
@@ -585,7 +589,7 @@ impl Node {
     ) -> Self {
         let mut head = [0u8; 16];
         let mut mask = [0u8; 16];
-        // The NUL belongs to the comparison: `name` must not match `nameSuffix`.
+        // The NUL is part of the comparison: `name` must not match `nameSuffix`.
         for (i, (h, m)) in head.iter_mut().zip(&mut mask).enumerate().take(key.len() + 1) {
             *h = key.get(i).copied().unwrap_or(0);
             *m = 0xff;
@@ -622,7 +626,8 @@ impl Node {
     }
 }
 
-/// Whether a name says an identifier: `_id`, `userId`, `user_id`, `uuid`, `username`, `email`, …
+/// Returns whether a name indicates an identifier: `_id`, `userId`, `user_id`, `uuid`, `username`,
+/// `email`, …
 fn is_id_like(key: &[u8]) -> bool {
     let ends = |tail: &[u8]| key.ends_with(tail);
     key == b"id"

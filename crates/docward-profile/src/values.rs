@@ -1,5 +1,5 @@
-//! Single values: where a document's `_id` lies, how a value hashes, sorts and prints. No state; the
-//! profiler calls these from its hot path.
+//! Functions on single values: the position of a document's `_id`, and how a value hashes, sorts
+//! and prints. No state; the profiler calls these from its hot path.
 
 use docward_bson::{
     value::hex,
@@ -9,7 +9,7 @@ use docward_model::TextClass;
 
 use crate::{hash, text};
 
-/// Tag and byte range of the `_id`, which the server stores first.
+/// The tag and the byte range of the `_id`, which the server stores first.
 pub(crate) fn id_value(bytes: &[u8], start: usize, end: usize) -> Option<(u8, usize, usize)> {
     let first = start + 4;
     if bytes.get(first + 1..first + 5) == Some(b"_id\0") {
@@ -31,14 +31,14 @@ pub(crate) fn id_value(bytes: &[u8], start: usize, end: usize) -> Option<(u8, us
     None
 }
 
-/// Keeps an `_id` for comparing: its tag and the beginning of its bytes.
+/// Keeps an `_id` for comparison: its tag and the beginning of its bytes.
 #[inline]
 pub(crate) fn remember_id(id: &mut Vec<u8>, tag: u8, value: &[u8]) {
     id.push(tag);
     id.extend_from_slice(&value[..value.len().min(256)]);
 }
 
-/// The hash of a value of any type, as the hot path computes it.
+/// The hash of a value of any type, equal to that of the hot path.
 pub(crate) fn scalar_hash(tag: u8, value: &[u8]) -> u64 {
     match tag {
         0x10 => hash::number(i64::from(i32::from_le_bytes(fixed(value)))),
@@ -55,14 +55,14 @@ pub(crate) fn scalar_hash(tag: u8, value: &[u8]) -> u64 {
     }
 }
 
-/// Digits of an ObjectId written as text.
+/// The number of digits of an ObjectId written as text.
 pub(crate) const OBJECT_ID_DIGITS: u64 = 24;
 
-/// Text that spells an id hashes like that id, marked.
+/// The hash of a text that represents an id: that of the id, marked.
 pub(crate) fn spelled_hash(class: TextClass, s: &[u8]) -> Option<u64> {
     let base = match class {
         TextClass::ObjectIdHex => hash::bytes(&unhex::<12>(s)?),
-        // Among ids of one process, some have no letter: they are looked up like the others.
+        // Some ids of one process contain no letter; they are looked up like the others.
         TextClass::HugeInteger | TextClass::LeadingZero if s.len() as u64 == OBJECT_ID_DIGITS => {
             hash::bytes(&unhex::<12>(s)?)
         }
@@ -86,7 +86,8 @@ pub(crate) fn unhex<const N: usize>(s: &[u8]) -> Option<[u8; N]> {
     Some(out)
 }
 
-/// Hash of a document without `_id`: its ends and its length, so that big documents cost no more.
+/// The hash of a document without `_id`: its ends and its length, so that large documents cost no
+/// more.
 pub(crate) fn content_hash(document: &[u8]) -> u64 {
     let n = document.len();
     let head = hash::bytes(&document[..n.min(96)]);
@@ -113,17 +114,17 @@ pub(crate) fn number_of(tag: u8, value: &[u8]) -> f64 {
     }
 }
 
-/// Seconds in the first four bytes of an ObjectId.
+/// The seconds in the first four bytes of an ObjectId.
 pub(crate) fn seconds(oid: &[u8]) -> u32 {
     u32::from_be_bytes(fixed(oid))
 }
 
-/// What a sampled value sorts by, within its type.
+/// The sort key of a sampled value, within its type.
 pub(crate) struct Sort {
     pub(crate) key: i64,
     /// Decides between equal keys.
     pub(crate) rest: u64,
-    /// For doubles: whether the shortest text has at most four decimals.
+    /// For doubles: true if the shortest text has at most four decimals.
     pub(crate) short: bool,
 }
 
@@ -132,7 +133,7 @@ impl Sort {
         Self { key, rest: 0, short: false }
     }
 
-    /// By the first 16 bytes.
+    /// The sort key from the first 16 bytes.
     pub(crate) fn bytes(s: &[u8]) -> Self {
         let word = |from: usize| {
             let mut padded = [0; 8];
@@ -140,28 +141,28 @@ impl Sort {
             padded[..part.len()].copy_from_slice(part);
             u64::from_be_bytes(padded)
         };
-        // Bytes above 127 come last, not first.
+        // Bytes above 127 sort last, not first.
         Self { key: (word(0) ^ (1 << 63)) as i64, rest: word(8), short: false }
     }
 
-    /// Text by the digits behind a prefix, or by its bytes.
+    /// The sort key of a text: the digits after a prefix, or its bytes.
     pub(crate) fn text(s: &[u8]) -> Self {
         let numbered = if s.len() < 8 { None } else { sort_numbered(s) };
         numbered.map_or_else(|| Self::bytes(s), Self::by)
     }
 }
 
-/// A number that sorts like the double.
+/// An integer that sorts like the double.
 pub(crate) fn sort_double(n: f64) -> i64 {
     let bits = n.to_bits() as i64;
     bits ^ (((bits >> 63) as u64) >> 1) as i64
 }
 
-/// Longer texts are no numbers with letters in front.
+/// Longer texts do not count as numbers with a prefix.
 const NUMBERED: usize = 64;
 
-/// Texts such as `INVOICE-2024-000123` differ far behind only: their digits, when nothing
-/// but separators stands between them. The letters in front are taken to be the same.
+/// Texts such as `INVOICE-2024-000123` differ only at the end, so they sort by their digits if only
+/// separators are between them. Their prefixes are assumed to be equal.
 fn sort_numbered(s: &[u8]) -> Option<i64> {
     if s.len() > NUMBERED {
         return None;

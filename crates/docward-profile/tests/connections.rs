@@ -5,7 +5,7 @@
 use docward_model::{Connections, ConnectionsSince, Evidence, Server};
 use docward_profile::observe_growth;
 
-/// A server as it was so many seconds after its start, at a time of its clock.
+/// A server at this uptime in seconds and this time of its clock.
 fn server(uptime: u64, clock: i64, current: u64, total_created: u64) -> Evidence {
     let server = Server {
         host: Some("db1:27017".to_owned()),

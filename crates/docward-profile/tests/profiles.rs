@@ -100,7 +100,7 @@ fn digits_are_object_ids_only_among_object_ids() {
     };
     let numbers: Vec<_> = (0..50).map(|i| format!("6503124801120304150607{i:02}")).collect();
     assert_eq!(classes(&numbers), [0, 50, 0]);
-    // Ids of one process differ at their end only, and some of them have no letter.
+    // Ids of one process differ only at the end, and some of them contain no letter.
     let mut ids: Vec<_> =
         (0..100).map(|i| format!("650312480112030415{:06x}", i * 104_729)).collect();
     let digits = ids.iter().filter(|id| id.bytes().all(|b| b.is_ascii_digit())).count() as u64;
@@ -134,9 +134,9 @@ fn ap_s2_5_a_few_names_of_people_are_keys_and_not_fields() {
     assert!(folded(&people));
     let paths = profile(&people).fields.iter().map(|f| f.path.to_string()).collect::<Vec<_>>();
     assert!(paths.iter().all(|path| !path.contains("Anna")), "{paths:?}");
-    // One document says nothing about what its keys are.
+    // One document does not show whether its keys are data.
     assert!(!folded(&people[..1]));
-    // Fields come again, differ in type, or are written as the whole collection is.
+    // Fields that repeat, differ in type, or are written like the rest of the collection.
     let fields = |a: Document, b: Document| [doc! { "scores": a }, doc! { "scores": b }];
     let again = doc! { "First": 1, "Second": 2, "Third": 3 };
     assert!(!folded(&fields(again.clone(), again)));
@@ -152,7 +152,7 @@ fn ap_s2_5_a_few_names_of_people_are_keys_and_not_fields() {
 fn pt_ref_1_many_refer_to_few_and_some_to_what_is_gone() {
     let ids: Vec<ObjectId> = (0..4).map(|_| ObjectId::new()).collect();
     let customers: Vec<Document> = ids.iter().map(|id| doc! { "_id": id }).collect();
-    // 1,900 orders of four customers, and 100 each of another one.
+    // 1,900 orders of four customers, and 100 orders with one customer each.
     let of = |n: usize| if n.is_multiple_of(20) { ObjectId::new() } else { ids[n % 4] };
     let orders: Vec<Document> = (0..2000).map(|n| doc! { "customerId": of(n) }).collect();
     let strangers: Vec<Document> =
@@ -190,7 +190,7 @@ fn pt_ref_1_a_unique_code_is_referred_to_like_an_id() {
     assert_eq!(found[0].path.as_str(), "stationcode");
     assert_eq!((found[0].to.collection.as_str(), found[0].to_path.as_str()), ("t_station", "code"));
     assert!(found[0].contained > 0.99);
-    // A field that is not unique there is no key.
+    // A field that is not unique is not a key.
     let twice = [stations.clone(), stations].concat();
     assert!(relate(&[links("t_price", &prices), links("t_station", &twice)], &[]).0.is_empty());
 }
@@ -274,7 +274,8 @@ fn pt_poly_1_the_field_that_predicts_the_shape_is_found() {
     assert_eq!(discriminator.accuracy, 1.0);
 }
 
-/// Of very many ids a sample by hash is kept: text that spells one has to be in it when the id is.
+/// Of very many ids a sample by hash is kept: text that represents an id has to be in it if the id
+/// is.
 #[test]
 fn pt_ref_1_dm_09_6_ids_written_as_text_are_found_among_very_many() {
     let users: Vec<_> = (0..200_000i32).map(|i| doc! { "_id": i }).collect();
@@ -339,7 +340,7 @@ fn dm_07_5_parents_are_counted_per_document_not_per_element() {
     let line = |i: u32| doc! { "productId": id(i % 90), "count": 1 };
     let orders: Vec<_> = (0..300u32)
         .map(|i| match i % 3 {
-            // Nothing in an array holds nothing.
+            // Empty arrays have no values.
             0 => doc! { "_id": i as i32, "items": [], "productIds": [], "productId": id(i % 90) },
             _ => doc! {
                 "_id": i as i32,
@@ -377,10 +378,10 @@ fn ap_s2_6_spellings_that_differ_in_case_are_found() {
 fn damage_is_reported_and_the_rest_is_read() {
     let good = doc! { "_id": 1, "a": "x" }.to_vec().unwrap();
     let mut bad = good.clone();
-    bad[4] = 0x66; // no such type
+    bad[4] = 0x66; // No such type.
     let mut text = good.clone();
     let at = text.len() - 3;
-    text[at] = 0xff; // not UTF-8
+    text[at] = 0xff; // Not UTF-8.
     let block: Vec<u8> = [good.clone(), bad, text, good.clone()].concat();
     let mut profiler = Profiler::new();
     profiler.add_block(&block, 1000);
@@ -392,7 +393,7 @@ fn damage_is_reported_and_the_rest_is_read() {
     assert_eq!(profiler.finish().profile.documents, 4);
 }
 
-/// What two profiles must agree on, as text.
+/// The parts of two profiles that must be equal, as text.
 fn summary(profiled: Profiled) -> String {
     let profile = &profiled.profile;
     let mut out = format!(
@@ -414,13 +415,13 @@ fn summary(profiled: Profiled) -> String {
     out
 }
 
-/// Only some of very many reference fields are looked at closely; which, does not depend on the order
-/// in which they came or on who read them.
+/// Only some of very many reference fields are compared. The selection does not depend on the order
+/// of documents or on which profiler read them.
 #[test]
 fn of_very_many_reference_fields_the_same_are_compared_however_documents_are_cut() {
     let document = |n: i32| {
         let mut document = doc! { "_id": n };
-        // The first documents have the fields that others do not.
+        // Only the first documents have these fields.
         for field in 0..40 {
             document.insert(format!("f{}_id", (n / 10) * 7 + field), n * 31 + field);
         }
@@ -437,7 +438,7 @@ fn of_very_many_reference_fields_the_same_are_compared_however_documents_are_cut
         let [mut a, mut b] = [Profiler::new(), Profiler::new()];
         a.add_block(&left, 0);
         b.add_block(&right, left.len() as u64);
-        // The part that came later takes the earlier one over, too.
+        // The later part merges the earlier one, too.
         if cut == 55 {
             std::mem::swap(&mut a, &mut b);
         }
@@ -497,7 +498,7 @@ proptest! {
         a.add_block(&left, 0);
         let mut b = Profiler::new();
         b.add_block(&right, left.len() as u64);
-        // At rest in between: what is read back goes on as if nothing had happened.
+        // Serialized in between: a restored profiler continues as if nothing had happened.
         let saved = a.save();
         let mut restored = Profiler::restore(&saved).expect("what was saved");
         restored.add_block(&right, left.len() as u64);
@@ -507,7 +508,7 @@ proptest! {
         prop_assert_eq!(&whole, &summary(restored.finish()));
     }
 
-    /// Whatever was done to a saved profiler, reading it back and going on does not panic.
+    /// Restoring an altered profiler and continuing with it never panics.
     #[test]
     fn altered_states_are_refused_or_harmless(
         documents in prop::collection::vec(any_document(), 1..20),

@@ -1,5 +1,5 @@
-//! What validation costs writes (DM-11.4): the same documents inserted with and without it, in turns, into
-//! scratch collections that are dropped afterwards.
+//! Measures the cost of validation for writes (DM-11.4): the same documents are inserted with and
+//! without it, alternately, into scratch collections that are dropped afterwards.
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
@@ -12,20 +12,20 @@ use mongodb::bson::{Document, RawDocumentBuf, doc, oid::ObjectId};
 
 use crate::operator::{Operator, Trouble, failed};
 
-/// Documents written in each turn.
+/// The number of documents written in each round.
 const DOCUMENTS: usize = 1000;
 
-/// What was measured.
+/// The result of the measurement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cost {
-    /// Documents in each turn.
+    /// The number of documents in each round.
     pub documents: u64,
-    /// Time of each turn without the validator, and of the one with it.
+    /// The time of each round without the validator, and with it.
     pub turns: Vec<(Duration, Duration)>,
 }
 
 impl Cost {
-    /// How much longer writes take with the validator, as a share: the median of the turns.
+    /// The relative increase of write time with the validator: the median of the rounds.
     pub fn share(&self) -> f64 {
         let mut shares = self.shares();
         shares.sort_by(f64::total_cmp);
@@ -36,7 +36,7 @@ impl Cost {
         }
     }
 
-    /// The same of each turn.
+    /// The relative increase in each round.
     pub fn shares(&self) -> Vec<f64> {
         self.turns
             .iter()
@@ -46,8 +46,8 @@ impl Cost {
 }
 
 impl Operator {
-    /// Measures what a validator costs inserts of documents of this collection that meet it; `None` when
-    /// no document does.
+    /// Measures the cost of a validator for inserts of valid documents of this collection; `None`
+    /// if no document is valid.
     pub fn measure_cost(
         &self,
         namespace: &Namespace,
@@ -63,11 +63,11 @@ impl Operator {
         let (plain, validated) = (format!("{scratch}_plain"), format!("{scratch}_validated"));
         let names = (plain.as_str(), validated.as_str());
         let outcome = self.turns(namespace, &documents, names, validator, turns, stop);
-        // Whatever happened, nothing stays behind.
+        // Whatever happened, the scratch collections are dropped.
         let mut left = Vec::new();
         for name in [plain, validated] {
             let dropped = self.run(&namespace.database, doc! { "drop": &name });
-            // One that was never made is none to drop.
+            // A collection that was never created cannot be dropped.
             let is_gone = dropped.as_ref().err().is_some_and(|error| {
                 matches!(&*error.kind, mongodb::error::ErrorKind::Command(c) if c.code == 26)
             });
@@ -103,12 +103,12 @@ impl Operator {
         create(doc! { "create": plain })?;
         create(doc! { "create": validated, "validator": schema })?;
         let mut cost = Cost { documents: documents.len() as u64, turns: Vec::new() };
-        // The first turn warms caches up and does not count.
+        // The first round warms up the caches and does not count.
         for turn in 0..=turns {
             if stop.load(Ordering::Relaxed) {
                 return Err(Trouble::Stopped);
             }
-            // Who goes first changes, so that neither profits.
+            // The order alternates, so that neither has an advantage.
             let (first, second) =
                 if turn % 2 == 0 { (plain, validated) } else { (validated, plain) };
             let one = self.insert(namespace, first, documents)?;

@@ -1,11 +1,12 @@
-//! What changes a deployment: the only place of Docward that writes to one.
+//! Changes deployments: the only crate of Docward that writes to one.
 //!
-//! Everything here is asked for by an operator, after a dry run that showed what would happen. Each change
-//! waits for a majority, is remembered so that it can be undone, and does nothing when it is done already.
+//! An operator requests every change, after a dry run that showed what would happen. Each change
+//! waits for a majority, is recorded so that it can be undone, and does nothing if it is already in
+//! place.
 //!
-//! Read on: `operator` (the connection, and what the account may do), `validator` (validators and the
-//! ladder of RF-19), `undo` (what was there before), `cost` (what validation costs writes), `simulate` (ways to
-//! store a relationship, measured in a scratch database).
+//! Read on: `operator` (the connection, and the privileges of the account), `validator` (validators
+//! and the ladder of RF-19), `undo` (the state before a change), `cost` (the cost of validation for
+//! writes), `simulate` (alternatives to store a relationship, measured in a scratch database).
 
 mod cost;
 mod operator;

@@ -1,4 +1,5 @@
-//! The connection of an operator: an account that may change collections, not the application's (GC-33).
+//! The connection of an operator: an account that may change collections, not the application's
+//! account (GC-33).
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
@@ -15,13 +16,13 @@ use mongodb::{
 };
 use tokio::runtime::Runtime;
 
-/// How long to look for a server before giving up.
+/// The time limit for finding a server.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How often to see whether somebody stopped it.
+/// The interval for checking whether the user stopped the run.
 const GLANCE: Duration = Duration::from_millis(100);
 
-/// Why something could not be done.
+/// The reason why an operation failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Trouble {
     /// The connection string cannot be used.
@@ -29,7 +30,7 @@ pub enum Trouble {
         "the connection string is not valid: {0}; see https://www.mongodb.com/docs/manual/reference/connection-string/"
     )]
     BadUri(String),
-    /// Nobody answered.
+    /// No server answered.
     #[error(
         "no server answered: {0}; check host, port, firewall and TLS, and that the set has a primary"
     )]
@@ -37,54 +38,54 @@ pub enum Trouble {
     /// The login was refused.
     #[error("the login was refused: {0}; check user, password and authSource")]
     Login(String),
-    /// The collection is not there.
+    /// The collection does not exist.
     #[error("{0} does not exist; check --namespace, or create the collection first")]
     NoCollection(Namespace),
-    /// A collection of this kind can have no validator.
+    /// A collection of this kind cannot have a validator.
     #[error("{namespace} is {what}, which can have no validator: {why}")]
     NoValidator {
-        /// Which.
+        /// The collection.
         namespace: Namespace,
-        /// What it is.
+        /// The kind of the collection.
         what: &'static str,
-        /// Why not.
+        /// The reason.
         why: &'static str,
     },
-    /// Somebody stopped it.
+    /// The user stopped the run.
     #[error("stopped; nothing was changed")]
     Stopped,
-    /// Somebody stopped it, and what was made is being removed.
+    /// The user stopped the run, and scratch data is being removed.
     #[error("stopped before the end")]
     Ended,
-    /// The scratch database is somebody's.
+    /// The scratch database already exists.
     #[error("the database {0} exists already, and is not touched; run again for another name")]
     DatabaseExists(String),
     /// A command failed.
     #[error("{what} failed{}: {why}", code.map(|code| format!(" (code {code})")).unwrap_or_default())]
     Failed {
-        /// What was tried.
+        /// The operation that failed.
         what: &'static str,
-        /// The server's code.
+        /// The server's error code.
         code: Option<i32>,
-        /// The server's words.
+        /// The server's message.
         why: String,
     },
 }
 
-/// Something the account may not do.
+/// A privilege that the account does not have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Missing {
     /// The action, by MongoDB's name.
     pub action: &'static str,
-    /// On what.
+    /// The resource of the action.
     pub resource: String,
-    /// A built-in role that has it.
+    /// A built-in role that includes it.
     pub role: &'static str,
 }
 
-/// A deployment that may be changed.
+/// A connection to a deployment that may be changed.
 pub struct Operator {
-    /// The hosts of the connection string; never user or options.
+    /// The hosts of the connection string; never the user or options.
     pub name: String,
     pub(crate) client: Client,
     pub(crate) runtime: Runtime,
@@ -97,7 +98,7 @@ impl std::fmt::Debug for Operator {
 }
 
 impl Operator {
-    /// Connects and waits for a first answer of the primary.
+    /// Connects and waits for a first response of the primary.
     pub fn connect(uri: &str) -> Result<Self, Trouble> {
         if is_unescaped(uri) {
             let why = "user or password hold characters that have to be escaped: `@` as %40, `:` as %3A, `/` as %2F";
@@ -120,7 +121,7 @@ impl Operator {
         options.server_selection_timeout.get_or_insert(PATIENCE);
         options.connect_timeout.get_or_insert(PATIENCE);
         options.app_name.get_or_insert_with(|| "docward".to_owned());
-        // What is decided here is decided by what the primary says.
+        // Decisions here depend on the state of the primary.
         options.selection_criteria =
             Some(SelectionCriteria::ReadPreference(ReadPreference::Primary));
         let client = {
@@ -140,8 +141,8 @@ impl Operator {
         }
     }
 
-    /// Which of these actions the account may not do on a collection. An account that is told nothing
-    /// about itself (access control is off) may do anything.
+    /// The actions that the account may not perform on a collection. If the server returns no
+    /// privileges (access control is off), the account may do everything.
     pub fn missing(
         &self,
         namespace: &Namespace,
@@ -196,8 +197,8 @@ impl Operator {
         self.runtime.block_on(async { database.run_command(command).await })
     }
 
-    /// The same for what may take long: given up when somebody stops it. The connection is closed then, at
-    /// which the server gives up, too.
+    /// The same for a long operation, which the user can stop. The connection is then closed, and
+    /// the server aborts too.
     pub(crate) fn run_unless(
         &self,
         database: &str,
@@ -219,7 +220,7 @@ impl Operator {
     }
 }
 
-/// Whether a privilege's resource covers a collection.
+/// Returns whether a privilege's resource covers a collection.
 fn is_covered(resource: &Document, namespace: &Namespace) -> bool {
     if resource.get_bool("anyResource").unwrap_or(false) {
         return true;
@@ -230,7 +231,7 @@ fn is_covered(resource: &Document, namespace: &Namespace) -> bool {
     names("db", &namespace.database) && names("collection", &namespace.collection)
 }
 
-/// The driver's words without its decoration.
+/// The driver's message without its decoration.
 fn words(error: &Error) -> String {
     match &*error.kind {
         ErrorKind::ServerSelection { message, .. } => servers_told(message),
@@ -238,7 +239,7 @@ fn words(error: &Error) -> String {
     }
 }
 
-/// A command that failed, in words.
+/// The error for a command that failed.
 pub(crate) fn failed(what: &'static str, error: &Error) -> Trouble {
     match &*error.kind {
         ErrorKind::Command(command) => {

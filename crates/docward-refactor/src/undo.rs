@@ -1,4 +1,4 @@
-//! What was there before a change, in a file: enough to put it back, byte for byte.
+//! The state before a change, in a file: enough to restore it byte for byte.
 
 use std::path::Path;
 
@@ -16,23 +16,23 @@ const VERSION: u32 = 1;
 pub struct Undo {
     /// The collection.
     pub namespace: Namespace,
-    /// The id of the collection, when the server told it.
+    /// The UUID of the collection, if the server returned it.
     pub uuid: Option<String>,
     /// The deployment, by its hosts.
     pub deployment: String,
-    /// How it was validated before.
+    /// The validation before the change.
     pub before: Validation,
-    /// How it was validated afterwards.
+    /// The validation after the change.
     pub after: Validation,
 }
 
-/// Why a file cannot be used.
+/// The reason why a file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum UndoFault {
     /// It cannot be read or written.
     #[error("{0}")]
     Io(#[from] std::io::Error),
-    /// It is no such file.
+    /// It has another format.
     #[error("not a file that `docward schema apply` wrote: {0}")]
     Form(String),
 }
@@ -48,7 +48,7 @@ struct File {
     after: Side,
 }
 
-/// One side of the change. The bytes count; the text is for people.
+/// The validation before or after the change. The bytes are authoritative; the text is for people.
 #[derive(Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Side {
@@ -104,7 +104,7 @@ impl Side {
 }
 
 impl Undo {
-    /// Writes the file; one that is there already is left alone.
+    /// Writes the file; never overwrites an existing one.
     pub fn write(&self, path: &Path) -> Result<(), UndoFault> {
         use std::io::Write as _;
         let file = File {
@@ -120,7 +120,7 @@ impl Undo {
         text.push('\n');
         let mut out = std::fs::OpenOptions::new().write(true).create_new(true).open(path)?;
         out.write_all(text.as_bytes())?;
-        // A change must not outlive what undoes it.
+        // The file must be on disk before the change is made.
         out.sync_all()?;
         Ok(())
     }

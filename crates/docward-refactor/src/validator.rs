@@ -1,4 +1,4 @@
-//! Validators of collections, and the ladder on which one is raised (RF-19): measure, `warn`, `moderate`
+//! Validators of collections, and the ladder to introduce one (RF-19): measure, `warn`, `moderate`
 //! with `error`, clean, `strict` with `error`.
 
 use std::sync::atomic::AtomicBool;
@@ -9,7 +9,7 @@ use mongodb::bson::{Bson, Document, RawDocumentBuf, doc};
 
 use crate::operator::{Operator, Trouble, failed};
 
-/// How many writes are checked.
+/// Which writes are validated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
     /// None.
@@ -20,7 +20,7 @@ pub enum Level {
     Strict,
 }
 
-/// What happens to a write that fails.
+/// The action on a write that fails validation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// It is logged.
@@ -32,7 +32,7 @@ pub enum Action {
 }
 
 impl Level {
-    /// MongoDB's word.
+    /// The name in MongoDB.
     pub fn name(self) -> &'static str {
         match self {
             Self::Off => "off",
@@ -51,7 +51,7 @@ impl Level {
 }
 
 impl Action {
-    /// MongoDB's word.
+    /// The name in MongoDB.
     pub fn name(self) -> &'static str {
         match self {
             Self::Warn => "warn",
@@ -72,40 +72,40 @@ impl Action {
 /// The validation of a collection.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Validation {
-    /// The validator, byte for byte; `None` when there is none.
+    /// The validator, byte for byte; `None` if there is none.
     pub validator: Option<RawDocumentBuf>,
-    /// Which writes are checked.
+    /// Which writes are validated.
     pub level: Level,
-    /// What happens to those that fail.
+    /// The action on writes that fail.
     pub action: Action,
 }
 
 impl Validation {
-    /// No validator, as a collection is made.
+    /// No validator, the default of a new collection.
     pub const NONE: Self = Self { validator: None, level: Level::Strict, action: Action::Error };
 
-    /// Whether nothing is validated.
+    /// Returns whether nothing is validated.
     pub fn is_none(&self) -> bool {
         self.validator.is_none()
     }
 }
 
-/// A rung of the ladder.
+/// A step of the ladder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Rung {
-    /// Writes that fail are logged.
+    /// Failing writes are logged.
     Warn,
-    /// They are refused, but documents that are invalid already may be changed and stay so.
+    /// Failing writes are refused, except updates of documents that are already invalid.
     Moderate,
-    /// They are refused.
+    /// Failing writes are refused.
     Strict,
 }
 
 impl Rung {
-    /// All, from the lowest.
+    /// All steps, from the lowest.
     pub const ALL: [Self; 3] = [Self::Warn, Self::Moderate, Self::Strict];
 
-    /// Its name.
+    /// The name of the step.
     pub fn name(self) -> &'static str {
         match self {
             Self::Warn => "warn",
@@ -114,7 +114,7 @@ impl Rung {
         }
     }
 
-    /// The options it stands for.
+    /// The validation options of this step.
     pub fn validation(self, validator: RawDocumentBuf) -> Validation {
         let (level, action) = match self {
             Self::Warn => (Level::Strict, Action::Warn),
@@ -124,7 +124,7 @@ impl Rung {
         Validation { validator: Some(validator), level, action }
     }
 
-    /// Where a collection stands with a validator; `None` with another validator, or none.
+    /// The step of a collection with this validator; `None` with another validator, or none.
     pub fn of(present: &Validation, validator: &RawDocumentBuf) -> Option<Self> {
         if present.validator.as_ref() != Some(validator) {
             return None;
@@ -137,7 +137,7 @@ impl Rung {
         }
     }
 
-    /// The next one up; the top stays the top.
+    /// The next higher step; the highest stays the highest.
     pub fn after(present: Option<Self>) -> Self {
         match present {
             None => Self::Warn,
@@ -147,17 +147,18 @@ impl Rung {
     }
 }
 
-/// A collection as it stands.
+/// The current state of a collection.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Standing {
-    /// How it is validated.
+    /// The validation of the collection.
     pub validation: Validation,
-    /// The collection's own id, which another one of the same name does not share.
+    /// The UUID of the collection, which another one of the same name does not share.
     pub uuid: Option<String>,
 }
 
 impl Operator {
-    /// How a collection is validated; refuses those that can have no validator (GC-30).
+    /// Reads the validation of a collection; refuses collections that cannot have a validator
+    /// (GC-30).
     pub fn standing(&self, namespace: &Namespace) -> Result<Standing, Trouble> {
         let refuse =
             |what, why| Err(Trouble::NoValidator { namespace: namespace.clone(), what, why });
@@ -213,7 +214,7 @@ impl Operator {
         })
     }
 
-    /// How many documents there are, and how many of them break a validator, as the server counts.
+    /// The number of documents, and how many of them fail a validator, as the server counts.
     pub fn measure(
         &self,
         namespace: &Namespace,
@@ -252,7 +253,7 @@ impl Operator {
         Ok((all.max(refused), refused))
     }
 
-    /// Sets the validation of a collection (DM-11.5), and waits until a majority has it.
+    /// Sets the validation of a collection (DM-11.5), and waits until it is on a majority.
     pub fn set(&self, namespace: &Namespace, validation: &Validation) -> Result<(), Trouble> {
         let validator = match &validation.validator {
             Some(validator) => {
@@ -273,7 +274,7 @@ impl Operator {
         };
         let reply =
             self.run(&namespace.database, command).map_err(|error| failed("collMod", &error))?;
-        // The change is there; that it is on a majority is not sure.
+        // The change was made, but it is uncertain whether it is on a majority.
         match reply.get_document("writeConcernError") {
             Ok(error) => Err(Trouble::Failed {
                 what: "waiting for a majority",

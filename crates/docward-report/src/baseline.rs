@@ -1,21 +1,21 @@
 //! The baseline file: findings that are accepted for now. One line each and no figures, so that it
-//! changes only when a finding comes or goes, and a change reads well in a review.
+//! changes only if a finding appears or disappears, and the diff is easy to review.
 
 use std::fmt::Write;
 
 use docward_model::{Known, Severity, Subject};
 use serde::{Deserialize, Serialize};
 
-/// Why a text is no baseline.
+/// The reason why a text is not a baseline.
 #[derive(Debug, thiserror::Error)]
 pub enum BaselineFault {
-    /// Not JSON, or not of this shape.
+    /// Not JSON, or of another structure.
     #[error("is not a baseline: {0}")]
     Shape(#[from] serde_json::Error),
     /// Written by a newer Docward.
     #[error("has version {0}, and this Docward knows version 1; use a newer one")]
     Version(u64),
-    /// An entry whose severity is no severity.
+    /// An entry with an invalid severity.
     #[error("has an entry with the severity `{0}`; write error, warn or info")]
     Severity(String),
 }

@@ -10,7 +10,7 @@ use crate::{
     text::{Paint, line, wrap},
 };
 
-/// A heading, one row per item (verdict, what is asked, the evidence), and the counts.
+/// A heading, one row per item (verdict, requirement, evidence), and the counts.
 pub(crate) fn checklist(report: &Report, options: &TerminalOptions) -> String {
     let (paint, width) = (Paint { color: options.color }, options.width);
     let mut out = String::new();
@@ -37,7 +37,7 @@ pub(crate) fn checklist(report: &Report, options: &TerminalOptions) -> String {
     let counts = Verdict::ALL.into_iter().filter_map(|verdict| {
         let items = report.checklist.iter();
         let count = items.filter(|i| i.verdict == verdict && i.waiver.is_none()).count();
-        // Those that a launch depends on are counted also when there are none.
+        // Verdicts that decide about a launch are shown even if their count is 0.
         let is_shown = count > 0 || matches!(verdict, Verdict::Pass | Verdict::Fail);
         is_shown.then(|| format!("{} {}", text::count(count as u64), verdict.name()))
     });
@@ -50,7 +50,7 @@ pub(crate) fn checklist(report: &Report, options: &TerminalOptions) -> String {
     out
 }
 
-/// What was read, and by which profile it is judged.
+/// The inputs that were read, and the profile.
 fn heading(report: &Report, paint: Paint, out: &mut String) {
     let named = report.sources.iter().filter(|source| source.kind != SourceKind::Workload);
     let names: Vec<String> = named.map(|source| line(&source.name)).collect();
@@ -81,7 +81,7 @@ fn heading(report: &Report, paint: Paint, out: &mut String) {
     out.push('\n');
 }
 
-/// The first thing to do about the list.
+/// The first step for the open items.
 fn next(report: &Report) -> String {
     let of = |verdict| {
         report.checklist.iter().find(|item| item.verdict == verdict && item.waiver.is_none())

@@ -1,4 +1,4 @@
-//! The proposed statements of a report as one script for mongosh, in the order in which they can be run.
+//! Combines the proposed statements of a report into one mongosh script, in executable order.
 
 use std::fmt::Write;
 
@@ -6,21 +6,22 @@ use docward_model::{Finding, Report, Safety, shell};
 
 use crate::text::line;
 
-/// Widest line of a comment.
+/// The maximum width of a comment line.
 const WIDTH: usize = 100;
 
-/// Rules that rename databases, collections and fields: programs have to change with them, and everything else has
-/// to be done under the old names.
+/// The family of rules that rename databases, collections and fields. Programs have to change with
+/// them, and all other statements have to run under the old names.
 const RENAMING: char = 'N';
 
-/// The figure of findings whose statement sets the validator to `warn` first.
+/// The data key of findings whose statement first sets the validator to `warn`.
 const RELAXES: &str = "relaxesValidator";
 
-/// The script. Without `DOCWARD_APPLY` it prints what it would do; what needs a decision is a comment.
+/// The script. Without `DOCWARD_APPLY` it only prints its statements; statements that need a
+/// decision are comments.
 pub fn fix_script(report: &Report) -> String {
     let mut fixes: Vec<&Finding> =
         report.findings.iter().filter(|finding| statement(finding).is_some()).collect();
-    // Stable: within both groups the order of the report is kept.
+    // The sort is stable: both groups keep the order of the report.
     fixes.sort_by_key(|finding| finding.rule.starts_with(RENAMING));
     let count = |safety: Safety| fixes.iter().filter(|f| risk(f) == Some(safety)).count();
     let sources: Vec<String> = report.sources.iter().map(|source| line(&source.name)).collect();
@@ -38,7 +39,7 @@ pub fn fix_script(report: &Report) -> String {
         count(Safety::Guarded),
         count(Safety::Manual),
     );
-    // A proposed validator begins with `warn` as well, and takes nothing back.
+    // A proposed validator begins with `warn` as well, so nothing has to be reverted.
     if fixes.iter().any(|finding| finding.data.get(RELAXES).is_some()) {
         out.push_str(
             "//\n// Some statements first set validationAction to \"warn\", because the validator demands the old form.\n\
@@ -81,20 +82,20 @@ pub fn fix_script(report: &Report) -> String {
     out
 }
 
-/// How dangerous a statement is in a script that runs many of them.
+/// The risk of a statement in a script that runs many of them.
 fn risk(finding: &Finding) -> Option<Safety> {
     let text = statement(finding)?;
     let is_manual = only_shows(text) || finding.rule.starts_with(RENAMING);
     Some(if is_manual { Safety::Manual } else { finding.fix.as_ref()?.safety })
 }
 
-/// Whether a statement changes nothing: people have to read what it prints.
+/// Returns whether a statement changes nothing: a person has to read its output.
 fn only_shows(text: &str) -> bool {
     let fills = text.contains("$merge") || text.contains("$out");
     [").find(", ").distinct(", ").aggregate("].iter().any(|method| text.contains(method)) && !fills
 }
 
-/// What mongosh can run; other proposals are commands for a shell.
+/// The statement, if mongosh can run it; other proposals are shell commands.
 fn statement(finding: &Finding) -> Option<&str> {
     let command = finding.fix.as_ref()?.command.as_str();
     (!command.starts_with("docward ") && !command.is_empty()).then_some(command)

@@ -1,4 +1,5 @@
-//! Workflow commands of GitHub Actions: annotations in the log and beside the code.
+//! Formats findings as workflow commands of GitHub Actions: annotations in the log and next to the
+//! code.
 
 use std::fmt::Write;
 
@@ -9,11 +10,11 @@ use crate::{
     text::{change, checkout_path, plain},
 };
 
-/// GitHub shows this many annotations of a kind per step and drops the rest in silence.
+/// The number of annotations of each kind that GitHub shows per step; it silently drops the rest.
 const SHOWN: usize = 10;
 
-/// What could not be read first, then one command per finding, loudest first; what GitHub would drop is
-/// counted in a last notice.
+/// Problems first, then one command per finding, highest severity first. A final notice counts the
+/// ones that GitHub would drop.
 pub(crate) fn github(report: &Report, view: View) -> String {
     let mut out = String::new();
     let obstacles = report.obstacles();
@@ -50,7 +51,7 @@ fn checklist(report: &Report, out: &mut String) {
 fn findings(report: &Report, errors_before: usize, out: &mut String) {
     let mut rest = Vec::new();
     for severity in Severity::ALL {
-        // Of each kind as many as are shown; the last notice needs a place, too.
+        // As many of each kind as GitHub shows; the final notice needs a place, too.
         let room = match severity {
             Severity::Error => SHOWN - errors_before,
             Severity::Warn => SHOWN - 1,
@@ -85,7 +86,7 @@ fn severity_noun(severity: Severity) -> &'static str {
 }
 
 fn finding(report: &Report, finding: &Finding, out: &mut String) {
-    // What was there before fails nothing.
+    // Known findings do not fail the run.
     let is_known = !report.fails(finding, Some(Severity::Info));
     let kind = match finding.severity {
         _ if is_known => "notice",
@@ -123,7 +124,7 @@ fn command(out: &mut String, kind: &str, properties: &[(&str, &str)], message: &
     let _ = writeln!(out, "::{kind} {}::{}", properties.join(","), escaped(message));
 }
 
-/// Names come out of data: a line break in one must not begin a command of its own.
+/// Names come from data: a line break in one must not start another command.
 fn escaped(text: &str) -> String {
     plain(text).replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }

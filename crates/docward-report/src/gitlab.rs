@@ -1,4 +1,4 @@
-//! GitLab's code quality report: a JSON list that merge requests show.
+//! Formats findings as GitLab's code quality report: a JSON list that merge requests show.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +30,7 @@ struct Lines {
     begin: u32,
 }
 
-/// One entry per finding, or per open item of a checklist. GitLab wants a path for each: findings in
+/// One entry per finding, or per open checklist item. GitLab requires a path for each: findings in
 /// data get that of their collection.
 pub(crate) fn gitlab(report: &Report, view: View) -> String {
     let mut issues: Vec<Issue> = match view {
@@ -71,7 +71,7 @@ pub(crate) fn gitlab(report: &Report, view: View) -> String {
         severity: "blocker",
         location: at(&problem.source, 1),
     }));
-    // GitLab keeps one of several entries with the same fingerprint.
+    // GitLab keeps only one of several entries with the same fingerprint.
     let mut seen: BTreeMap<String, u32> = BTreeMap::new();
     for issue in &mut issues {
         let n = seen.entry(issue.fingerprint.clone()).or_default();

@@ -1,5 +1,5 @@
-//! JSON, version 1 of the contract. Fields may be added; none is removed or renamed. Byte-stable: the
-//! order of everything is fixed.
+//! Formats a report as JSON, version 1 of the contract. Fields may be added; none is removed or
+//! renamed. Byte-stable: the order of everything is fixed.
 
 use std::{borrow::Cow, collections::BTreeSet};
 
@@ -141,7 +141,7 @@ struct Entry<'a> {
     index: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     location: Option<Location<'a>>,
-    /// Every place, the primary one first, where there are several.
+    /// Every place, the primary one first, if there are several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     locations: Vec<Location<'a>>,
     what: &'a str,
@@ -151,16 +151,16 @@ struct Entry<'a> {
     data: Map<String, Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     fix: Option<Fix<'a>>,
-    /// Changes of text files that `lint --fix` makes.
+    /// The changes of text files that `lint --fix` makes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     fixes: Vec<CodeFix<'a>>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     examples: &'a [String],
     fingerprint: &'a str,
-    /// What became of it, when it was compared.
+    /// The change of the finding, if reports are compared.
     #[serde(skip_serializing_if = "Option::is_none")]
     change: Option<&'a str>,
-    /// What was said of it before.
+    /// Its earlier message.
     #[serde(skip_serializing_if = "Option::is_none")]
     before: Option<&'a str>,
 }
@@ -178,16 +178,16 @@ struct Seen {
     total: u64,
     confidence: f64,
     unit: &'static str,
-    /// How many of those looked at show it.
+    /// How many of those examined have the property.
     #[serde(skip_serializing_if = "Option::is_none")]
     showing: Option<u64>,
-    /// Between which shares of all that lies.
+    /// The confidence interval of its share in the population.
     #[serde(skip_serializing_if = "Option::is_none")]
     share: Option<[f64; 2]>,
-    /// The share of all below which a thing stays that none of them shows.
+    /// An upper bound on the share of a property that none of the sample has.
     #[serde(skip_serializing_if = "Option::is_none")]
     unseen_below: Option<f64>,
-    /// Said when those looked at are no random sample.
+    /// Present if the sample is not random.
     #[serde(skip_serializing_if = "is_true")]
     by_chance: bool,
 }
@@ -197,7 +197,7 @@ fn is_true(value: &bool) -> bool {
     *value
 }
 
-/// Enough digits to compute with, few enough to stay stable across platforms.
+/// Rounds to enough digits for computation, but few enough to be stable across platforms.
 fn rounded(share: f64) -> f64 {
     (share * 1e8).round() / 1e8
 }
@@ -214,7 +214,7 @@ struct Fix<'a> {
 struct CodeFix<'a> {
     applicability: &'a str,
     location: Location<'a>,
-    /// What is written there instead. What stands there is not repeated: it may be a password.
+    /// The replacement text. The old text is not repeated: it may be a password.
     replacement: &'a str,
 }
 

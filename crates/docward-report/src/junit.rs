@@ -1,4 +1,4 @@
-//! JUnit XML, for servers that show test results: a finding is a failed test.
+//! Formats a report as JUnit XML, for servers that show test results: a finding is a failed test.
 
 use docward_model::{Change, Finding, Report, Severity, Verdict};
 use quick_junit::{
@@ -10,8 +10,8 @@ use crate::{
     text::{plain, seen},
 };
 
-/// Suites of findings or of checklist items. What does not fail the run is a passed test with the
-/// finding as its output; rules that could not look are skipped tests.
+/// Suites of findings or of checklist items. A finding that does not fail the run is a passed test
+/// with the finding as its output; rules that could not run are skipped tests.
 pub(crate) fn junit(report: &Report, view: View, fails_from: Option<Severity>) -> String {
     let mut suites = Suites::new("docward");
     let mut suite = match view {
@@ -123,7 +123,7 @@ fn checklist(report: &Report, fails_from: Option<Severity>) -> TestSuite {
     suite
 }
 
-/// What XML cannot carry, and what turns text around, is replaced.
+/// Replaces characters that XML cannot contain, and characters that change the writing direction.
 fn text(text: &str) -> XmlString {
     XmlString::new(plain(text))
 }

@@ -1,5 +1,5 @@
-//! One [`Report`], several shapes, each in its file. None of them decides anything: what is new, fixed,
-//! accepted or failed stands in the report. [`read`] takes a report back from its JSON.
+//! One [`Report`] in several formats, each in its own file. Formatters make no decisions: the
+//! report contains what is new, fixed, accepted or failed. [`read`] parses a report from its JSON.
 
 mod baseline;
 mod checklist;
@@ -38,7 +38,7 @@ pub use shardkey::{shard_keys, shard_keys_json};
 pub use terminal_options::{Detail as TerminalDetail, Expand, TerminalOptions};
 pub use text::{Paint, wrap};
 
-/// The shapes a report can have.
+/// The formats of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "formats by their usual names")]
 pub enum Format {
@@ -48,14 +48,14 @@ pub enum Format {
     Junit,
     Markdown,
     Html,
-    /// Workflow commands that GitHub shows beside the code.
+    /// Workflow commands that GitHub shows next to the code.
     Github,
     /// GitLab's code quality report.
     Gitlab,
 }
 
 impl Format {
-    /// Every shape, in the order help texts list them.
+    /// Every format, in the order of help texts.
     pub const ALL: [Self; 8] = [
         Self::Terminal,
         Self::Json,
@@ -81,7 +81,7 @@ impl Format {
         }
     }
 
-    /// What it is for.
+    /// The purpose of the format.
     pub fn about(self) -> &'static str {
         match self {
             Self::Terminal => "Text for people",
@@ -96,25 +96,25 @@ impl Format {
     }
 }
 
-/// What of a run is shown.
+/// The view of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum View {
-    /// What breaks a rule.
+    /// The findings.
     Findings,
     /// A checklist, item by item.
     Checklist,
 }
 
-/// How to write a report.
+/// The options for formatting a report.
 #[derive(Clone, Debug)]
 pub struct Rendering<'a> {
-    /// The shape.
+    /// The format.
     pub format: Format,
-    /// What is shown.
+    /// The view.
     pub view: View,
-    /// How the terminal looks.
+    /// The options of the terminal.
     pub terminal: TerminalOptions,
-    /// The severity from which a finding fails a run; never when `None`.
+    /// The severity from which a finding fails a run; `None` for never.
     pub fails_from: Option<Severity>,
     /// The rules, for their help texts.
     pub rules: &'a [&'a RuleMeta],

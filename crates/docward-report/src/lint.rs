@@ -1,4 +1,5 @@
-//! Findings in source code for people: one place per paragraph, with its line, as compilers print them.
+//! Formats findings in source code for people: one place per paragraph, with its line, like
+//! compiler messages.
 
 use std::{collections::BTreeMap, fmt::Write};
 
@@ -13,14 +14,14 @@ use crate::{
     text::{Paint, change, line, summary, wrap},
 };
 
-/// Columns before the text of a paragraph.
+/// The indentation of a paragraph.
 const INDENT: usize = 4;
-/// Rules that the summary names.
+/// The maximum number of rules that the summary names.
 const RULES_SHOWN: usize = 8;
-/// Fixed findings that are listed.
+/// The maximum number of fixed findings listed.
 const FIXED_SHOWN: usize = 10;
 
-/// Whether a report is about source code and nothing else.
+/// Returns whether a report covers only source code.
 pub(crate) fn is_about_code(report: &Report) -> bool {
     !report.sources.is_empty() && report.sources.iter().all(|s| s.kind == SourceKind::Code)
 }
@@ -38,7 +39,7 @@ pub(crate) fn lint(report: &Report, options: &TerminalOptions) -> String {
             page.section(severity, &mut out);
         }
     }
-    // Whatever is left out, the reason of a failure is not.
+    // Whatever is left out, the reason of a failure is printed.
     problems(report, options.width, page.paint, &mut out);
     if !options.quiet {
         page.fixed(&mut out);
@@ -77,7 +78,7 @@ impl Page<'_> {
         }
     }
 
-    /// Notes are printed on request.
+    /// Notes are printed only on request.
     fn is_shown(&self, finding: &Finding) -> bool {
         let is_asked = !self.options.show.is_empty() || self.options.detail == Detail::Full;
         self.options.shows(finding) && (is_asked || finding.severity > Severity::Info)
@@ -112,11 +113,11 @@ impl Page<'_> {
         let mark = if best == Some(Applicability::Safe) { " [*]" } else { "" };
         let change = change(self.report, finding);
         let name = format!("{}{mark}{change}", finding.name);
-        // Measured without colours, which take no room.
+        // Measured without colours, which have no width.
         let used = format!("{place}: {} {name}: ", finding.rule).chars().count();
         let what = wrap(&finding.what, self.options.width, used, INDENT);
         let what = match used + finding.what.split(' ').next().unwrap_or("").chars().count() {
-            // Behind a long path the text begins on a line of its own.
+            // After a long path the text begins on a separate line.
             first if first > self.options.width => {
                 let rest = wrap(&finding.what, self.options.width, INDENT, INDENT);
                 format!("\n{:INDENT$}{rest}", "")
@@ -171,7 +172,7 @@ impl Page<'_> {
         let _ = writeln!(out, "{:INDENT$}{}{body}", "", self.paint.dim(label));
     }
 
-    /// Findings of the baseline that are no more.
+    /// Findings of the baseline that are gone.
     fn fixed(&self, out: &mut String) {
         let compared = self.report.compared.iter();
         let fixed: Vec<_> = compared.flat_map(|compared| &compared.fixed).collect();
@@ -229,7 +230,7 @@ impl Page<'_> {
         }
     }
 
-    /// The rules that say most: `by rule: D020 ×4, S020 ×2`.
+    /// The rules with the most findings: `by rule: D020 ×4, S020 ×2`.
     fn by_rule(&self) -> Option<String> {
         let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
         for finding in self.report.findings.iter().filter(|f| f.severity > Severity::Info) {
@@ -276,7 +277,7 @@ impl Page<'_> {
     }
 }
 
-/// Another place of a finding; in the same file its line is enough.
+/// Another place of a finding; in the same file only its line is printed.
 fn other(finding: &Finding, at: &Location) -> String {
     let is_here = finding.location.as_ref().is_some_and(|own| own.file == at.file);
     match is_here {
@@ -285,11 +286,11 @@ fn other(finding: &Finding, at: &Location) -> String {
     }
 }
 
-/// As much of a line as there is room for, around the place, without its indentation; and the columns before the
-/// caret.
+/// The part of a line around the place that fits the room, without its indentation; and the number
+/// of columns before the caret.
 fn cut(excerpt: &Excerpt, room: usize) -> (String, usize) {
     const MORE: char = '…';
-    // A tab is as wide as the terminal likes.
+    // The width of a tab depends on the terminal.
     let chars: Vec<char> = line(&excerpt.text.replace('\t', " ")).trim_end().chars().collect();
     let indent = chars.iter().take_while(|c| c.is_whitespace()).count();
     let at = usize::try_from(excerpt.column).unwrap_or(1).saturating_sub(1).min(chars.len());
@@ -298,7 +299,7 @@ fn cut(excerpt: &Excerpt, room: usize) -> (String, usize) {
     if chars.len() <= room {
         return (chars.iter().collect(), at);
     }
-    // A third of the room stands before the place.
+    // A third of the room is before the place.
     let start = at.saturating_sub(room / 3).min(chars.len().saturating_sub(room - 1));
     let before = start > 0;
     let length = room - usize::from(before);

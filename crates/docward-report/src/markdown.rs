@@ -1,5 +1,5 @@
-//! Markdown that fits a comment on a pull request: the loudest first, long lists folded, and short
-//! enough to be accepted.
+//! Formats a report as Markdown for a pull request comment: highest severity first, long lists
+//! folded, and within the size limit.
 
 use std::{collections::BTreeMap, fmt::Write};
 
@@ -12,11 +12,11 @@ use crate::{
 
 /// GitHub accepts 65,536 characters in a comment; GitLab a million.
 const LONGEST: usize = 60_000;
-/// Entries of the lists beside the findings.
+/// The maximum number of entries in the lists after the findings.
 const LISTED: usize = 30;
 /// With more findings than this, only errors are written out.
 const SHORT_REPORT: usize = 25;
-/// More findings of one rule than this are folded into one line each.
+/// With more findings of one rule than this, each is folded into one line.
 const WRITTEN_OUT: usize = 3;
 
 /// The report as a comment.
@@ -75,8 +75,8 @@ fn findings(report: &Report) -> String {
     out
 }
 
-/// Writes findings rule by rule, and returns how many did not fit. What does not fit in full may fit as
-/// lines.
+/// Writes findings rule by rule, and returns how many did not fit. Findings that do not fit in full
+/// may fit as lines.
 fn section(report: &Report, found: &[&Finding], wants_full: bool, out: &mut String) -> u64 {
     let mut by_rule: BTreeMap<&str, Vec<&Finding>> = BTreeMap::new();
     let mut order = Vec::new();
@@ -97,7 +97,7 @@ fn section(report: &Report, found: &[&Finding], wants_full: bool, out: &mut Stri
         let full = Some(in_full(report, same)).filter(|part| wants_full && fits(part));
         let (part, shown) = match full {
             Some(part) => (part, same.len()),
-            // No rule takes all the room: the next ones have something to say, too.
+            // No rule takes all the room, so that the next ones are shown, too.
             None => as_lines(same, room / 4, !is_folded),
         };
         body.push_str(&part);
@@ -131,12 +131,12 @@ fn in_full(report: &Report, same: &[&Finding]) -> String {
     part
 }
 
-/// Findings of a rule as lines, as many as there is room for, and how many those are. Long lists are folded, if
-/// they are not within one that is.
+/// Findings of a rule as lines, as many as fit, and their number. Long lists are folded, unless
+/// they are inside a folded one.
 fn as_lines(same: &[&Finding], room: usize, folds: bool) -> (String, usize) {
     let mut lines = String::new();
     let mut shown = 0;
-    // What stands around the lines.
+    // The text around the lines.
     let room = room.saturating_sub(200);
     for finding in same {
         let line = line(finding);
@@ -235,7 +235,7 @@ fn suppressions(report: &Report, out: &mut String) {
     folded("Suppressed", &lines, out);
 }
 
-/// Says how many of a list are left out.
+/// Writes how many entries of a list are left out.
 fn more(of: usize, out: &mut String) {
     if of > LISTED {
         let _ = writeln!(out, "- and {} more", text::count((of - LISTED) as u64));
@@ -298,7 +298,7 @@ fn folded(title: &str, body: &str, out: &mut String) {
         writeln!(out, "<details><summary>{title}</summary>\n\n{}\n\n</details>\n", body.trim_end());
 }
 
-/// A block that no backticks in it can end.
+/// A fenced block that backticks in the text cannot end.
 fn fenced(command: &str) -> String {
     let command = plain(command);
     let longest = command.split(|c| c != '`').map(str::len).max().unwrap_or(0);
@@ -306,7 +306,7 @@ fn fenced(command: &str) -> String {
     format!("{fence}js\n{command}\n{fence}")
 }
 
-/// A code span that no backticks in it can end.
+/// A code span that backticks in the text cannot end.
 fn code(text: &str) -> String {
     let text = shortened(&plain(text).replace('\n', " "), 300);
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
@@ -319,7 +319,7 @@ fn code(text: &str) -> String {
     }
 }
 
-/// Long names lose their middle.
+/// Shortens long names in the middle.
 fn shortened(text: &str, longest: usize) -> String {
     if text.chars().count() <= longest {
         return text.to_owned();
@@ -330,13 +330,13 @@ fn shortened(text: &str, longest: usize) -> String {
     format!("{begin}…{}", end.into_iter().rev().collect::<String>())
 }
 
-/// Text in a cell of a table.
+/// Escapes text for a table cell.
 pub(crate) fn cell(text: &str) -> String {
     escaped(text).replace('|', "\\|")
 }
 
-/// Text in which only code spans mean anything: names come out of data, and must neither become tags
-/// nor mention anybody. A span is what stands between two single backticks; other backticks are letters.
+/// Escapes text except for code spans: names come from data, and must neither become tags nor
+/// mention users. A span is the text between two single backticks; other backticks are literals.
 pub(crate) fn escaped(text: &str) -> String {
     let text = plain(text).replace('\n', " ");
     let mut out = String::with_capacity(text.len());
@@ -363,14 +363,14 @@ pub(crate) fn escaped(text: &str) -> String {
     out
 }
 
-/// Letters that mean nothing but themselves.
+/// Escapes characters with a special meaning.
 fn letters(text: &str, out: &mut String) {
     for c in text.chars() {
         match c {
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '&' => out.push_str("&amp;"),
-            // A sign without width keeps it from being a mention.
+            // A zero-width character prevents a mention.
             '@' => out.push_str("@\u{2060}"),
             '*' | '_' | '[' | ']' | '#' | '~' | '\\' | '!' => {
                 out.push('\\');

@@ -1,5 +1,6 @@
-//! The first screen of an audit: what was read, how much was found, what to fix first, and where to look next.
-//! At most [`LINES`] lines, whatever was found; `terminal.rs` has every finding in full.
+//! Formats the first screen of an audit: the inputs, the number of findings, the first fixes, and
+//! the next commands. At most [`LINES`] lines, for any number of findings; `terminal.rs` prints
+//! every finding in full.
 
 use std::{collections::BTreeMap, fmt::Write};
 
@@ -11,13 +12,13 @@ use crate::{
     text::{Paint, besides, cut, limit_day, line, scope, summary},
 };
 
-/// Lines that fit a screen.
+/// The number of lines that fit a screen.
 const LINES: usize = 40;
 
-/// Problems and remarks that are listed one by one.
+/// The maximum number of problems and notes that are listed individually.
 const LISTED: usize = 4;
 
-/// Lines for what was not checked: each option is named once.
+/// The maximum number of lines for checks that did not run: each option is named once.
 const NOT_CHECKED: usize = 4;
 
 /// The first screen.
@@ -39,7 +40,7 @@ pub(crate) fn overview(report: &Report, options: &TerminalOptions) -> String {
     out
 }
 
-/// The number of findings for each rule, most first.
+/// The number of findings for each rule, highest first.
 pub(crate) fn statistics(report: &Report, options: &TerminalOptions) -> String {
     let paint = Paint { color: options.color };
     let mut counts: BTreeMap<(&str, &str), BTreeMap<Severity, usize>> = BTreeMap::new();
@@ -81,7 +82,7 @@ impl Overview<'_> {
         self.options.width
     }
 
-    /// What was read, and the counts.
+    /// The inputs, and the counts.
     fn head(&self) -> Vec<String> {
         let report = self.report;
         let named = report.sources.iter().filter(|s| s.kind != SourceKind::Workload);
@@ -159,13 +160,13 @@ impl Overview<'_> {
         lines
     }
 
-    /// A paragraph of at most two lines, two columns in.
+    /// A paragraph of at most two lines, indented by two columns.
     fn indented(&self, text: &str) -> Vec<String> {
         let lines = self.folded(text, 2);
         lines.into_iter().map(|line| format!("  {line}")).collect()
     }
 
-    /// Text on at most so many lines; what does not fit is cut.
+    /// Text on at most this many lines; the rest is cut off.
     fn folded(&self, text: &str, most: usize) -> Vec<String> {
         let width = self.width().saturating_sub(2).max(20);
         let wrapped = crate::text::wrap(text, width, 0, 0);
@@ -177,7 +178,7 @@ impl Overview<'_> {
         lines
     }
 
-    /// The rules whose findings come first, with the worst place of each.
+    /// The rules to fix first, each with its worst place.
     fn fix_first(&self, rules: &[OfRule<'_>]) -> Vec<String> {
         if rules.is_empty() {
             return Vec::new();
@@ -188,7 +189,7 @@ impl Overview<'_> {
             let times = if rule.count > 1 { format!("×{} ", rule.count) } else { String::new() };
             let (place, what) = (line(&rule.first.place()), line(&rule.first.what));
             let used = 4 + rule.first.rule.len() + 1;
-            // The place has named the field already.
+            // The place already contains the field.
             let path = rule.first.at.path().map(|path| format!("`{}` ", path.as_str()));
             let what = path.and_then(|path| what.strip_prefix(&path)).unwrap_or(&what);
             let limit = limit_day(self.report, rule.first);
@@ -200,7 +201,7 @@ impl Overview<'_> {
         lines
     }
 
-    /// Errors and warnings by rule, in two columns where they fit.
+    /// Errors and warnings by rule, in two columns if they fit.
     fn table(&self, rules: &[OfRule<'_>], most: usize) -> Vec<String> {
         if rules.is_empty() || most < 4 {
             return Vec::new();
@@ -235,7 +236,7 @@ impl Overview<'_> {
         lines
     }
 
-    /// What was not checked, and what to type next.
+    /// The checks that did not run, and the next commands.
     fn tail(&self) -> Vec<String> {
         let mut lines = vec![String::new()];
         for note in self.report.evidence.notes.iter().take(LISTED) {
@@ -267,7 +268,7 @@ impl Overview<'_> {
         lines
     }
 
-    /// The command that was typed, to be typed again.
+    /// The command of the user, to be repeated.
     fn command(&self) -> String {
         let run = self.report.run.as_ref().map(|run| run.command.as_str());
         run.map_or_else(|| "docward audit …".to_owned(), without_output_options)
@@ -282,7 +283,8 @@ impl Overview<'_> {
     }
 }
 
-/// A command line without the options that say how its report looks and where it goes: the next command sets its own.
+/// The command line without the options for format and destination of its report: the next command
+/// sets its own.
 fn without_output_options(command: &str) -> String {
     const WITH_VALUE: [&str; 7] =
         ["-f", "--format", "-o", "--output", "--show", "--expand", "--emit-fixes"];
@@ -302,7 +304,7 @@ fn without_output_options(command: &str) -> String {
     kept.join(" ")
 }
 
-/// The words of a command line in which single quotes hold a word together.
+/// The words of a command line, in which single quotes group words.
 fn shell_words(command: &str) -> Vec<&str> {
     let mut quoted = false;
     let words = command.split(|c: char| {
@@ -312,7 +314,7 @@ fn shell_words(command: &str) -> Vec<&str> {
     words.filter(|word| !word.is_empty()).collect()
 }
 
-/// How much was read: documents, collections, lines, files, bytes.
+/// The amounts read: documents, collections, lines, files, bytes.
 pub(crate) fn amounts(report: &Report) -> Vec<String> {
     let count_of = |kind| -> u64 {
         report.sources.iter().filter(|s| s.kind == kind).map(|s| s.documents).sum()
@@ -344,7 +346,7 @@ pub(crate) fn amounts(report: &Report) -> Vec<String> {
     facts
 }
 
-/// What was read and how, in a few figures.
+/// The inputs and the manner of reading, in a few figures.
 fn facts(report: &Report) -> Vec<String> {
     let mut facts = amounts(report);
     if report.documents() > 0 {
@@ -358,7 +360,7 @@ fn facts(report: &Report) -> Vec<String> {
     facts
 }
 
-/// Which input would let more rules look, as options people can type.
+/// The inputs that would let more rules run, as command-line options.
 fn not_checked(report: &Report) -> String {
     let missing = ranking::missing_inputs(report);
     if missing.is_empty() {

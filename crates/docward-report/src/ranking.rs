@@ -1,17 +1,17 @@
-//! Selections that the terminal's first screen and the HTML page share: what to fix first, which findings are
-//! recognised patterns, and which input would let more rules look.
+//! Selections that the terminal's first screen and the HTML page share: the first fixes, recognised
+//! patterns, and the inputs that would let more rules run.
 
 use std::collections::BTreeMap;
 
 use docward_model::{Area, Finding, Report, Severity};
 
-/// Rules listed under "Fix first".
+/// The number of rules listed under "Fix first".
 pub(crate) const FIX_FIRST: usize = 5;
 
-/// Rules of one area among them, unless nothing else was found.
+/// The maximum number of rules of one area among them, unless nothing else was found.
 const OF_AREA: usize = 2;
 
-/// The rule that recognises patterns done right.
+/// The rule that recognises well-implemented patterns.
 const PATTERNS: &str = "R020";
 
 /// The errors of one rule, or its warnings.
@@ -35,8 +35,8 @@ pub(crate) fn by_rule(report: &Report) -> Vec<OfRule<'_>> {
     rules
 }
 
-/// The rules to fix first: by what happens if nothing is done, so untidiness comes last whatever its severity. No
-/// area takes more than [`OF_AREA`] of the places while others have something to say.
+/// The rules to fix first: by the consequence of not fixing them, so hygiene comes last whatever
+/// its severity. No area takes more than [`OF_AREA`] of the places while others have findings.
 pub(crate) fn fix_first<'a, 'r>(rules: &'r [OfRule<'a>]) -> Vec<&'r OfRule<'a>> {
     let mut ordered: Vec<&OfRule<'_>> = rules.iter().collect();
     ordered.sort_by_key(|rule| rule.first.area == Area::Hygiene);
@@ -52,8 +52,8 @@ pub(crate) fn fix_first<'a, 'r>(rules: &'r [OfRule<'a>]) -> Vec<&'r OfRule<'a>> 
     chosen
 }
 
-/// Whether a finding recognises a pattern. Nothing is to be done about it, so it is counted apart, unless the
-/// configuration made it more than a note.
+/// Returns whether a finding recognises a pattern. It needs no action, so it is counted separately,
+/// unless the configuration raised its severity.
 pub(crate) fn is_recognised(finding: &Finding) -> bool {
     finding.rule == PATTERNS && finding.severity == Severity::Info
 }
@@ -63,16 +63,16 @@ pub(crate) fn recognised(report: &Report) -> impl Iterator<Item = &Finding> {
     report.findings.iter().filter(|finding| is_recognised(finding))
 }
 
-/// The findings to read: all but recognised patterns.
+/// The findings to read: all except recognised patterns.
 pub(crate) fn readable(report: &Report) -> impl Iterator<Item = &Finding> + Clone {
     report.findings.iter().filter(|finding| !is_recognised(finding))
 }
 
-/// Input that was not given, with the rules that need it.
+/// An input that was not given, with the rules that need it.
 pub(crate) struct MissingInput<'a> {
     /// `a server log`.
     pub(crate) what: &'a str,
-    /// How to give it: `--log FILE`; empty when nothing more can be said.
+    /// The option for it: `--log FILE`; empty if there is none.
     pub(crate) how: &'static str,
     pub(crate) rules: Vec<&'a str>,
 }
@@ -87,7 +87,7 @@ impl MissingInput<'_> {
     }
 }
 
-/// Every kind of input that rules were skipped for, the most useful first.
+/// Every kind of missing input, the most useful first.
 pub(crate) fn missing_inputs(report: &Report) -> Vec<MissingInput<'_>> {
     let mut inputs: BTreeMap<(usize, &str), MissingInput<'_>> = BTreeMap::new();
     for skip in &report.skipped {

@@ -1,4 +1,4 @@
-//! A report back from its JSON, to be compared or shown in another shape.
+//! Parses a report from its JSON, to compare it or to print it in another format.
 
 use std::{borrow::Cow, collections::BTreeSet};
 
@@ -10,24 +10,24 @@ use docward_model::{
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-/// Why a text is no report.
+/// The reason why a text is not a report.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportFault {
-    /// Not JSON, or not of this shape.
+    /// Not JSON, or of another structure.
     #[error("is not a report (`docward audit … --format json` writes one): {0}")]
     Shape(#[from] serde_json::Error),
     /// Written by a newer Docward.
     #[error("has version {0}, and this Docward knows version 1; use a newer one")]
     Version(u64),
-    /// What two reports differ in is no report itself.
+    /// A comparison of two reports is not a report itself.
     #[error("is a comparison of two reports; give the reports themselves")]
     Comparison,
-    /// A word that is none of those a field can have.
+    /// A word that is invalid for its field.
     #[error("is not a report: {field} is `{word}`")]
     Word {
         /// The field.
         field: &'static str,
-        /// What stands there.
+        /// The word found.
         word: String,
     },
 }
@@ -141,7 +141,7 @@ struct RawSeen {
     by_chance: bool,
 }
 
-/// Reports that do not say it are older than readings that could.
+/// The default for reports of versions that did not write this field.
 fn yes() -> bool {
     true
 }
@@ -198,7 +198,7 @@ struct RawFilter {
 
 /// Reads a report of version 1. Fields that later minor versions added may be missing.
 pub fn read(text: &str) -> Result<Report, ReportFault> {
-    // The version first: a later one may have another shape.
+    // The version first: a later one may have another structure.
     let value: Value = serde_json::from_str(text)?;
     if let Some(version) = value.get("version").and_then(Value::as_u64).filter(|v| *v != 1) {
         return Err(ReportFault::Version(version));
@@ -242,7 +242,7 @@ pub fn read(text: &str) -> Result<Report, ReportFault> {
             .collect(),
         checklist: root.checklist.into_iter().map(item).collect::<Result<_, _>>()?,
         interrupted: root.interrupted,
-        // Only a run that was asked for values wrote some.
+        // Only a run with `--show-values` wrote some.
         show_values: true,
         judged: root.judged.map(|codes| codes.into_iter().map(Cow::Owned).collect()),
         filter: Filter {
@@ -283,7 +283,7 @@ fn finding(raw: Entry) -> Result<Finding, ReportFault> {
     Ok(Finding {
         severity: known("severity", &raw.severity, Severity::parse(&raw.severity))?,
         level: known("level", &raw.level, Level::parse(&raw.level))?,
-        // Reports of earlier versions do not say it.
+        // Reports of earlier versions do not contain it.
         area: raw.area.as_deref().and_then(Area::parse).unwrap_or(Area::Hygiene),
         // Reports of earlier versions do not name the limit.
         deadline: raw.deadline.map(|day| Deadline {
@@ -295,7 +295,7 @@ fn finding(raw: Entry) -> Result<Finding, ReportFault> {
         clauses: raw.clauses.into_iter().map(Cow::Owned).collect(),
         at,
         location: raw.location.map(location),
-        // The primary one stands first.
+        // The primary place comes first.
         locations: raw.locations.into_iter().skip(1).map(location).collect(),
         excerpt: None,
         what: raw.what,

@@ -1,5 +1,5 @@
-//! SARIF 2.1.0, for code scanning: rules with their pages, findings in files with regions, findings in
-//! data with logical locations.
+//! Formats a report as SARIF 2.1.0, for code scanning: rules with their pages, findings in files
+//! with regions, findings in data with logical locations.
 
 use std::collections::BTreeMap;
 
@@ -68,7 +68,7 @@ pub(crate) fn sarif(report: &Report, view: View, rules: &[&RuleMeta]) -> String 
 
 fn findings(report: &Report, rules: &[&RuleMeta]) -> (Vec<Value>, Vec<Value>) {
     let fixed = report.compared.iter().flat_map(|compared| &compared.fixed);
-    // Only rules that said something, in the order of their codes.
+    // Only rules with findings, in the order of their codes.
     let mut index: BTreeMap<&str, usize> = ranking::readable(report)
         .map(|finding| &*finding.rule)
         .chain(fixed.clone().map(|known| known.rule.as_str()))
@@ -79,7 +79,7 @@ fn findings(report: &Report, rules: &[&RuleMeta]) -> (Vec<Value>, Vec<Value>) {
         .keys()
         .map(|code| match rules.iter().find(|rule| rule.code == *code) {
             Some(rule) => descriptor(rule),
-            // Of another version of Docward.
+            // A rule of another version of Docward.
             None => json!({ "id": code }),
         })
         .collect();
@@ -111,7 +111,7 @@ fn descriptor(rule: &RuleMeta) -> Value {
     })
 }
 
-/// SARIF asks for names of rules in Pascal case.
+/// SARIF requires rule names in Pascal case.
 fn pascal_case(name: &str) -> String {
     name.split('-')
         .map(|word| {
@@ -183,7 +183,7 @@ fn state(compared: &Compared, finding: &Finding) -> &'static str {
     }
 }
 
-/// A finding that was there and is no more.
+/// A finding that is gone.
 fn absent(report: &Report, known: &Known, rule: usize) -> Value {
     let what = if known.what.is_empty() { "fixed" } else { &known.what };
     json!({
@@ -212,7 +212,8 @@ fn location(report: &Report, place: Option<&Location>, at: &Subject) -> Value {
             "kind": kind,
         }],
     });
-    // Code scanning refuses what lies in no file: data gets a name that reads like one.
+    // Code scanning refuses results without a file, so findings in data get a name in the form of a
+    // path.
     out["physicalLocation"] = match place {
         Some(place) => json!({
             "artifactLocation": { "uri": uri(&checkout_path(report, &place.file)) },
@@ -225,7 +226,7 @@ fn location(report: &Report, place: Option<&Location>, at: &Subject) -> Value {
     out
 }
 
-/// Where the data came from, when that is one file or directory.
+/// The source of the data, if it is a single file or directory.
 fn source(report: &Report) -> String {
     match report.sources.as_slice() {
         [one] if !matches!(one.kind, SourceKind::Live | SourceKind::Stdin) => {
@@ -245,7 +246,8 @@ fn data_path(at: &Subject) -> String {
     }
 }
 
-/// A path as a relative reference: forward slashes, and what a URI cannot hold escaped.
+/// A path as a relative reference: forward slashes, with escapes for characters that a URI cannot
+/// contain.
 fn uri(path: &str) -> String {
     let mut out = String::new();
     for byte in path.replace('\\', "/").bytes() {

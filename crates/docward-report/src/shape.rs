@@ -1,6 +1,6 @@
-//! The shapes of plans, choices and designs, and the look of the terminal.
+//! The formats of plans, choices and designs, and the options of the terminal.
 
-/// The shapes of a plan, a choice or a design.
+/// The formats of a plan, a choice or a design.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "formats by their usual names")]
 pub enum Shape {
@@ -10,11 +10,11 @@ pub enum Shape {
     Html,
 }
 
-/// How the terminal looks.
+/// The options of the terminal.
 #[derive(Clone, Copy, Debug)]
 pub struct Look {
-    /// Colours or none.
+    /// True for colours.
     pub color: bool,
-    /// Columns.
+    /// The width in columns.
     pub width: usize,
 }

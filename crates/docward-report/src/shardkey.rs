@@ -1,4 +1,4 @@
-//! Shard keys, on the terminal and as JSON.
+//! Formats shard keys for the terminal and as JSON.
 
 use std::fmt::Write;
 
@@ -13,7 +13,7 @@ use crate::text::{Paint, wrap};
 const ZONE_VALUES_HIDDEN: &str =
     "values out of documents are left out: --show-values fills them in";
 
-/// Says of reads that no verdict rests on that they are too few.
+/// Notes that there are too few reads to base a verdict on.
 fn unused(report: &KeyReport) -> &'static str {
     let mut verdicts = report.judged.iter().chain(&report.proposals);
     let is_used = verdicts.any(|verdict| verdict.targeted.is_some());
@@ -21,7 +21,7 @@ fn unused(report: &KeyReport) -> &'static str {
     if has_verdict && !is_used && report.reads > Some(0) { " (too few to judge by)" } else { "" }
 }
 
-/// Keys of each collection: what was asked about, then what is proposed.
+/// The keys of each collection: the requested ones, then the proposals.
 pub fn shard_keys(
     reports: &[KeyReport],
     problems: &[Problem],
@@ -133,7 +133,7 @@ fn checks(out: &mut String, verdict: &KeyVerdict, paint: Paint, width: usize) {
     }
 }
 
-/// Where the documents are, shard by shard.
+/// The placement of documents, by shard.
 fn placed(placement: &Placement) -> String {
     let Some((shares, by)) = placement.shares() else {
         return "the collection has this key; how its chunks lie could not be read".to_owned();
@@ -159,7 +159,7 @@ fn placed(placement: &Placement) -> String {
     text
 }
 
-/// What the server says about the key, beside our own figures.
+/// The server's analysis of the key, next to Docward's figures.
 fn analysis(verdict: &KeyVerdict) -> Option<String> {
     let metrics = match verdict.analysis.as_ref()? {
         Ok(metrics) => metrics,
@@ -196,7 +196,7 @@ fn most_frequent_share(metrics: &KeyMetrics) -> Option<f64> {
     Some(metrics.most_frequent? as f64 / of as f64)
 }
 
-/// How to get to a key.
+/// The change to a key.
 fn change(out: &mut String, verdict: &KeyVerdict, paint: Paint, width: usize) {
     let _ = writeln!(out, "     {}", wrap(&verdict.change, width, 5, 5));
     for command in &verdict.commands {
@@ -204,7 +204,7 @@ fn change(out: &mut String, verdict: &KeyVerdict, paint: Paint, width: usize) {
     }
 }
 
-/// The figures keys are compared by, in one line.
+/// The figures that keys are compared by, on one line.
 fn figures(verdict: &KeyVerdict) -> String {
     let mut parts = Vec::new();
     if let Some(share) = verdict.targeted {

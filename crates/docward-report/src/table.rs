@@ -1,14 +1,14 @@
-//! Tables for the terminal and for Markdown.
+//! Formats tables for the terminal and for Markdown.
 
 use std::fmt::Write;
 
 use crate::markdown::cell;
 
-/// A column of a table: its heading, and a cell of it for each row.
+/// A column of a table: its heading, and the function for its cells.
 pub(crate) struct Column<R> {
     pub(crate) heading: &'static str,
     cell: fn(&R) -> String,
-    /// Whether its cells are words; numbers are aligned to the right.
+    /// True if its cells are words; numbers are right-aligned.
     pub(crate) is_text: bool,
 }
 
@@ -27,7 +27,8 @@ impl<R> Column<R> {
     }
 }
 
-/// A table for the terminal: the first column to the left, the others to the right or as told.
+/// A table for the terminal: the first column and those in `left` are left-aligned, the others
+/// right-aligned.
 pub(crate) fn table(rows: &[Vec<String>], left: &[usize], indent: usize) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width =

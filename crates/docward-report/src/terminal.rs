@@ -1,4 +1,5 @@
-//! The report people read first: grouped by severity, then by place; what, why, what to do.
+//! Formats the main report for people: grouped by severity, then by place; with message, reason and
+//! advice.
 
 use std::{collections::BTreeMap, fmt::Write};
 
@@ -11,16 +12,16 @@ use crate::{
     text::{Paint, line, scope, seen, summary, task, wrap},
 };
 
-/// More rules than this are not listed one by one when they could not look.
+/// If more rules than this could not run, they are not listed individually.
 const LISTED_RULES: usize = 12;
 
-/// Columns before the text of a finding or problem.
+/// The indentation of the text of a finding or problem.
 const INDENT: usize = 7;
 
-/// Findings of one rule are folded when there are more than this many.
+/// With more findings of one rule than this, they are folded.
 const FOLD_AFTER: usize = 3;
 
-/// Fixed findings that are listed.
+/// The maximum number of fixed findings listed.
 const FIXED_SHOWN: usize = 10;
 
 /// The report as text.
@@ -51,11 +52,11 @@ pub(crate) fn terminal(report: &Report, options: &TerminalOptions) -> String {
             );
         }
     }
-    // Whatever is left out, the reason of a failure is not.
+    // Whatever is left out, the reason of a failure is printed.
     problems(report, options.width, page.paint, &mut out);
     if !options.quiet {
         page.accepted(&mut out);
-        // Who asks for one rule or place did not ask what else could be known.
+        // For a single rule or place, missing inputs are not relevant.
         if options.show.is_empty() {
             page.skipped(&mut out);
             page.notes(&mut out);
@@ -73,7 +74,8 @@ struct Page<'a> {
 
 impl Page<'_> {
     fn header(&self, out: &mut String) {
-        // What a deployment says of its clients is no source of its own to who named the deployment.
+        // The workload of a deployment is not a separate source for a user who named only the
+        // deployment.
         let named = self.report.sources.iter().filter(|s| s.kind != SourceKind::Workload);
         let names: Vec<String> = named.map(|s| line(&s.name)).collect();
         let count_of = |kind| -> u64 {
@@ -111,7 +113,8 @@ impl Page<'_> {
         if of_strings {
             read.push(text::plural(strings, "connection string"));
         }
-        // Connection strings, and documents that a server checked by itself, have no size that says anything.
+        // Connection strings, and documents that a server checked by itself, have no meaningful
+        // size.
         if checked.is_none() && (bytes > 0 || !of_strings) {
             read.push(text::bytes(bytes));
         }
@@ -232,7 +235,7 @@ impl Page<'_> {
         let _ = writeln!(out, "       {}", self.paint.dim(&rests_on.join(" · ")));
     }
 
-    /// What became of a finding, where reports are compared.
+    /// The change of a finding, if reports are compared.
     fn change(&self, finding: &Finding) -> String {
         let word = match self.report.compared.as_ref().map(|compared| compared.change(finding)) {
             Some(Change::New) => "new".to_owned(),
@@ -244,7 +247,7 @@ impl Page<'_> {
         format!(" {}", self.paint.dim(&format!("({word})")))
     }
 
-    /// More than three findings of one rule: one paragraph.
+    /// More than three findings of one rule as one paragraph.
     fn folded(&self, same: &[&Finding], out: &mut String) {
         let first = same[0];
         let tag = self.tag(first.severity, &first.rule);
@@ -320,7 +323,7 @@ impl Page<'_> {
         }
     }
 
-    /// Findings that are no more, and what keeps others back.
+    /// Findings that are gone, and the reasons why others are not reported.
     fn accepted(&self, out: &mut String) {
         let compared = self.report.compared.iter();
         let fixed: Vec<_> = compared.flat_map(|compared| &compared.fixed).collect();
@@ -359,7 +362,7 @@ impl Page<'_> {
     }
 
     fn next_command(&self) -> String {
-        // Of what is shown, where only a part is.
+        // An example from the shown findings, if only a part is shown.
         let shown = self.report.findings.iter().find(|finding| self.options.shows(finding));
         match shown.or(self.report.findings.first()) {
             Some(first) => format!("next: docward explain {}", first.rule),
@@ -374,7 +377,7 @@ impl Page<'_> {
     }
 }
 
-/// What could not be read, or not run as asked.
+/// Inputs that could not be read, and requests that could not be fulfilled.
 pub(crate) fn problems(report: &Report, width: usize, paint: Paint, out: &mut String) {
     if report.problems.is_empty() {
         return;

@@ -14,10 +14,10 @@ pub enum Expand {
     Rules(Vec<String>),
 }
 
-/// How much of the findings is printed.
+/// The level of detail.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Detail {
-    /// One screen: counts, what to fix first, one table.
+    /// One screen: counts, the first fixes, one table.
     Overview,
     /// Every finding in full.
     #[default]
@@ -26,25 +26,25 @@ pub enum Detail {
     Statistics,
 }
 
-/// How the terminal looks.
+/// The options of the terminal.
 #[derive(Clone, Debug)]
 pub struct TerminalOptions {
-    /// How much of the findings is printed.
+    /// The level of detail.
     pub detail: Detail,
-    /// Only findings of these rules, families, severities, databases or collections; all when empty.
+    /// Only findings of these rules, families, severities, databases or collections; all if empty.
     pub show: Vec<String>,
-    /// Colours.
+    /// True for colours.
     pub color: bool,
-    /// Columns.
+    /// The width in columns.
     pub width: usize,
     /// Which repeated findings are written out.
     pub expand: Expand,
-    /// Only problems and the summary.
+    /// True for only problems and the summary.
     pub quiet: bool,
 }
 
 impl TerminalOptions {
-    /// Whether `--show` asks for a finding, by its rule or by its place.
+    /// Returns whether `--show` selects a finding, by its rule or by its place.
     pub(crate) fn shows(&self, finding: &Finding) -> bool {
         let named = |wanted: &String| {
             let is = |word: &str| wanted.eq_ignore_ascii_case(word);

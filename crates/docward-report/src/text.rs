@@ -4,10 +4,10 @@ use docward_model::{
     Basis, Change, Deadline, Finding, NamespacePattern, Report, Seen, Severity, SourceKind, text,
 };
 
-/// Colours, or none.
+/// Adds colours if they are enabled.
 #[derive(Clone, Copy, Debug)]
 pub struct Paint {
-    /// Whether escape sequences are written.
+    /// True if escape sequences are written.
     pub color: bool,
 }
 
@@ -17,60 +17,60 @@ impl Paint {
         if self.color { format!("\x1b[{code}m{text}\x1b[0m") } else { text }
     }
 
-    /// For errors and failures.
+    /// The colour of errors and failures.
     pub fn red(self, text: &str) -> String {
         self.with("1;31", text)
     }
 
-    /// For warnings.
+    /// The colour of warnings.
     pub fn yellow(self, text: &str) -> String {
         self.with("1;33", text)
     }
 
-    /// For notes.
+    /// The colour of notes.
     pub fn blue(self, text: &str) -> String {
         self.with("1;34", text)
     }
 
-    /// For what passed.
+    /// The colour of passed items.
     pub fn green(self, text: &str) -> String {
         self.with("1;32", text)
     }
 
-    /// For headings.
+    /// The style of headings.
     pub fn bold(self, text: &str) -> String {
         self.with("1", text)
     }
 
-    /// For what matters less.
+    /// The style of secondary text.
     pub fn dim(self, text: &str) -> String {
         self.with("2", text)
     }
 }
 
-/// Text without control characters and without signs that turn the writing direction: names come out
-/// of data and must not command the terminal.
+/// Removes control characters and characters that change the writing direction: names come from
+/// data and must not control the terminal.
 pub(crate) fn plain(text: &str) -> String {
     text.chars()
         .map(|c| match c {
             '\n' => c,
             c if c.is_control() => '\u{fffd}',
             c if docward_model::shell::turns(c) => '\u{fffd}',
-            // No characters at all, and XML cannot carry them.
+            // Noncharacters, which XML cannot contain.
             c if u32::from(c) & 0xfffe == 0xfffe => '\u{fffd}',
             c => c,
         })
         .collect()
 }
 
-/// The same on one line: a name must not begin a line of its own.
+/// The same on one line: a name must not begin a new line.
 pub(crate) fn line(text: &str) -> String {
     plain(text).replace('\n', "\u{fffd}")
 }
 
-/// Breaks text into lines of at most `width` columns, the first after `first` columns already used,
-/// the others indented by `indent`. Words longer than a line stay whole, so that names and commands
-/// can be copied.
+/// Breaks text into lines of at most `width` columns. The first line starts after `first` used
+/// columns, the others are indented by `indent`. Words longer than a line are not broken, so that
+/// names and commands can be copied.
 pub fn wrap(text: &str, width: usize, first: usize, indent: usize) -> String {
     let mut out = String::new();
     let mut column = first;
@@ -106,8 +106,8 @@ pub(crate) fn cut(text: &str, width: usize) -> String {
     format!("{kept}…")
 }
 
-/// A file of source code as it is called in the checkout: code scanning finds nothing under the path that it has
-/// on the machine of the run.
+/// The path of a source file in the checkout: code scanning cannot resolve the path on the machine
+/// of the run.
 pub(crate) fn checkout_path(report: &Report, file: &str) -> String {
     match &report.evidence.code {
         Some(code) if file.starts_with('/') => code.within_project(file),
@@ -115,7 +115,7 @@ pub(crate) fn checkout_path(report: &Report, file: &str) -> String {
     }
 }
 
-/// What became of a finding since an earlier report, behind its name: ` (new)`.
+/// The change of a finding since an earlier report, printed after its name: ` (new)`.
 pub(crate) fn change(report: &Report, finding: &Finding) -> String {
     let compared = report.compared.as_ref().filter(|compared| compared.basis == Basis::Report);
     match compared.map(|compared| compared.change(finding)) {
@@ -125,7 +125,7 @@ pub(crate) fn change(report: &Report, finding: &Finding) -> String {
     }
 }
 
-/// How much was looked at.
+/// How much was examined.
 pub(crate) fn seen(seen: &Seen) -> String {
     if seen.sampled >= seen.total {
         let part = if seen.confidence < 1.0 {
@@ -156,7 +156,7 @@ pub(crate) fn seen(seen: &Seen) -> String {
     }
 }
 
-/// The word for what a run did, by what it read: `audit`, `lint`.
+/// The name of the task, by its inputs: `audit`, `lint`.
 pub(crate) fn task(report: &Report) -> &'static str {
     let all_are = |kind| report.sources.iter().all(|source| source.kind == kind);
     match report.sources.as_slice() {
@@ -168,7 +168,8 @@ pub(crate) fn task(report: &Report) -> &'static str {
     }
 }
 
-/// When a thing that grows reaches its next limit: `1 MB on 2029-02-20`, or `1 MB due since …` if that day has passed.
+/// The date on which a growing quantity reaches its next limit: `1 MB on 2029-02-20`, or `1 MB due
+/// since …` if that day has passed.
 pub(crate) fn limit_day(report: &Report, finding: &Finding) -> Option<String> {
     let Deadline { day, limit } = finding.deadline.as_ref()?;
     let today = report.run.as_ref().and_then(|run| run.started.get(..day.len()));
@@ -176,7 +177,7 @@ pub(crate) fn limit_day(report: &Report, finding: &Finding) -> Option<String> {
     Some(format!("{limit} {word} {day}"))
 }
 
-/// What of the sources was read, where not everything: `database shop`.
+/// The part of the sources that was read, if not everything: `database shop`.
 pub(crate) fn scope(report: &Report) -> String {
     let part = |kind: &str, pattern: &Option<NamespacePattern>| {
         pattern.as_ref().map(|pattern| format!(", {kind} {}", line(pattern.as_str())))
@@ -186,10 +187,10 @@ pub(crate) fn scope(report: &Report) -> String {
     parts.into_iter().flatten().collect()
 }
 
-/// The line people quote.
+/// The one-line summary.
 pub(crate) fn summary(report: &Report) -> String {
     let part = |n: usize, one: &str| text::plural(n as u64, one);
-    // Patterns that are done right are no findings to read.
+    // Recognised patterns do not count as findings.
     let recognised = crate::ranking::recognised(report).count();
     let counts = [
         part(report.count(Severity::Error), "error"),
@@ -205,7 +206,7 @@ pub(crate) fn summary(report: &Report) -> String {
     parts.join(" · ")
 }
 
-/// What has to be known beside the counts: a run that was stopped, a comparison, findings left out, problems.
+/// Notes in addition to the counts: an interrupted run, a comparison, omitted findings, problems.
 pub(crate) fn besides(report: &Report) -> Vec<String> {
     let mut parts = Vec::new();
     if report.interrupted {

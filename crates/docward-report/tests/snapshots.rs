@@ -1,4 +1,4 @@
-//! One report, every shape: what people and programs read, kept as snapshots.
+//! Snapshots of one report in every format, for people and for programs.
 
 use docward_model::{
     Basis, Change, ChecklistItem, Code, Collection, Compared, Data, Evidence, FieldPath, Filter,
@@ -129,8 +129,8 @@ fn review(report: &Report, format: Format) -> String {
     rendered(report, format, View::Checklist, options(Expand::No))
 }
 
-/// The report against one in which a finding was less loud, one had other words, one is gone and one
-/// could not be looked for; with a finding in a file.
+/// The report compared with one in which a finding had a lower severity, one had another message,
+/// one is gone and one could not be checked; with a finding in a file.
 fn compared() -> Report {
     let mut report = report();
     report.problems.clear();
@@ -260,7 +260,8 @@ fn checklists_in_every_format() {
     }
 }
 
-/// A page as it is read: packed parts unpacked, style and script left out, an element a line.
+/// The readable content of a page: compressed parts decompressed, without style and script, one
+/// element per line.
 fn unpacked(page: &str) -> String {
     use base64::{Engine, engine::general_purpose::STANDARD};
     let mut out = String::new();
@@ -305,7 +306,7 @@ fn pages_are_what_they_were() {
     insta::assert_snapshot!("checklist_html", unpacked(&review(&waived(), Format::Html)));
 }
 
-/// A report with so many findings of a severity, of one rule.
+/// A report with this many findings of a severity, of one rule.
 fn many(severity: Severity, n: usize) -> Report {
     let mut report = report();
     let one = Subject::Collection(Namespace::new("db_shop", "orders"));
@@ -344,7 +345,7 @@ fn names_of_sources_give_no_lines_and_no_colours() {
     assert!(first.contains("::error::pwn") && !text.contains('\u{1b}'), "{text}");
 }
 
-/// The report with a collection, all of whose findings a baseline knows.
+/// The report with a collection whose findings are all in the baseline.
 fn known() -> Report {
     let mut report = report();
     report.problems.clear();
@@ -433,14 +434,14 @@ fn sarif_is_valid() {
         let faults: Vec<String> =
             validator.iter_errors(&log).map(|e| format!("{}: {e}", e.instance_path)).collect();
         assert!(faults.is_empty(), "{}", faults.join("\n"));
-        // The types that others read it with take it, too.
+        // Another library's SARIF types must accept it, too.
         serde_json::from_value::<serde_sarif::sarif::Sarif>(log).unwrap();
     }
     broken["runs"][0]["results"][0]["level"] = "loud".into();
     assert!(!validator.is_valid(&broken), "the schema looks at what it is given");
 }
 
-/// The schema of SARIF comes with the crate of its types.
+/// The SARIF schema, which the crate of its types includes.
 fn sarif_schema() -> std::path::PathBuf {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let out = std::process::Command::new(cargo)

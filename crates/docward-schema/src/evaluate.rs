@@ -1,4 +1,4 @@
-//! Asking a document. One walk per object or array and schema; nothing is copied.
+//! Evaluates documents. One walk per object or array and schema; nothing is copied.
 
 mod holds;
 mod path;
@@ -15,14 +15,14 @@ use crate::{
     value::{ARRAY, OBJECT, Raw, repeated},
 };
 
-/// Evaluates schemas against values, and knows how deep it is.
+/// Evaluates schemas against values, and tracks the depth.
 #[derive(Debug, Default)]
 pub(crate) struct Checker {
     depth: u32,
 }
 
 impl Checker {
-    /// Whether a value meets a schema.
+    /// Returns whether a value satisfies a schema.
     pub(crate) fn holds(&mut self, node: &Node, value: Raw<'_>) -> Result<bool, Fault> {
         if self.depth > MAX_DEPTH {
             return Err(Fault::new(0, FaultKind::Depth));
@@ -70,7 +70,7 @@ impl Checker {
         Ok(true)
     }
 
-    /// How many of several schemas hold; counting ends at `enough`.
+    /// How many of several schemas are satisfied; counting stops at `enough`.
     fn count(&mut self, nodes: &[Node], value: Raw<'_>, enough: usize) -> Result<usize, Fault> {
         let mut found = 0;
         for node in nodes {
@@ -128,8 +128,8 @@ impl Checker {
     fn object(&mut self, object: &Object, value: Raw<'_>) -> Result<bool, Fault> {
         let mut count = 0_u64;
         let mut missing = object.required;
-        // A field that lies twice in a document is found once, and the first of a name is asked: the server
-        // looks properties up by name.
+        // A field that occurs twice in a document counts once, and the first occurrence is
+        // evaluated: the server looks properties up by name.
         let mut met = Met::none_of(object.names.len());
         let mut next = 0;
         for element in value.elements()? {
@@ -203,14 +203,14 @@ impl Checker {
     }
 }
 
-/// Whether a name leads to anything. The server takes dots as steps, into arrays, too.
+/// Returns whether a name leads to a value. The server treats dots as path steps, into arrays, too.
 fn has(value: Raw<'_>, name: &[u8]) -> Result<bool, Fault> {
     visit(Subject::Fields(value.bytes), name, Leaf::Both, &mut |found| Ok(found.is_some()))
 }
 
 fn scalar(scalar: &Scalar, value: Raw<'_>) -> bool {
     if let Some(text) = value.text() {
-        // There are never more characters than bytes, and never fewer than a quarter of them.
+        // There are at most as many characters as bytes, and at least a quarter as many.
         let bytes = text.len() as u64;
         let length = || value.characters().unwrap_or_default();
         return scalar.max_length.is_none_or(|most| bytes <= most || length() <= most)

@@ -1,5 +1,5 @@
-//! Why a document is refused, in the words and the shape of the server's `errInfo.details`. Run for
-//! documents that are refused only.
+//! Explains why a document is refused, in the words and the format of the server's
+//! `errInfo.details`. Runs only for documents that are refused.
 
 mod keywords;
 mod reasons;
@@ -22,15 +22,15 @@ use crate::{
     value::{ARRAY, OBJECT, Raw, STRING, lossy, told},
 };
 
-/// More values than this are not shown.
+/// The maximum number of values shown.
 const MOST_VALUES: usize = 10;
 
-/// What one condition contributes.
+/// The contribution of one condition to an explanation.
 enum Told {
-    /// The name of a property that is missing.
+    /// The name of a missing property.
     Name(String),
     One(Document),
-    /// What belongs into the list of the condition around it.
+    /// Entries for the list of the enclosing condition.
     Several(Array),
 }
 
@@ -51,16 +51,16 @@ impl Told {
     }
 }
 
-/// How much is told where a schema is asked of many values.
+/// How many failures are reported if a schema applies to many values.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Extent {
-    /// The first one that does not meet it, as the server does.
+    /// The first value that fails, as the server does.
     First,
-    /// Each of them.
+    /// Each failing value.
     All,
 }
 
-/// The explanation of a document that an expression does not hold of.
+/// Explains why an expression does not match a document.
 pub(crate) fn explain(root: &Expr, document: &[u8], extent: Extent) -> Result<Document, Fault> {
     let teller = Teller { root: Raw { tag: OBJECT, bytes: document }, extent };
     if let Some(unknown) = unknown(root) {
@@ -69,12 +69,12 @@ pub(crate) fn explain(root: &Expr, document: &[u8], extent: Extent) -> Result<Do
     let asked = Asked { subject: Subject::Fields(document), inverted: false };
     Ok(match teller.tell(root, asked, false)? {
         Some(Told::One(details)) => details,
-        // Whatever is refused has something to be told of.
+        // Every refused document has an explanation.
         _ => Document::new(),
     })
 }
 
-/// What the server says where it has nothing to say.
+/// The explanation that the server gives if it cannot explain a condition.
 fn unexplained(expr: &Expr) -> Document {
     let written = match &expr.what {
         What::At { path, test: Test::Compare(Comparison::Equal, literal) } => {
@@ -89,7 +89,7 @@ fn unexplained(expr: &Expr) -> Document {
     doc! { "code": 4_994_600, "codeName": "Location4994600", "errmsg": message }
 }
 
-/// The first condition of which the server has nothing to tell. What `$elemMatch` asks is not told of
+/// The first condition that the server cannot explain. Conditions in `$elemMatch` are not explained
 /// anyway.
 fn unknown(expr: &Expr) -> Option<&Expr> {
     if matches!(expr.note, Note::Unknown) {
@@ -102,7 +102,7 @@ fn unknown(expr: &Expr) -> Option<&Expr> {
     }
 }
 
-/// What is asked, and whether the opposite is.
+/// The value being evaluated, and whether the condition is negated.
 #[derive(Clone, Copy)]
 struct Asked<'d> {
     subject: Subject<'d>,
@@ -125,7 +125,7 @@ struct Teller<'d> {
 }
 
 impl<'d> Teller<'d> {
-    /// What a condition contributes; with `doubt` only if it is one of those that are to blame.
+    /// The contribution of a condition; with `doubt` only if it is one of those that failed.
     fn tell(&self, expr: &Expr, asked: Asked<'d>, doubt: bool) -> Result<Option<Told>, Fault> {
         if matches!(expr.note, Note::Silent) {
             return Ok(None);
@@ -174,7 +174,7 @@ impl<'d> Teller<'d> {
         }
     }
 
-    /// Conditions joined by one: each that is to blame, with its place where it has one.
+    /// Conditions joined by one operator: each that failed, with its index where it has one.
     fn tell_list(
         &self,
         expr: &Expr,
@@ -184,7 +184,7 @@ impl<'d> Teller<'d> {
         heading: fn(&str, bool) -> &'static str,
     ) -> Result<Option<Told>, Fault> {
         let Some(account) = expr.note.account() else {
-            // What has no account of its own hands on what the last one says.
+            // An operator without an explanation of its own returns that of its last part.
             let mut last = None;
             for part in parts {
                 last = self.tell(part, asked, doubt)?;
@@ -224,7 +224,7 @@ impl<'d> Teller<'d> {
         Ok(Some(Told::One(out)))
     }
 
-    /// `enum` and `$all`: lists that are told of like one condition.
+    /// `enum` and `$all`: lists that are explained like one condition.
     fn tell_leaf_list(
         &self,
         expr: &Expr,
@@ -331,7 +331,8 @@ impl<'d> Teller<'d> {
         }
     }
 
-    /// A condition on an object somewhere: what the condition inside says, if there is one object.
+    /// A condition on an object at a path: the explanation of the inner condition, if there is
+    /// exactly one object.
     fn tell_object(
         &self,
         path: &[u8],
@@ -369,7 +370,7 @@ impl<'d> Teller<'d> {
             Test::Size(_) | Test::AnyObject(_) | Test::AnyValue(_) => (Some(&[ARRAY]), Leaf::Whole),
             _ => (None, Leaf::Elements),
         };
-        // Of values of other types something else is told, or nothing needs to be.
+        // For values of other types another explanation applies, or none is needed.
         if !account.tag.starts_with('$')
             && (asked.inverted || !self.applies(path, expected.unwrap_or_default(), asked)?)
         {
@@ -398,13 +399,13 @@ impl<'d> Teller<'d> {
         Ok(Some(Told::One(out)))
     }
 
-    /// Whether a path leads to one value of some types without entering arrays.
+    /// Returns whether a path leads to one value of these types without entering arrays.
     fn applies(&self, path: &[u8], types: &[u8], asked: Asked<'d>) -> Result<bool, Fault> {
         let value = straight(asked.subject, path)?;
         Ok(value.is_some_and(|value| types.contains(&value.tag)))
     }
 
-    /// The values a path leads to, as far as they are shown; nothing if it leads nowhere.
+    /// The values a path leads to, as far as they are shown; `None` if it leads nowhere.
     fn values(
         &self,
         path: &[u8],

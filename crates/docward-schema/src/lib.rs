@@ -1,13 +1,14 @@
-//! MongoDB's validators and `$jsonSchema`: read once, then asked of raw documents without building them.
-//! What is refused is explained as the server explains it.
+//! MongoDB's validators and `$jsonSchema`: compiled once, then evaluated on raw documents without
+//! building them. Refused documents are explained like on the server.
 //!
 //! The dialect is the server's (draft 4 with `bsonType`; without `$ref`, `format`, `default`,
-//! `definitions` and the type `integer`), down to the order in which mistakes are reported, their codes
-//! and their words. What the server decides differently in another version is decided as 6.0 does. Truth
-//! is a running server: `tests/` compares with verdicts of one, and with a live one on generated schemas
-//! and documents.
+//! `definitions` and the type `integer`), including the order in which mistakes are reported, their
+//! codes and their messages. Where server versions differ, 6.0 is followed. The reference is a
+//! running server: `tests/` compares with recorded verdicts, and with a live server on generated
+//! schemas and documents.
 //!
-//! `encrypt` and `encryptMetadata` are not evaluated: they are about ciphertext, which nobody here can read.
+//! `encrypt` and `encryptMetadata` are not evaluated: they concern ciphertext, which Docward cannot
+//! read.
 
 mod compare;
 mod evaluate;
@@ -33,26 +34,26 @@ pub use tally::{Tally, as_stored};
 pub use validator::{Validator, ValidatorFault};
 use value::{OBJECT, Raw};
 
-/// A schema, ready to be asked.
+/// A compiled schema.
 #[derive(Debug)]
 pub struct Schema {
     root: Node,
-    /// The same again, for explanations.
+    /// The same schema as conditions, for explanations.
     rules: Expr,
 }
 
-/// Why a document is no schema: the server's code and words.
+/// The reason why a document is not a valid schema: the server's code and message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct SchemaFault {
     /// The server's code: 2 `BadValue`, 9 `FailedToParse`, 14 `TypeMismatch`, 51091 for patterns.
     pub code: i32,
-    /// The server's words.
+    /// The server's message.
     pub message: String,
 }
 
 impl Schema {
-    /// Reads a `$jsonSchema` out of BSON.
+    /// Compiles a `$jsonSchema` from BSON.
     pub fn compile(schema: &[u8]) -> Result<Self, SchemaFault> {
         parse::sound(schema)?;
         let parse::Read { root, encrypted } = parse::schema(schema)?;
@@ -66,24 +67,25 @@ impl Schema {
         Ok(Self { root, rules })
     }
 
-    /// Whether a document is valid. Damaged documents are a fault, not a verdict.
+    /// Returns whether a document is valid. A damaged document is a fault, not a verdict.
     pub fn accepts(&self, document: &[u8]) -> Result<bool, Fault> {
         Checker::default().holds(&self.root, Raw { tag: OBJECT, bytes: document })
     }
 
-    /// Why a document is refused, as the server tells it in `errInfo.details`; nothing if it is valid.
+    /// Explains why a document is refused, in the format of the server's `errInfo.details`; `None`
+    /// if it is valid.
     pub fn explain(&self, document: &[u8]) -> Result<Option<Document>, Fault> {
         if self.accepts(document)? {
             return Ok(None);
         }
-        // Values are shown whole, so all of them have to be sound.
+        // Values are shown completely, so all of them have to be undamaged.
         count_elements(document)?;
         explain(&self.rules, document, Extent::First).map(Some)
     }
 }
 
-/// Whether a validator demands something of a field without a name. MongoDB takes it, and stops when it has
-/// to explain why a document is refused.
+/// Returns whether a validator has a constraint on a field with an empty name. MongoDB accepts such
+/// a validator, and crashes when it has to explain why a document is refused.
 pub fn demands_nameless(validator: &[u8]) -> bool {
     fn within(value: &bson::Bson) -> bool {
         match value {

@@ -1,5 +1,5 @@
-//! The fields an object schema speaks of, found by name: documents have them in the order of the schema more
-//! often than not, so the next one is tried before the table is asked.
+//! The fields that an object schema names, found by name. Documents usually have them in the order
+//! of the schema, so the next one is tried before the table is searched.
 
 use std::collections::HashMap;
 
@@ -7,15 +7,15 @@ use std::collections::HashMap;
 #[derive(Debug)]
 pub(crate) struct Named {
     name: Box<[u8]>,
-    /// Which property it is.
+    /// The index of the property.
     pub(crate) property: Option<usize>,
-    /// Whether it has to be there.
+    /// True if the field is required.
     pub(crate) required: bool,
-    /// Whether the name leads through objects rather than to a field.
+    /// True if the name is a path through objects rather than the name of a field.
     pub(crate) is_path: bool,
 }
 
-/// All of an object.
+/// All named fields of an object.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
     entries: Vec<Named>,
@@ -23,7 +23,7 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    /// The field of a name; new if it was not spoken of before.
+    /// The field with this name; added if new.
     pub(crate) fn entry(&mut self, name: &[u8]) -> &mut Named {
         let at = match self.places.get(name) {
             Some(&at) => at,
@@ -38,7 +38,7 @@ impl Names {
         &mut self.entries[at]
     }
 
-    /// The field of a name and its place; `next` is where it is looked for first.
+    /// The field with this name and its index; `next` is the index to try first.
     #[inline]
     pub(crate) fn find(&self, name: &[u8], next: &mut usize) -> Option<(usize, &Named)> {
         if let Some(guess) = self.entries.get(*next)
@@ -57,7 +57,7 @@ impl Names {
     }
 }
 
-/// Which of them were met, without memory of its own for as many as objects usually have.
+/// The set of fields that were found. It needs no allocation for the usual number of fields.
 pub(crate) struct Met {
     few: [u64; 2],
     more: Vec<u64>,
@@ -69,7 +69,7 @@ impl Met {
         Self { few: [0; 2], more }
     }
 
-    /// Whether this is the first time.
+    /// Returns whether this is the first occurrence.
     #[inline]
     pub(crate) fn is_first(&mut self, at: usize) -> bool {
         let words = if self.more.is_empty() { &mut self.few[..] } else { &mut self.more[..] };

@@ -1,13 +1,13 @@
-//! Numbers of all four types, compared and divided as the server does: exactly, whatever their types.
+//! Numbers of all four types, compared and divided exactly like on the server.
 
 use std::cmp::Ordering;
 
 use num_bigint::BigInt;
 
-/// 2^63: the first whole number that 64 bits do not hold.
+/// 2^63: the first integer that does not fit 64 bits.
 const BEYOND_INT: f64 = 9_223_372_036_854_775_808.0;
 
-/// A number out of BSON.
+/// A number from BSON.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Number {
     Int(i64),
@@ -15,7 +15,7 @@ pub(crate) enum Number {
     Decimal(Decimal),
 }
 
-/// A decimal of 128 bits, taken apart.
+/// A 128-bit decimal, split into its parts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Decimal {
     NaN,
@@ -34,7 +34,7 @@ impl Decimal {
             0x1e => return Self::Infinite { negative },
             _ => {}
         }
-        // Coefficients beyond 34 digits stand for zero.
+        // Coefficients with more than 34 digits mean zero.
         let (exponent, coefficient) = if (bits >> 125) & 0x3 == 0x3 {
             ((bits >> 111) & 0x3fff, 0)
         } else {
@@ -44,7 +44,7 @@ impl Decimal {
         Self::Finite { negative, coefficient, exponent: exponent as i32 - 6176 }
     }
 
-    /// The whole number, if it is one that 64 bits hold.
+    /// The integer value, if it is an integer that fits 64 bits.
     fn exact(self) -> Option<i64> {
         let Self::Finite { negative, coefficient, exponent } = self else { return None };
         if coefficient == 0 {
@@ -61,7 +61,7 @@ impl Decimal {
         signed(whole, negative)
     }
 
-    /// Without its fraction, if 64 bits hold that.
+    /// The truncated value, if it fits 64 bits.
     fn truncated(self) -> Option<i64> {
         let Self::Finite { negative, coefficient, exponent } = self else { return None };
         if exponent >= 0 {
@@ -73,7 +73,7 @@ impl Decimal {
         }
     }
 
-    /// The nearest whole number, the even one of two, if 64 bits hold it.
+    /// The nearest integer, ties to even, if it fits 64 bits.
     pub(crate) fn rounded(self) -> Option<i64> {
         let Self::Finite { negative, coefficient, exponent } = self else { return None };
         if exponent >= 0 {
@@ -89,7 +89,7 @@ impl Decimal {
         signed(whole + u128::from(up), negative)
     }
 
-    /// A double as the server turns it into a decimal for division: 15 significant digits.
+    /// Converts a double to a decimal as the server does for division: 15 significant digits.
     fn from_double(value: f64) -> Self {
         if value.is_nan() {
             return Self::NaN;
@@ -111,7 +111,7 @@ fn signed(whole: u128, negative: bool) -> Option<i64> {
     i64::try_from(if negative { -whole } else { whole }).ok()
 }
 
-/// Why a number is no whole one of 64 bits, in the server's words.
+/// The reason why a number is not a 64-bit integer, in the server's words.
 pub(crate) enum NotWhole {
     NaN,
     TooLarge,
@@ -119,7 +119,7 @@ pub(crate) enum NotWhole {
 }
 
 impl Number {
-    /// The whole number it is.
+    /// The integer value.
     pub(crate) fn whole(self) -> Result<i64, NotWhole> {
         match self {
             Self::Int(n) => Ok(n),
@@ -131,7 +131,7 @@ impl Number {
         }
     }
 
-    /// Without its fraction, if 64 bits hold that.
+    /// The truncated value, if it fits 64 bits.
     pub(crate) fn truncated(self) -> Option<i64> {
         match self {
             Self::Int(n) => Some(n),
@@ -160,7 +160,7 @@ impl Number {
         }
     }
 
-    /// Whether it lies between zero and one.
+    /// Returns whether it is between zero and one.
     pub(crate) fn is_share(self) -> bool {
         (0.0..=1.0).contains(&self.as_double())
     }
@@ -210,7 +210,8 @@ impl Number {
         }
     }
 
-    /// Whether it lies within a limit, as `$lte` and `$gte` decide: NaN is comparable to NaN only.
+    /// Returns whether it is within a limit, as `$lte` and `$gte` decide: NaN only compares with
+    /// NaN.
     pub(crate) fn is_within(self, limit: Self, exclusive: bool, wanted: Ordering) -> bool {
         if self.is_nan() != limit.is_nan() {
             return false;
@@ -221,7 +222,7 @@ impl Number {
         }
     }
 
-    /// Whether it is a whole multiple of another, both as decimals.
+    /// Returns whether it is an integer multiple of another one, both as decimals.
     pub(crate) fn is_multiple_of(self, divisor: Self) -> bool {
         let (Decimal::Finite { coefficient: a, exponent: ea, .. }, divisor) =
             (self.decimal(), divisor.decimal())
@@ -230,7 +231,7 @@ impl Number {
         };
         let (b, eb) = match divisor {
             Decimal::NaN => return false,
-            // What is finite leaves itself when it is divided by something infinite.
+            // A finite number divided by an infinite one is its own remainder.
             Decimal::Infinite { .. } => return a == 0,
             Decimal::Finite { coefficient, exponent, .. } => (coefficient, exponent),
         };
@@ -242,7 +243,8 @@ impl Number {
         }
         let (a, ea) = without_zeros(a, ea);
         let (b, eb) = without_zeros(b, eb);
-        // Without trailing zeros the dividend is no multiple of ten, so of no larger power either.
+        // Without trailing zeros the dividend is not a multiple of ten, and so not of any higher
+        // power of ten.
         if ea < eb {
             return false;
         }
@@ -250,7 +252,7 @@ impl Number {
         scaled % BigInt::from(b) == BigInt::ZERO
     }
 
-    /// Why nothing can be divided by it, in the server's words.
+    /// The reason why it is not a valid divisor, in the server's words.
     pub(crate) fn is_no_divisor(self) -> Option<&'static str> {
         match self.decimal() {
             Decimal::NaN => Some("NaN"),
@@ -259,7 +261,7 @@ impl Number {
         }
     }
 
-    /// Whether it is larger than zero.
+    /// Returns whether it is greater than zero.
     pub(crate) fn is_positive(self) -> bool {
         self.is_nan() || self.order(Self::Int(0)) == Ordering::Greater
     }
@@ -277,7 +279,7 @@ fn power_of_ten(exponent: u32) -> BigInt {
     BigInt::from(10).pow(exponent)
 }
 
-/// A 64-bit integer has more digits than a double: the double is cut, never the integer.
+/// A 64-bit integer has more digits than a double, so the double is truncated, never the integer.
 fn int_to_double(int: i64, double: f64) -> Ordering {
     if double >= BEYOND_INT {
         return Ordering::Less;
@@ -292,7 +294,7 @@ fn int_to_double(int: i64, double: f64) -> Ordering {
     })
 }
 
-/// A number as a fraction of two whole ones, for the rare comparison with a decimal.
+/// A number as a fraction of two integers, for the rare comparison with a decimal.
 enum Exact {
     Infinite { negative: bool },
     Finite { numerator: BigInt, denominator: BigInt },
@@ -326,7 +328,7 @@ impl Exact {
                 }
             }
             Number::Decimal(Decimal::Infinite { negative }) => Self::Infinite { negative },
-            // Told apart before.
+            // Handled before.
             Number::Decimal(Decimal::NaN) => whole(BigInt::ZERO),
         }
     }

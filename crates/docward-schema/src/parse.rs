@@ -1,4 +1,4 @@
-//! Reading a schema. Keywords are looked at in the server's order, whatever the order they are written
+//! Reads a schema. Keywords are examined in the server's order, whatever the order they are written
 //! in, so that of several mistakes the same one is reported.
 
 mod integer;
@@ -22,10 +22,10 @@ use crate::{
 pub(crate) const BAD_VALUE: i32 = 2;
 pub(crate) const FAILED_TO_PARSE: i32 = 9;
 pub(crate) const TYPE_MISMATCH: i32 = 14;
-/// Deeper than the server stores anything.
+/// Deeper than any nesting that the server stores.
 pub(crate) const MAX_NESTING: u32 = 100;
 
-/// Keywords in the order they are looked at.
+/// Keywords in the order of examination.
 const KEYWORDS: [&str; 31] = [
     "description",
     "title",
@@ -60,7 +60,7 @@ const KEYWORDS: [&str; 31] = [
     "enum",
 ];
 
-/// Keywords of draft 4 that the server does not take.
+/// Keywords of draft 4 that the server does not support.
 const UNSUPPORTED: [&str; 6] = ["$ref", "$schema", "default", "definitions", "format", "id"];
 
 pub(crate) type Result<T> = std::result::Result<T, SchemaFault>;
@@ -73,7 +73,7 @@ fn mismatch<T>(keyword: &str, wanted: &str) -> Result<T> {
     fault(TYPE_MISMATCH, format!("$jsonSchema keyword '{keyword}' must be {wanted}"))
 }
 
-/// Refuses what is damaged or nested deeper than anything a server stores, before it is read.
+/// Refuses input that is damaged, or nested deeper than the server stores, before it is read.
 pub(crate) fn sound(bytes: &[u8]) -> Result<()> {
     match count_elements(bytes) {
         Ok(_) => Ok(()),
@@ -81,21 +81,21 @@ pub(crate) fn sound(bytes: &[u8]) -> Result<()> {
     }
 }
 
-/// A schema that was read, and the first keyword in it that is about ciphertext.
+/// A schema that was read, and its first keyword about ciphertext.
 pub(crate) struct Read {
     pub(crate) root: Node,
     pub(crate) encrypted: Option<&'static str>,
 }
 
-/// Reads a whole schema: what it says of documents.
+/// Reads a whole schema for documents.
 pub(crate) fn schema(bytes: &[u8]) -> Result<Read> {
     let mut reader = Reader { depth: 0, encrypted: None };
     let root = reader.node(Raw { tag: OBJECT, bytes }, Place::Document)?;
     Ok(Read { root, encrypted: reader.encrypted })
 }
 
-/// What a schema is asked of. A document is never a number or a text, so the server does not even look
-/// at what is said of those.
+/// The target of a schema. A document is never a number or a text, so the server ignores keywords
+/// about those.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     Document,
@@ -135,7 +135,7 @@ impl<'s> Keywords<'s> {
     }
 }
 
-/// The elements of a value that is an object or array; damage is told as a mistake.
+/// The elements of an object or array value; damage is reported as a mistake.
 pub(crate) fn elements(value: Raw<'_>) -> Result<Vec<Element<'_>>> {
     let read = Elements::new(value.bytes).and_then(Iterator::collect);
     read.map_err(|damage| SchemaFault {
@@ -244,7 +244,7 @@ impl Reader {
         })
     }
 
-    /// What they say is for clients with keys.
+    /// These keywords concern clients with encryption keys.
     fn encryption(&mut self, keywords: &Keywords<'_>) -> Result<()> {
         for keyword in ["encrypt", "encryptMetadata"] {
             let Some(value) = keywords.get(keyword) else { continue };
@@ -272,14 +272,14 @@ impl Reader {
                     );
                     return fault(TYPE_MISMATCH, message);
                 }
-                // A name without letters leads nowhere: what is said of it is asked of the object itself.
+                // An empty name leads nowhere, so its schema is evaluated on the object itself.
                 let place = if element.key.is_empty() { Place::Document } else { Place::Value };
                 let node = self.node(inner, place)?;
                 if is_path(element.key) {
                     object.paths.push(rules::optional(element)?);
                 }
                 match &mut object.names.entry(element.key).property {
-                    // Both hold of a name that is written twice.
+                    // If a name is written twice, both schemas apply.
                     Some(at) => object.properties[*at].all_of.push(node),
                     property => {
                         *property = Some(object.properties.len());
@@ -346,7 +346,7 @@ impl Reader {
             let dependency = match inner.tag {
                 OBJECT => Dependency::Schema(Box::new(self.node(inner, place)?)),
                 ARRAY => Dependency::Names(dependent_names(&name, inner)?),
-                // A dependency on a property of that name is never a string, so these are words.
+                // A dependency on a property of that name is never a string, so this is plain text.
                 STRING if matches!(&*name, "title" | "description") => continue,
                 _ => {
                     let message = format!(
@@ -441,7 +441,7 @@ pub(crate) fn types(keywords: &Keywords<'_>) -> Result<Option<Types>> {
                     format!("$jsonSchema keyword '{keyword}' must name at least one type"),
                 );
             }
-            // The server keeps them in a sorted set.
+            // The server stores them in a sorted set.
             let mut words: Vec<Raw<'_>> = parts.into_iter().map(Raw::from).collect();
             words.sort_by_key(|word| word.text());
             for word in words {
@@ -453,7 +453,7 @@ pub(crate) fn types(keywords: &Keywords<'_>) -> Result<Option<Types>> {
     Ok(Some(types))
 }
 
-/// The types a word stands for.
+/// Adds the types with this name.
 fn alias(types: Types, keyword: &str, word: Raw<'_>) -> Result<Types> {
     const NUMBERS: [u8; 4] = [0x01, 0x10, 0x12, 0x13];
     let name = String::from_utf8_lossy(word.text().unwrap_or_default());

@@ -1,6 +1,6 @@
-//! Regular expressions, by the library of servers from 6.1 on, in a newer version that is held to what theirs does.
-//! 6.0 and older have its predecessor, which takes and matches the same but for rare cases; what they say of a pattern
-//! that does not compile is worded otherwise.
+//! Regular expressions, by the library of servers from 6.1 on, in a newer version restricted to the
+//! behaviour of theirs. 6.0 and older use its predecessor, which accepts and matches the same
+//! except for rare cases; its messages for invalid patterns differ.
 
 use crate::SchemaFault;
 
@@ -8,11 +8,11 @@ use crate::SchemaFault;
 #[derive(Clone, Debug)]
 pub(crate) struct Pattern(pcre2::bytes::Regex);
 
-/// A pattern as the library of servers reads it. The one here is newer: to it `{,3}` and `{1, 3}` are numbers
-/// of times, where they are text to servers, and it looks behind by lengths that vary.
+/// A pattern as the library of servers reads it. The version here is newer: it reads `{,3}` and
+/// `{1, 3}` as quantifiers, which are text to servers, and it supports variable-length lookbehind.
 fn as_servers_read(text: &str) -> Result<String, &'static str> {
     let mut out = String::with_capacity(text.len());
-    // How deep parentheses are, and where those that look behind are open.
+    // The depth of parentheses, and the depths at which lookbehinds are open.
     let (mut depth, mut behind) = (0_usize, Vec::new());
     let (mut in_class, mut class_start, mut quoted) = (false, 0, false);
     let bytes = text.as_bytes();
@@ -27,7 +27,7 @@ fn as_servers_read(text: &str) -> Result<String, &'static str> {
             quoted = escaped.starts_with('Q');
             taken = 1 + escaped.chars().next().map_or(0, char::len_utf8);
         } else if in_class {
-            // The first bracket of a class is one of its letters.
+            // The first closing bracket of a class is a literal.
             in_class = !(rest.starts_with(']') && at > class_start);
             if let Some(end) = rest.strip_prefix("[:").and_then(|inner| inner.find(":]")) {
                 taken = end + 4;
@@ -43,7 +43,7 @@ fn as_servers_read(text: &str) -> Result<String, &'static str> {
                     if rest.starts_with("(?<=") || rest.starts_with("(?<!") {
                         behind.push(depth);
                     }
-                    // What stands behind `(?` is no number of times.
+                    // The text after `(?` is not a quantifier.
                     if rest.starts_with("(?") {
                         taken = 2;
                     }
@@ -67,18 +67,18 @@ fn as_servers_read(text: &str) -> Result<String, &'static str> {
     Ok(out)
 }
 
-/// What the library of servers says.
+/// The message of the library of servers.
 const VARIES: &str = "lookbehind assertion is not fixed length";
 
-/// What stands in braces.
+/// The content of braces.
 enum Times {
-    /// Always as many.
+    /// A quantifier with a fixed count.
     Fixed,
-    /// Not always as many.
+    /// A quantifier with a variable count.
     Varying,
-    /// A number of times to newer libraries only.
+    /// A quantifier in newer libraries only.
     Newer,
-    /// Something else.
+    /// Other text.
     Text,
 }
 
@@ -109,7 +109,7 @@ impl Times {
     }
 }
 
-/// The server's code for patterns that do not compile.
+/// The server's code for invalid patterns.
 const INVALID: i32 = 51_091;
 const UNKNOWN_FLAG: i32 = 51_108;
 
@@ -118,12 +118,13 @@ impl Pattern {
         Self::with_flags(text, "")
     }
 
-    /// Of names in `patternProperties`, which the server matches byte by byte, not letter by letter.
+    /// Compiles a pattern for names in `patternProperties`, which the server matches by bytes, not
+    /// by characters.
     pub(crate) fn of_names(text: &str) -> Result<Self, SchemaFault> {
         Self::build(text, "", false)
     }
 
-    /// With the letters that stand behind a regular expression.
+    /// Compiles a pattern with the flags of a regular expression.
     pub(crate) fn with_flags(text: &str, flags: &str) -> Result<Self, SchemaFault> {
         Self::build(text, flags, true)
     }
@@ -137,7 +138,7 @@ impl Pattern {
                 'm' => builder.multi_line(true),
                 's' => builder.dotall(true),
                 'x' => builder.extended(true),
-                // Drivers send it; it changes nothing.
+                // Drivers send this flag; it has no effect.
                 'u' => &mut builder,
                 other => {
                     let message = format!(" invalid flag in regex options: {other}");
@@ -157,8 +158,8 @@ impl Pattern {
         builder.build(&older).map(Self).map_err(|error| invalid(&error))
     }
 
-    /// Whether it is found in a text. Text that is not UTF-8, or too much for the library's limits, is
-    /// not matched, as on the server.
+    /// Returns whether the pattern matches a text. Text that is not UTF-8, or exceeds the library's
+    /// limits, does not match, as on the server.
     pub(crate) fn is_in(&self, text: &[u8]) -> bool {
         self.0.is_match(text).unwrap_or(false)
     }
@@ -178,7 +179,7 @@ mod tests {
             ("^a{1,3}$", "aa", true),
             ("^a{2}$", "aa", true),
             ("^a{2,}$", "aaa", true),
-            // In classes, behind a backslash and in quotes braces are letters anyway.
+            // In classes, after a backslash and in quotes braces are literals anyway.
             ("^[{,2}]+$", "{,2}", true),
             ("^[]{,2}]+$", "]2", true),
             ("^a\\{,2}$", "a{,2}", true),

@@ -1,4 +1,4 @@
-//! A schema as it is asked: each keyword in the form its check needs.
+//! A compiled schema: each keyword in the form its check needs.
 
 mod expr;
 
@@ -8,7 +8,7 @@ pub(crate) use expr::{
 
 use crate::{names::Names, number::Number, pattern::Pattern, value::Literal};
 
-/// What one (sub)schema demands; absent keywords demand nothing.
+/// The constraints of one (sub)schema; absent keywords have no effect.
 #[derive(Debug, Default)]
 pub(crate) struct Node {
     pub(crate) types: Option<Types>,
@@ -22,7 +22,7 @@ pub(crate) struct Node {
     pub(crate) enumeration: Option<Vec<Literal>>,
 }
 
-/// Types as bits: one per tag of BSON.
+/// Types as bits: one per BSON tag.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Types(pub(crate) u32);
 
@@ -46,19 +46,19 @@ impl Types {
     }
 }
 
-/// About numbers and strings.
+/// Constraints on numbers and strings.
 #[derive(Debug, Default)]
 pub(crate) struct Scalar {
     pub(crate) pattern: Option<Pattern>,
     pub(crate) max_length: Option<u64>,
     pub(crate) min_length: Option<u64>,
     pub(crate) multiple_of: Option<Number>,
-    /// With whether the limit itself is out.
+    /// The limit, and whether it is exclusive.
     pub(crate) maximum: Option<(Number, bool)>,
     pub(crate) minimum: Option<(Number, bool)>,
 }
 
-/// About arrays.
+/// Constraints on arrays.
 #[derive(Debug, Default)]
 pub(crate) struct Array {
     pub(crate) min_items: Option<u64>,
@@ -67,18 +67,18 @@ pub(crate) struct Array {
     pub(crate) items: Items,
 }
 
-/// What elements have to be.
+/// The constraint on elements.
 #[derive(Debug, Default)]
 pub(crate) enum Items {
     #[default]
     Anything,
-    /// Each of them.
+    /// One schema for each element.
     Each(Box<Node>),
-    /// By position, and the rest.
+    /// Schemas by position, and the constraint on the rest.
     ByPosition(Vec<Node>, Rest),
 }
 
-/// What is said of everything that is not named.
+/// The constraint on everything that is not named.
 #[derive(Debug, Default)]
 pub(crate) enum Rest {
     #[default]
@@ -87,23 +87,23 @@ pub(crate) enum Rest {
     Like(Box<Node>),
 }
 
-/// Whether a name leads through objects rather than to a field.
+/// Returns whether a name is a path through objects rather than the name of a field.
 pub(crate) fn is_path(name: &[u8]) -> bool {
     name.contains(&b'.')
 }
 
-/// About objects.
+/// Constraints on objects.
 #[derive(Debug, Default)]
 pub(crate) struct Object {
-    /// How many fields have to be there.
+    /// The number of required fields.
     pub(crate) required: usize,
-    /// Those of them whose names are paths.
+    /// The required fields whose names are paths.
     pub(crate) required_paths: Vec<Box<[u8]>>,
-    /// Properties in the order written, and every field that is spoken of by name.
+    /// Properties in the order written, and every field that is named.
     pub(crate) properties: Vec<Node>,
     pub(crate) names: Names,
-    /// Those of them whose names are paths: these may lead to several values, of which the server asks
-    /// each keyword on its own.
+    /// The properties whose names are paths. These may lead to several values, and the server
+    /// evaluates each keyword on its own.
     pub(crate) paths: Vec<Expr>,
     pub(crate) patterns: Vec<(Pattern, Node)>,
     pub(crate) rest: Rest,
@@ -113,7 +113,7 @@ pub(crate) struct Object {
 }
 
 impl Object {
-    /// Whether anything is said of objects at all.
+    /// Returns whether there is no constraint on objects.
     pub(crate) fn is_silent(&self) -> bool {
         self.required == 0
             && self.properties.is_empty()
@@ -125,11 +125,11 @@ impl Object {
     }
 }
 
-/// What has to hold when a property is there.
+/// The constraint that applies if a property is present.
 #[derive(Debug)]
 pub(crate) enum Dependency {
-    /// These are there, too.
+    /// These properties must be present, too.
     Names(Vec<Box<[u8]>>),
-    /// The object meets this.
+    /// The object must satisfy this schema.
     Schema(Box<Node>),
 }

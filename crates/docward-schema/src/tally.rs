@@ -1,6 +1,7 @@
-//! Holding many documents against one validator: how many break it, what of it, and which.
+//! Checks many documents against one validator: how many fail, which constraints, and which
+//! documents.
 //!
-//! Mergeable: whoever looked at which documents, the outcome is the same.
+//! Mergeable: the result does not depend on how documents were distributed.
 
 use std::{
     borrow::Cow,
@@ -16,16 +17,17 @@ use crate::{
     value::{Raw, told},
 };
 
-/// Constraints that are kept apart; names of unknown fields are data and may be any number.
+/// The maximum number of constraints that are counted separately; names of unknown fields are data
+/// and unlimited in number.
 const MOST_BREACHES: usize = 1000;
-/// Names of one object that are told apart.
+/// The maximum number of names in one object that are counted separately.
 const MOST_NAMES: usize = 20;
-/// Documents named for each.
+/// The number of documents listed for each.
 const MOST_IDS: usize = 10;
-/// Longer ones are cut.
+/// Longer ids are truncated.
 const LONGEST_ID: usize = 200;
 
-/// Counts what breaks a validator.
+/// Counts the documents that fail a validator.
 #[derive(Clone, Debug)]
 pub struct Tally {
     validator: Arc<Validator>,
@@ -37,7 +39,7 @@ pub struct Tally {
     faults: Vec<(u64, Fault)>,
 }
 
-/// Documents that break one constraint: the first of them by where they stand.
+/// Documents that fail one constraint, with the first of them by position.
 #[derive(Clone, Debug, Default)]
 struct Breach {
     documents: u64,
@@ -49,14 +51,14 @@ impl Breach {
         self.documents += documents;
         self.first.extend(first);
         self.first.sort();
-        // Constraints that are counted together may name one document several times.
+        // Constraints that are counted together may list one document several times.
         self.first.dedup();
         self.first.truncate(MOST_IDS);
     }
 }
 
 impl Tally {
-    /// Nothing counted yet.
+    /// Creates an empty tally.
     pub fn new(validator: Arc<Validator>) -> Self {
         Self {
             validator,
@@ -69,27 +71,27 @@ impl Tally {
         }
     }
 
-    /// Documents looked at.
+    /// The number of documents checked.
     pub fn documents(&self) -> u64 {
         self.documents
     }
 
-    /// Their bytes.
+    /// The size of the documents in bytes.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Documents that break the validator.
+    /// The number of documents that fail the validator.
     pub fn refused(&self) -> u64 {
         self.refused
     }
 
-    /// Documents that could not be read, by where they stand, since the last call.
+    /// Takes the documents that could not be read since the last call, by position.
     pub fn take_faults(&mut self) -> Vec<(u64, Fault)> {
         std::mem::take(&mut self.faults)
     }
 
-    /// Looks at whole documents that lie back to back; the first stands at `position`.
+    /// Checks contiguous whole documents; the first is at `position`.
     pub fn add_block(&mut self, block: &[u8], position: u64) {
         let mut at = 0;
         while at < block.len() {
@@ -101,7 +103,7 @@ impl Tally {
                 }
                 Err(kind) => {
                     self.faults.push((here, Fault::new(0, kind)));
-                    // The length itself may be right although the last byte is not NUL.
+                    // The length itself may be valid although the last byte is not NUL.
                     match i32_at(block, at).and_then(|length| usize::try_from(length).ok()) {
                         Some(length) if length >= 5 && at + length <= block.len() => at += length,
                         _ => return,
@@ -111,7 +113,7 @@ impl Tally {
         }
     }
 
-    /// Looks at one document.
+    /// Checks one document.
     pub fn add(&mut self, document: &[u8], position: u64) {
         match self.judge(document, position) {
             Ok(()) => {
@@ -150,7 +152,7 @@ impl Tally {
         }
     }
 
-    /// Takes over what another tally of the same validator counted.
+    /// Merges another tally of the same validator.
     pub fn merge(&mut self, other: Self) {
         self.documents += other.documents;
         self.bytes += other.bytes;
@@ -162,7 +164,7 @@ impl Tally {
         }
     }
 
-    /// What was counted.
+    /// The result.
     pub fn finish(self) -> Checked {
         let mut breaches: Vec<_> = folded(self.breaches, self.refused)
             .into_iter()
@@ -186,8 +188,8 @@ impl Tally {
     }
 }
 
-/// Names that many fields of one object take up are data: they are counted together, as `*`. Fields that are
-/// required stand in the schema.
+/// If many fields of one object fail under different names, the names are data: they are counted
+/// together, as `*`. Required fields are excluded, because the schema names them.
 fn folded(
     breaches: BTreeMap<(String, String), Breach>,
     refused: u64,
@@ -215,10 +217,10 @@ fn folded(
     out
 }
 
-/// A document as it is stored: the server gives it an `_id` where it has none.
+/// A document as it is stored: the server adds an `_id` if it has none.
 pub fn as_stored(document: &[u8]) -> Result<Cow<'_, [u8]>, Fault> {
     const ID: &[u8] = b"\x07_id\0\0\0\0\0\0\0\0\0\0\0\0\0";
-    // Nearly always it stands first.
+    // Nearly always it is the first field.
     if document.get(5..9) == Some(b"_id\0") {
         return Ok(Cow::Borrowed(document));
     }

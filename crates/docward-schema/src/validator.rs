@@ -1,5 +1,5 @@
-//! Validators: what a collection demands of its documents, as `$jsonSchema`, as conditions with query
-//! operators, or as both.
+//! Validators: the constraints of a collection on its documents, as `$jsonSchema`, as query
+//! conditions, or as both.
 
 use bson::Document;
 use docward_bson::walk::{Fault, count_elements};
@@ -12,7 +12,7 @@ use crate::{
     schema::Expr,
 };
 
-/// The `validator` of a collection, ready to be asked.
+/// The compiled `validator` of a collection.
 ///
 /// ```
 /// use bson::doc;
@@ -32,13 +32,13 @@ pub struct Validator {
     root: Expr,
 }
 
-/// Why a validator cannot be asked.
+/// The reason why a validator cannot be evaluated.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ValidatorFault {
-    /// The server would refuse it, with this code and these words.
+    /// The server would refuse it, with this code and message.
     #[error(transparent)]
     Refused(SchemaFault),
-    /// The server takes it, but it has an operator that is not evaluated offline.
+    /// The server accepts it, but it has an operator that is not evaluated offline.
     #[error("{operator} is not evaluated offline")]
     NotEvaluated {
         /// The first such operator, such as `$expr`.
@@ -47,7 +47,7 @@ pub enum ValidatorFault {
 }
 
 impl Validator {
-    /// Reads a validator out of BSON. An empty one accepts everything.
+    /// Compiles a validator from BSON. An empty one accepts everything.
     pub fn compile(validator: &[u8]) -> Result<Self, ValidatorFault> {
         let read = parse::validator(validator).map_err(ValidatorFault::Refused)?;
         match read.unevaluated {
@@ -56,19 +56,20 @@ impl Validator {
         }
     }
 
-    /// Whether a document is valid. Damaged documents are a fault, not a verdict.
+    /// Returns whether a document is valid. A damaged document is a fault, not a verdict.
     pub fn accepts(&self, document: &[u8]) -> Result<bool, Fault> {
         self.root.holds(Subject::Fields(document))
     }
 
-    /// Why a document is refused, as the server tells it in `errInfo.details`; nothing if it is valid.
+    /// Explains why a document is refused, in the format of the server's `errInfo.details`; `None`
+    /// if it is valid.
     pub fn explain(&self, document: &[u8]) -> Result<Option<Document>, Fault> {
         self.details(document, Extent::First)
     }
 
-    /// What a document violates, one by one; nothing if it is valid. Without repetitions, in the order of
-    /// the explanation. Where the server tells of the first element or property that does not meet a
-    /// schema, all of them are looked at.
+    /// The violations of a document, without repetitions, in the order of the explanation; empty if
+    /// it is valid. Where the server reports only the first element or property that fails a
+    /// schema, all of them are reported.
     pub fn violations(&self, document: &[u8]) -> Result<Vec<Violation>, Fault> {
         match self.details(document, Extent::All)? {
             None => Ok(Vec::new()),
@@ -80,7 +81,7 @@ impl Validator {
         if self.accepts(document)? {
             return Ok(None);
         }
-        // Values are shown whole, so all of them have to be sound.
+        // Values are shown completely, so all of them have to be undamaged.
         count_elements(document)?;
         explain(&self.root, document, extent).map(Some)
     }

@@ -1,4 +1,4 @@
-//! Values as they lie in a document, and what equality means between them.
+//! Raw values in a document, and equality between them.
 
 mod order;
 
@@ -26,7 +26,7 @@ const INT: u8 = 0x10;
 const LONG: u8 = 0x12;
 const DECIMAL: u8 = 0x13;
 
-/// A value where it lies.
+/// A raw value in its document.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Raw<'d> {
     pub(crate) tag: u8,
@@ -40,7 +40,7 @@ impl<'d> From<Element<'d>> for Raw<'d> {
 }
 
 impl<'d> Raw<'d> {
-    /// The number, if it is one.
+    /// The number, if it is numeric.
     pub(crate) fn number(self) -> Option<Number> {
         Some(match self.tag {
             DOUBLE => Number::Double(f64::from_le_bytes(self.bytes.try_into().ok()?)),
@@ -61,7 +61,7 @@ impl<'d> Raw<'d> {
         Elements::new(self.bytes)
     }
 
-    /// The first field of a name.
+    /// The first field with this name.
     pub(crate) fn field(self, name: &[u8]) -> Result<Option<Self>, Fault> {
         for element in self.elements()? {
             let element = element?;
@@ -72,7 +72,7 @@ impl<'d> Raw<'d> {
         Ok(None)
     }
 
-    /// How many fields or elements there are.
+    /// The number of fields or elements.
     pub(crate) fn count(self) -> Result<u64, Fault> {
         let mut count = 0;
         for element in self.elements()? {
@@ -82,7 +82,7 @@ impl<'d> Raw<'d> {
         Ok(count)
     }
 
-    /// How many characters a string has: those bytes that begin one.
+    /// The number of characters in a string: the bytes that begin one.
     pub(crate) fn characters(self) -> Option<u64> {
         let text = self.text()?;
         Some(text.iter().filter(|byte| (**byte & 0xc0) != 0x80).count() as u64)
@@ -95,17 +95,17 @@ impl<'d> Raw<'d> {
         Ok(repeated(&all)?.map(|at| all[at]))
     }
 
-    /// Code, and the values it sees.
+    /// Code, and its scope.
     pub(crate) fn scoped_code(self) -> Option<(&'d [u8], Self)> {
         let length = usize::try_from(i32_at(self.bytes, 4)?).ok()?;
         let (code, scope) = self.bytes.get(8..)?.split_at_checked(length)?;
         Some((code.get(..length.checked_sub(1)?)?, Self { tag: OBJECT, bytes: scope }))
     }
 
-    /// A value of its own. One that the library cannot read, such as text that is not UTF-8, becomes
-    /// what the server would print.
+    /// The value as an owned one. A value that the library cannot read, such as text that is not
+    /// UTF-8, is replaced by the server's printed form.
     pub(crate) fn owned(self) -> bson::Bson {
-        // The value under an empty name, as a document of its own.
+        // The value under an empty name, as a separate document.
         let mut bytes = Vec::with_capacity(self.bytes.len() + 7);
         bytes.extend((self.bytes.len() as u32 + 7).to_le_bytes());
         bytes.extend([self.tag, 0]);
@@ -116,18 +116,18 @@ impl<'d> Raw<'d> {
         value.unwrap_or_else(|| bson::Bson::String(told(self)))
     }
 
-    /// The name `bsonType` has for its type.
+    /// The name of its type in `bsonType`.
     pub(crate) fn type_name(self) -> &'static str {
         docward_model::BsonType::from_tag(self.tag).map_or("unknown", |kind| kind.name())
     }
 
-    /// Whether two values are the same to the server's `enum` and `uniqueItems`: numbers by value, objects
-    /// whatever the order of their fields.
+    /// Returns whether two values are equal for the server's `enum` and `uniqueItems`: numbers by
+    /// value, objects regardless of the order of their fields.
     pub(crate) fn equals(self, other: Raw<'_>) -> Result<bool, Fault> {
         Ok(self.order(other, 0)? == Ordering::Equal)
     }
 
-    /// An order in which equal values are equal; among others it is only good for sorting.
+    /// An order in which equal values are equal; for unequal values it only serves sorting.
     fn order(self, other: Raw<'_>, depth: u32) -> Result<Ordering, Fault> {
         if depth > MAX_DEPTH {
             return Err(Fault::new(0, FaultKind::Depth));
@@ -143,14 +143,15 @@ impl<'d> Raw<'d> {
             STRING | SYMBOL => Ok(text(self.bytes).cmp(text(other.bytes))),
             OBJECT => fields(self, other, true, depth),
             ARRAY => fields(self, other, false, depth),
-            // Numbers that code sees are compared by value, too.
+            // Numbers in the scope of code are compared by value, too.
             SCOPED_CODE => order(self, other),
             _ => Ok(self.bytes.cmp(other.bytes)),
         }
     }
 }
 
-/// The place of the first value that equals one before it. A few are compared in pairs, more are sorted.
+/// The index of the first value that equals one before it. A few values are compared in pairs, more
+/// are sorted.
 pub(crate) fn repeated(values: &[Raw<'_>]) -> Result<Option<usize>, Fault> {
     const FEW: usize = 12;
     if values.len() <= FEW {
@@ -170,7 +171,7 @@ pub(crate) fn repeated(values: &[Raw<'_>]) -> Result<Option<usize>, Fault> {
             Ordering::Equal
         })
     };
-    // Equal ones stay in the order they lie in, so the second of each run is the first that repeats.
+    // Equal values keep their order, so the second of each run is the first repetition.
     let mut sorted: Vec<usize> = (0..values.len()).collect();
     sorted.sort_by(|a, b| order(*a, *b));
     let mut first = None;
@@ -182,7 +183,7 @@ pub(crate) fn repeated(values: &[Raw<'_>]) -> Result<Option<usize>, Fault> {
     broken.map_or(Ok(first), Err)
 }
 
-/// Types that are compared by value with each other.
+/// Types that are compared with each other by value.
 fn class(tag: u8) -> u8 {
     match tag {
         DOUBLE | INT | LONG | DECIMAL => DOUBLE,
@@ -191,17 +192,17 @@ fn class(tag: u8) -> u8 {
     }
 }
 
-/// Text that people are shown.
+/// Text for display.
 pub(crate) fn lossy(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// The text behind its length, without its NUL.
+/// The text after its length, without its NUL.
 pub(crate) fn text(bytes: &[u8]) -> &[u8] {
     bytes.get(4..bytes.len().saturating_sub(1)).unwrap_or_default()
 }
 
-/// Fields in pairs: of objects sorted by name, of arrays as they lie, names aside.
+/// Compares fields in pairs: of objects sorted by name, of arrays in order, ignoring names.
 fn fields(a: Raw<'_>, b: Raw<'_>, by_name: bool, depth: u32) -> Result<Ordering, Fault> {
     let mut a: Vec<Element<'_>> = a.elements()?.collect::<Result<_, _>>()?;
     let mut b: Vec<Element<'_>> = b.elements()?.collect::<Result<_, _>>()?;
@@ -226,7 +227,7 @@ fn fields(a: Raw<'_>, b: Raw<'_>, by_name: bool, depth: u32) -> Result<Ordering,
     Ok(Ordering::Equal)
 }
 
-/// A value that a schema holds.
+/// A value in a schema.
 #[derive(Clone, Debug)]
 pub(crate) struct Literal {
     tag: u8,
@@ -243,12 +244,12 @@ impl Literal {
     }
 }
 
-/// A field as the server writes it into its messages.
+/// A field in the format of the server's messages.
 pub(crate) fn told_field(name: &[u8], value: Raw<'_>) -> String {
     format!("{}: {}", String::from_utf8_lossy(name), told(value))
 }
 
-/// A value as the server writes it into its messages.
+/// A value in the format of the server's messages.
 pub(crate) fn told(value: Raw<'_>) -> String {
     let list = |open: &str, close: &str, named: bool| {
         let parts: Vec<String> = value
@@ -319,13 +320,13 @@ pub(crate) fn told(value: Raw<'_>) -> String {
     }
 }
 
-/// `%.16g`, with `.0` behind what looks like a whole number.
+/// `%.16g`, with `.0` after a number that looks like an integer.
 fn double_text(n: f64) -> String {
     let text = significant(n, 16);
     if text.contains('.') { text } else { format!("{text}.0") }
 }
 
-/// `%.Ng`: so many significant digits, without zeros at the end.
+/// `%.Ng`: this many significant digits, without trailing zeros.
 pub(crate) fn significant(n: f64, digits: usize) -> String {
     if n.is_nan() {
         return "nan".to_owned();

@@ -1,5 +1,5 @@
-//! Verdicts of a real server on cases of MongoDB's own tests and of the official draft 4 suite. The files
-//! are not part of the repository.
+//! Verdicts of a real server on cases of MongoDB's own tests and of the official draft 4 suite. The
+//! files are not part of the repository.
 
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "tests: a panic is the message")]
 
@@ -28,7 +28,7 @@ fn bytes(value: &Value) -> Vec<u8> {
     docward_bson::json::parse_one(&value.to_string()).unwrap()
 }
 
-/// What we say: `match`, `no_match`, or `error:CODE` with the words.
+/// Docward's verdict: `match`, `no_match`, or `error:CODE` with the message.
 fn verdict(schema: &Value, document: Option<&Value>) -> (String, String) {
     match Schema::compile(&bytes(schema)) {
         Err(fault) => (format!("error:{}", fault.code), fault.message),
@@ -46,7 +46,7 @@ fn dm_11_2_cases_of_the_servers_own_tests() {
     assert!(cases.len() > 200);
     let mut wrong = Vec::new();
     for case in &cases {
-        // The server puts an `_id` into what it stores.
+        // The server adds an `_id` to documents it stores.
         let stored = case.get("doc").map(|document| {
             let mut stored = document.clone();
             stored.as_object_mut().unwrap().entry("_id").or_insert(json!(1));
@@ -74,7 +74,7 @@ fn dm_11_2_cases_of_the_draft_4_suite() {
         let index = |key: &str| case[key].as_u64().unwrap() as usize;
         let group = &groups[index("group")];
         let test = &group["tests"][index("test")];
-        // Documents are objects: what is tested is a field of one.
+        // Documents are objects, so the value to test is put into a field of one.
         let schema = json!({ "properties": { "v": group["schema"] } });
         let document = json!({ "v": test["data"] });
         let (said, words) = verdict(&schema, Some(&document));

@@ -1,5 +1,5 @@
-//! Claims of a comparison, held against generated documents: what is called "accepts everything" does, and
-//! a proof proves.
+//! Checks the results of comparisons on generated documents: the containment claim holds, and a
+//! counterexample is one.
 
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "tests: a panic is the message")]
 
@@ -8,7 +8,7 @@ use crate::generate::{self, Dice, bytes, schema, setting};
 use bson::{Bson, Document, doc};
 use docward_schema::{Containment, Validator, as_stored, compare};
 
-/// The same schema with something taken out, added or put in its place.
+/// The same schema with something removed, added or replaced.
 fn altered(dice: &mut Dice, schema: &Document, depth: u32) -> Document {
     let mut out = schema.clone();
     for _ in 0..1 + dice.roll(2) {
@@ -65,7 +65,7 @@ fn check(
             Containment::Yes => {
                 counts.0 += 1;
                 for document in documents {
-                    // What is compared are documents as they are stored.
+                    // The comparison concerns documents as they are stored.
                     let document = &as_stored(document).unwrap();
                     let holds = !from.accepts(document).unwrap() || to.accepts(document).unwrap();
                     let shown = Document::from_reader(document.as_ref()).unwrap();

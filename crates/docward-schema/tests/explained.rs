@@ -1,5 +1,5 @@
-//! Explanations of refused documents, ours and those of a running server, compared whole. Settings as in
-//! `live.rs`.
+//! Compares complete explanations of refused documents with those of a running server. Settings as
+//! in `live.rs`.
 
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "tests: a panic is the message")]
 
@@ -15,7 +15,7 @@ use docward_testkit::Launch;
 /// Documents per validator.
 const DOCUMENTS: usize = 50;
 
-/// Without properties that have no name: some that a schema says of those end the server.
+/// Removes properties with an empty name: some schemas about those crash the server.
 fn named(value: Bson) -> Bson {
     match value {
         Bson::Document(inner) => Bson::Document(
@@ -70,7 +70,7 @@ fn titled(dice: &mut Dice, schema: Document) -> Document {
     out
 }
 
-/// Masks out of binary data whose bytes have their highest bits set.
+/// Masks from binary data whose bytes have their highest bits set.
 fn high_bits(dice: &mut Dice) -> Document {
     let bytes = (0..1 + dice.roll(9)).map(|_| *dice.pick(&[0, 1, 0x80, 0xff])).collect();
     let mask = Binary { subtype: BinarySubtype::Generic, bytes };
@@ -124,7 +124,7 @@ fn validator(dice: &mut Dice) -> Document {
     }
 }
 
-/// A validator for orders: a schema, now and then with conditions beside it.
+/// A validator for orders: a schema, sometimes with conditions next to it.
 fn order_validator(dice: &mut Dice) -> Document {
     let mut out = doc! { "$jsonSchema": order_schema(dice) };
     if dice.once_in(4) {
@@ -153,7 +153,7 @@ fn dm_11_2_the_server_explains_the_same_of_conditions() {
     compare(|dice| conditions(dice, 1), dense);
 }
 
-/// Compares explanations, of generated validators and documents.
+/// Compares explanations on generated validators and documents.
 fn compare(validator: fn(&mut Dice) -> Document, stored: fn(&mut Dice, i32) -> Document) {
     let mut servers = Launch::standalone().start();
     let pairs = setting("DOCWARD_SCHEMA_PAIRS", 20_000);
@@ -189,7 +189,7 @@ fn compare(validator: fn(&mut Dice) -> Document, stored: fn(&mut Dice, i32) -> D
         let insert =
             doc! { "insert": "t_explained", "documents": documents.clone(), "ordered": false };
         let Ok(answer) = servers.try_command("db_t", insert) else {
-            // Some explanations are the server's end: it takes the validator and fails an assertion.
+            // Some explanations crash the server: it accepts the validator and fails an assertion.
             eprintln!("the server does not survive {validator}");
             ended += 1;
             servers = Launch::standalone().start();
@@ -199,7 +199,7 @@ fn compare(validator: fn(&mut Dice) -> Document, stored: fn(&mut Dice, i32) -> D
         let mut theirs: Vec<Option<Document>> = vec![None; DOCUMENTS];
         for error in answer.get_array("writeErrors").into_iter().flatten() {
             let error = error.as_document().unwrap();
-            // Those that are accepted may be there already.
+            // Documents that are accepted may already exist.
             if error.get_i32("code").unwrap() == 121 {
                 let info = error.get_document("errInfo").unwrap();
                 let details = info.get_document("details").cloned().unwrap_or_default();
@@ -240,7 +240,8 @@ fn compare(validator: fn(&mut Dice) -> Document, stored: fn(&mut Dice, i32) -> D
     assert!(refused * 20 > compared, "the generator makes both kinds");
 }
 
-/// What the server takes in a search but not in a validator, and what it takes that we do not evaluate.
+/// Operators that the server accepts in a query but not in a validator, and operators that it
+/// accepts and Docward does not evaluate.
 #[test]
 fn dm_11_2_what_validators_may_not_hold() {
     let servers = Launch::standalone().start();

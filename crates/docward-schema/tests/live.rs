@@ -1,6 +1,6 @@
-//! Generated schemas and documents, judged by us and by a running server. `DOCWARD_SCHEMA_PAIRS` sets how
-//! many pairs are tried, `DOCWARD_SCHEMA_SEED` which; a disagreement prints both so that it can be kept as
-//! a case.
+//! Compares Docward with a running server on generated schemas and documents.
+//! `DOCWARD_SCHEMA_PAIRS` sets the number of pairs, `DOCWARD_SCHEMA_SEED` the random seed; a
+//! disagreement prints both so that it can be kept as a case.
 
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "tests: a panic is the message")]
 
@@ -10,7 +10,7 @@ use bson::{Document, doc};
 use docward_schema::Schema;
 use docward_testkit::Launch;
 
-/// Documents per schema: a schema is sent once and asked of all of them.
+/// Documents per schema: a schema is sent once and evaluated on all of them.
 const DOCUMENTS: usize = 100;
 
 #[test]
@@ -27,7 +27,7 @@ fn dm_11_2_the_server_says_the_same() {
         let documents: Vec<Document> = (0..DOCUMENTS).map(|n| made(&mut dice, n as i32)).collect();
         let namespace = format!("db_t.t_{round}");
         servers.insert(&namespace, documents.clone());
-        // As the server keeps them.
+        // As the server stores them.
         let stored: Vec<Vec<u8>> = documents.iter().map(bytes).collect();
         for _ in 0..200 {
             let schema = schema(&mut dice, 0);

@@ -1,5 +1,5 @@
-//! Generated conditions and documents, judged by us and by a running server. `DOCWARD_SCHEMA_PAIRS` and
-//! `DOCWARD_SCHEMA_SEED` as in `live.rs`.
+//! Compares Docward with a running server on generated conditions and documents.
+//! `DOCWARD_SCHEMA_PAIRS` and `DOCWARD_SCHEMA_SEED` as in `live.rs`.
 
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "tests: a panic is the message")]
 
@@ -9,10 +9,11 @@ use bson::{Document, doc};
 use docward_schema::{Validator, ValidatorFault};
 use docward_testkit::Launch;
 
-/// Documents per validator: one is sent once and asked of all of them.
+/// Documents per validator: one is sent once and evaluated on all of them.
 const DOCUMENTS: usize = 100;
 
-/// Whether a server's refusal is ours. The words for patterns are those of its library, an older one.
+/// Returns whether the server's refusal equals Docward's. Messages about patterns come from its
+/// older library.
 fn same_refusal(theirs: &str, ours: &ValidatorFault) -> bool {
     let ValidatorFault::Refused(ours) = ours else { return false };
     theirs.contains(&format!("code {}", ours.code))
@@ -28,7 +29,7 @@ fn dm_11_2_the_server_says_the_same_of_conditions() {
     let mut wrong: Vec<String> = Vec::new();
     let mut round = 0;
     while compared < pairs && wrong.len() <= 20 {
-        // Every other time such as lack little.
+        // Every other set consists of dense documents.
         let made = if round % 2 == 0 { stored } else { dense };
         let documents: Vec<Document> = (0..DOCUMENTS).map(|n| made(&mut dice, n as i32)).collect();
         let name = format!("t_{round}");

@@ -1,5 +1,5 @@
-//! What is told of refused documents. The explanations in `explained.jsonl` are those of a real server
-//! (6.0.5): `details` as it wrote them; `violations` is our flat view of the same.
+//! Explanations of refused documents. Those in `explained.jsonl` are from a real server (6.0.5):
+//! `details` as it wrote them; `violations` is Docward's flat view of the same.
 
 #![allow(clippy::unwrap_used, reason = "tests: a panic is the message")]
 
@@ -101,7 +101,7 @@ fn what_cannot_be_asked_says_why() {
     assert_eq!(code(doc! { "$jsonSchema": { "x": 1 } }), 9);
 }
 
-/// Damaged bytes are a fault or another verdict, never a panic.
+/// Damaged bytes give a fault or another verdict, never a panic.
 #[test]
 fn damage_is_survived() {
     for case in cases() {
@@ -135,7 +135,7 @@ fn dm_11_2_names_are_matched_byte_by_byte() {
         let document = json!({ "_id": 1, name: "text" });
         Validator::compile(&bytes(&validator)).unwrap().accepts(&bytes(&document)).unwrap()
     };
-    // Two bytes, one letter: so does the server count (6.0.5).
+    // Two bytes, one character: the server counts the same (6.0.5).
     assert!(!accepts("^..$", "é") && accepts("^.$", "é"));
     assert!(accepts("(?i)É", "é"), "capitals of ASCII only");
     assert!(!accepts("^é$", "é"));

@@ -1,5 +1,5 @@
-//! Schemas and validators: what we say of documents, held against what servers say.
-//! One program: each of its own would be built and linked with everything that Docward rests on.
+//! Compares Docward's verdicts on schemas and validators with those of servers. A single test
+//! program, because each separate one would link all dependencies again.
 
 mod cases;
 mod compared;

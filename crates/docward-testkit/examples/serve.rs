@@ -1,5 +1,5 @@
-//! A deployment to try things on: starts real servers, loads dumps, says how to reach them, and goes away
-//! with the last line of standard input.
+//! A deployment for experiments: starts real servers, loads dumps, prints the connection string,
+//! and stops at the end of standard input.
 //!
 //!     cargo run -p docward-testkit --example serve -- [--members N] [--auth] [--tls] [--version V] DUMP...
 #![expect(clippy::print_stdout, reason = "it is there to say where the servers are")]

@@ -1,4 +1,4 @@
-//! A real Chromium without a window, for pages. It ends with the test that started it.
+//! Runs a real headless Chromium for tests of pages. It ends with the test that started it.
 
 use std::{
     io::{BufRead, BufReader},
@@ -26,7 +26,8 @@ pub struct Browser {
 }
 
 impl Browser {
-    /// Starts one of this many pixels; `None` where `DOCWARD_NO_BROWSER` says that none can be had.
+    /// Starts a browser of this size in pixels; `None` if `DOCWARD_NO_BROWSER` says that none is
+    /// available.
     pub fn start(width: u32, height: u32) -> Option<Self> {
         if std::env::var_os("DOCWARD_NO_BROWSER").is_some() {
             return None;
@@ -36,7 +37,7 @@ impl Browser {
         let (driver, port) = start_driver(&program);
         let arguments = [
             "--headless=new".to_owned(),
-            // Containers do not let Chromium build its own walls; the pages are ours.
+            // Chromium's own sandbox does not work in containers; the pages are Docward's own.
             "--no-sandbox".to_owned(),
             "--disable-gpu".to_owned(),
             "--disable-dev-shm-usage".to_owned(),
@@ -66,20 +67,20 @@ impl Browser {
         Some(started)
     }
 
-    /// Opens a file, at a fragment that may be empty, and waits until its script is through.
+    /// Opens a file, at a fragment that may be empty, and waits until its script has finished.
     pub fn open(&self, file: &Path, fragment: &str) {
-        // Another fragment of the same page would not load it again.
+        // Another fragment of the same page would not reload it.
         self.wait(self.client.goto("about:blank"));
         self.wait(self.client.goto(&format!("file://{}{fragment}", file.display())));
         self.until("document.documentElement.dataset.ready === 'yes'");
     }
 
-    /// Opens a page of a server of this machine.
+    /// Opens a page of a local server.
     pub fn visit(&self, url: &str) {
         self.wait(self.client.goto(url));
     }
 
-    /// The value of an expression of the page.
+    /// The value of a JavaScript expression on the page.
     pub fn value(&self, expression: &str) -> Value {
         self.wait(self.client.execute(&format!("return ({expression});"), Vec::new()))
     }
@@ -90,13 +91,13 @@ impl Browser {
         wait_until(expression, || self.value(expression) == Value::Bool(true));
     }
 
-    /// Clicks on the first element that a selector finds.
+    /// Clicks on the first element that matches a selector.
     pub fn click(&self, selector: &str) {
         let client = &self.client;
         self.wait(async { client.find(fantoccini::Locator::Css(selector)).await?.click().await });
     }
 
-    /// Types into the first element that a selector finds; `\u{e004}` is the tab key.
+    /// Types into the first element that matches a selector; `\u{e004}` is the tab key.
     pub fn type_into(&self, selector: &str, keys: &str) {
         let client = &self.client;
         self.wait(async {
@@ -104,27 +105,27 @@ impl Browser {
         });
     }
 
-    /// Gives the page a width and a height.
+    /// Sets the width and height of the page.
     pub fn resize(&self, width: u32, height: u32) {
-        // Windows cannot be made narrower than 500 pixels, pages can.
+        // Windows have a minimum width of 500 pixels, pages do not.
         let size = json!({
             "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false,
         });
         self.devtools("Emulation.setDeviceMetricsOverride", size);
     }
 
-    /// Prefers dark or light, as the system would.
+    /// Sets the preferred colour scheme, dark or light.
     pub fn prefer(&self, scheme: &str) {
         let features = json!([{ "name": "prefers-color-scheme", "value": scheme }]);
         self.devtools("Emulation.setEmulatedMedia", json!({ "features": features }));
     }
 
-    /// Shows the page as it is printed, or as it is on a screen again.
+    /// Emulates print or screen media.
     pub fn show_as(&self, media: &str) {
         self.devtools("Emulation.setEmulatedMedia", json!({ "media": media }));
     }
 
-    /// Lets the page use the clipboard, as a person would when asked.
+    /// Permits the page to use the clipboard.
     pub fn allow_clipboard(&self) {
         for name in ["clipboard-read", "clipboard-write"] {
             let permission = json!({ "name": name });
@@ -133,14 +134,14 @@ impl Browser {
         }
     }
 
-    /// What is written to the console, and errors of the page, since it was asked last.
+    /// Messages on the console, and errors of the page, since the last call.
     pub fn complaints(&self) -> Vec<String> {
         let log = self.wait(self.client.issue_cmd(ChromeLog));
         let entries = log.as_array().cloned().unwrap_or_default();
         entries.iter().map(|entry| entry["message"].to_string()).collect()
     }
 
-    /// Saves a picture of what can be seen.
+    /// Saves a screenshot of the visible part.
     pub fn screenshot(&self, file: &Path) {
         let picture = self.wait(self.client.screenshot());
         std::fs::write(file, picture).expect("the picture is written");
@@ -161,7 +162,7 @@ impl Drop for Browser {
     }
 }
 
-/// The driver, which ends with the test even when no browser could be started.
+/// The driver process, which ends with the test even if no browser could be started.
 #[derive(Debug)]
 struct Driver(Child);
 
@@ -172,7 +173,7 @@ impl Drop for Driver {
     }
 }
 
-/// Chromium and its driver, as `scripts/browser.py` finds them.
+/// The paths of Chromium and its driver, from `scripts/browser.py`.
 fn programs() -> (String, PathBuf) {
     let script = repository().join("scripts/browser.py");
     let output = Command::new("python3").arg(&script).output().expect("python3 finds a browser");
@@ -187,8 +188,8 @@ fn programs() -> (String, PathBuf) {
     }
 }
 
-/// Starts the driver on a port it chooses itself. Between its choice and its start another program may take the
-/// port: then it ends, and is started again.
+/// Starts the driver on a port that it selects itself. Another program may take the port in
+/// between: the driver then exits, and is started again.
 fn start_driver(program: &Path) -> (Driver, u16) {
     wait_for("chromedriver says its port", || try_driver(program))
 }
@@ -209,7 +210,7 @@ fn try_driver(program: &Path) -> Option<(Driver, u16)> {
     Some((driver, port?))
 }
 
-/// The console, which is not part of the standard protocol.
+/// The command to read the console, which is not part of the standard protocol.
 #[derive(Debug)]
 struct ChromeLog;
 
@@ -227,7 +228,7 @@ impl fantoccini::wd::WebDriverCompatibleCommand for ChromeLog {
     }
 }
 
-/// An order to the browser itself.
+/// A DevTools command for the browser.
 #[derive(Debug)]
 struct DevTools {
     command: String,

@@ -1,4 +1,4 @@
-//! A certificate authority for one test, and what it signed.
+//! A certificate authority for one test, and the certificates it signed.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use rcgen::{
     Issuer, KeyPair, KeyUsagePurpose,
 };
 
-/// Files in PEM form, in the directory they were made for.
+/// PEM files, in the directory they were created for.
 #[derive(Clone, Debug)]
 pub struct Certificates {
     /// The authority's certificate.
@@ -21,7 +21,7 @@ pub struct Certificates {
 }
 
 impl Certificates {
-    /// Makes an authority, a server's and a client's certificate.
+    /// Creates an authority, and a certificate for the server and the client.
     pub fn make(directory: &Path) -> Self {
         let key = KeyPair::generate().expect("a key");
         let mut params = CertificateParams::new(Vec::new()).expect("no names");
@@ -52,7 +52,7 @@ impl Certificates {
 
 fn name(common: &str) -> DistinguishedName {
     let mut name = DistinguishedName::new();
-    // The server and its clients must differ in organisation, or clients count as members.
+    // The server and its clients must have different organisations, or clients count as members.
     let organisation = if common == "server" { "Docward servers" } else { "Docward" };
     name.push(DnType::OrganizationName, organisation);
     name.push(DnType::CommonName, common);

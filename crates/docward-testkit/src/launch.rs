@@ -1,4 +1,4 @@
-//! Starting deployments, and what a test may do to them.
+//! Starts deployments, and the operations for tests on them.
 
 use std::{
     path::{Path, PathBuf},
@@ -24,23 +24,23 @@ use crate::{
 const REPLICA_SET: &str = "rs0";
 const USER: &str = "admin";
 const PASSWORD: &str = "correct horse";
-/// `PASSWORD` as it stands in a connection string.
+/// `PASSWORD`, encoded for a connection string.
 const PASSWORD_IN_URI: &str = "correct%20horse";
 
-/// How long a member of a set may be silent before the others elect a new primary. On a busy machine the
-/// usual ten seconds can pass without a fault, and a primary that changes in the middle of a test breaks it.
+/// The election timeout of a set. On a busy machine the usual ten seconds can pass without a fault,
+/// and an election in the middle of a test breaks it.
 const ELECTION_MS: i64 = 300_000;
 
-/// How long a set may be without a primary before [`Servers::primary`] asks a member to become it.
+/// How long a set may be without a primary before [`Servers::primary`] asks a member to become one.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// How long [`Servers::block`] holds up a command: longer than any test waits.
+/// How long [`Servers::block`] blocks a command: longer than any test waits.
 const BLOCKED_MS: i64 = 3_600_000;
 
-/// What to start.
+/// The deployment to start.
 #[derive(Clone, Debug, Default)]
 pub struct Launch {
-    /// Members of a replica set; none for a standalone server.
+    /// The number of members of a replica set; 0 for a standalone server.
     members: usize,
     auth: bool,
     tls: bool,
@@ -50,7 +50,7 @@ pub struct Launch {
 }
 
 impl Launch {
-    /// One server on its own.
+    /// A standalone server.
     pub fn standalone() -> Self {
         Self::default()
     }
@@ -61,37 +61,37 @@ impl Launch {
         Self { members, ..Self::default() }
     }
 
-    /// With access control and one administrator, whose name and password are in the URI.
+    /// Enables access control, with one administrator, whose name and password are in the URI.
     pub fn auth(mut self) -> Self {
         self.auth = true;
         self
     }
 
-    /// With TLS on all connections; the certificates are made for this deployment.
+    /// Enables TLS on all connections; the certificates are created for this deployment.
     pub fn tls(mut self) -> Self {
         self.tls = true;
         self
     }
 
-    /// With the server's test commands, which fail points need.
+    /// Enables the server's test commands, which fail points need.
     pub fn fail_points(mut self) -> Self {
         self.fail_points = true;
         self
     }
 
-    /// Of a certain version, one of those that `scripts/mongod.py` knows.
+    /// Selects a version, one of those that `scripts/mongod.py` knows.
     pub fn version(mut self, version: &'static str) -> Self {
         self.version = Some(version);
         self
     }
 
-    /// One more argument for every server.
+    /// Adds an argument for every server.
     pub fn argument(mut self, argument: &str) -> Self {
         self.arguments.push(argument.to_owned());
         self
     }
 
-    /// Starts it and waits until it takes writes.
+    /// Starts the deployment and waits until it accepts writes.
     pub fn start(self) -> Servers {
         let common = tempfile::Builder::new().prefix("docward-testkit-").tempdir();
         let common = common.expect("a temporary directory");
@@ -157,7 +157,8 @@ impl Launch {
         add(&["--port", &port.to_string(), "--bind_ip", "127.0.0.1", "--nounixsocket"]);
         add(&["--quiet", "--wiredTigerCacheSizeGB", "0.25"]);
         add(&["--setParameter", "diagnosticDataCollectionEnabled=false"]);
-        // What goes to the log must not depend on how busy the machine is: tests that read it lower this.
+        // The content of the log must not depend on the load of the machine: tests that read it
+        // lower this value.
         add(&["--slowms", "3600000"]);
         if self.fail_points {
             add(&["--setParameter", "enableTestCommands=1"]);
@@ -202,18 +203,19 @@ pub struct Servers {
     members: Vec<Member>,
     certificates: Option<Certificates>,
     runtime: Runtime,
-    /// Key file and certificates.
+    /// The directory for key file and certificates.
     common: TempDir,
 }
 
 impl Servers {
-    /// A connection string for the whole, with the administrator's password if there is one.
+    /// A connection string for the whole deployment, with the administrator's password if there is
+    /// one.
     pub fn uri(&self) -> String {
         let user = self.launch.auth.then(|| format!("{USER}:{PASSWORD_IN_URI}"));
         self.uri_as(user.as_deref())
     }
 
-    /// A connection string for the whole with the `user:password` given, or without.
+    /// A connection string for the whole deployment with the given `user:password`, or without.
     pub fn uri_as(&self, user: Option<&str>) -> String {
         let hosts: Vec<_> =
             self.members.iter().map(|m| format!("127.0.0.1:{}", m.port.number)).collect();
@@ -251,12 +253,12 @@ impl Servers {
         format!("mongodb://{user}{hosts}/?{}", options.join("&"))
     }
 
-    /// The certificates, with TLS.
+    /// The certificates, if TLS is enabled.
     pub fn certificates(&self) -> Option<&Certificates> {
         self.certificates.as_ref()
     }
 
-    /// A directory that lives as long as the deployment.
+    /// A directory that exists as long as the deployment.
     pub fn directory(&self) -> &Path {
         self.common.path()
     }
@@ -271,12 +273,12 @@ impl Servers {
         self.members[member].process.directory().join("log")
     }
 
-    /// How many servers there are.
+    /// The number of servers.
     pub fn len(&self) -> usize {
         self.members.len()
     }
 
-    /// Never: there is at least one.
+    /// Always false: there is at least one server.
     pub fn is_empty(&self) -> bool {
         self.members.is_empty()
     }
@@ -286,12 +288,12 @@ impl Servers {
         self.client.as_ref().expect("it is started")
     }
 
-    /// Waits for something the driver does.
+    /// Runs a future of the driver.
     pub fn wait<T>(&self, future: impl Future<Output = T>) -> T {
         self.runtime.block_on(future)
     }
 
-    /// Runs a command; a failure fails the test.
+    /// Runs a command; an error fails the test.
     pub fn command(&self, database: &str, command: Document) -> Document {
         let shown = command.clone();
         self.try_command(database, command).unwrap_or_else(|error| panic!("{shown}: {error}"))
@@ -306,7 +308,7 @@ impl Servers {
         self.wait(self.client().database(database).run_command(command).into_future())
     }
 
-    /// Puts documents into a collection, whatever its validator says.
+    /// Inserts documents into a collection, bypassing its validator.
     pub fn insert(&self, namespace: &str, documents: impl IntoIterator<Item = Document>) {
         let (database, collection) = namespace.split_once('.').expect("database.collection");
         let collection = self.client().database(database).collection::<Document>(collection);
@@ -316,7 +318,7 @@ impl Servers {
         self.wait(insert.into_future()).unwrap_or_else(|error| panic!("{namespace}: {error}"));
     }
 
-    /// Written when every member has it, so that a test may read from any of them.
+    /// The write concern for all members, so that a test may read from any of them.
     pub(crate) fn everywhere(&self) -> WriteConcern {
         let members = u32::try_from(self.members.len()).expect("a handful");
         WriteConcern::builder().w(Acknowledgment::Nodes(members)).build()
@@ -329,7 +331,7 @@ impl Servers {
         format!("{name}:{password}")
     }
 
-    /// Which member is the primary now. After the old one is gone, this has a new one elected.
+    /// The index of the current primary. If the old one is gone, this starts an election.
     pub fn primary(&self) -> usize {
         let mut last = Instant::now();
         wait_for("there is no primary", || {
@@ -338,7 +340,7 @@ impl Servers {
                 hello.is_some_and(|hello| hello.get_bool("isWritablePrimary").ok() == Some(true))
             };
             let found = (0..self.members.len()).find(is_primary);
-            // The first election of a set comes by itself, before anybody can log in.
+            // The first election of a set happens by itself, before anyone can log in.
             if found.is_none() && self.client.is_some() && last.elapsed() > GRACE {
                 self.elect();
                 last = Instant::now();
@@ -347,7 +349,7 @@ impl Servers {
         })
     }
 
-    /// Makes the first member primary that can be.
+    /// Makes the first available member primary.
     fn elect(&self) {
         for member in 0..self.members.len() {
             let client = self.connect_within(&self.uri_of(member), GRACE);
@@ -359,7 +361,7 @@ impl Servers {
         }
     }
 
-    /// Keeps the primary that there is, unless it goes away.
+    /// Keeps the current primary, unless it becomes unavailable.
     fn keep_primary(&self) {
         wait_until("the set takes no other configuration", || {
             let Ok(reply) = self.try_command("admin", doc! { "replSetGetConfig": 1 }) else {
@@ -385,18 +387,18 @@ impl Servers {
         let client = self.connect(&self.uri_of(before));
         let run = |command| self.wait(client.database("admin").run_command(command).into_future());
         let after = wait_for("the primary does not step down", || {
-            // The server may close the connection before it answers.
+            // The server may close the connection before it responds.
             let _ = run(doc! { "replSetStepDown": 120, "secondaryCatchUpPeriodSecs": 60 });
             Some(self.primary()).filter(|after| *after != before)
         });
-        // It may be the primary again, when the next one steps down.
+        // It must be able to become primary again when the next one steps down.
         wait_until("the old primary stays out of elections", || {
             run(doc! { "replSetFreeze": 0 }).is_ok()
         });
         after
     }
 
-    /// Ends a member as a power cut would.
+    /// Kills a member, like a power failure.
     pub fn kill(&mut self, member: usize) {
         self.members[member].process.signal("KILL");
     }
@@ -406,26 +408,27 @@ impl Servers {
         self.members[member].process.restart();
     }
 
-    /// Freezes a member: connections stay open and nothing answers.
+    /// Freezes a member: connections stay open and nothing responds.
     pub fn pause(&mut self, member: usize) {
         self.members[member].process.signal("STOP");
     }
 
-    /// Lets a frozen member go on.
+    /// Resumes a frozen member.
     pub fn resume(&mut self, member: usize) {
         self.members[member].process.signal("CONT");
     }
 
-    /// Sets the fail point `failCommand` on a member until the guard is dropped.
-    /// `mode` is for instance `{"times": 2}`, `data` says what fails and how.
+    /// Sets the fail point `failCommand` on a member until the guard is dropped. `mode` is for
+    /// instance `{"times": 2}`, `data` selects the commands and the failure.
     pub fn fail_point(&self, member: usize, mode: Document, data: Document) -> FailPoint<'_> {
         let client = self.connect(&self.uri_of(member));
         self.set_fail_point(&client, mode, data);
         FailPoint { servers: self, client }
     }
 
-    /// Holds up commands of Docward on a member for longer than any test waits. `mode` is for instance
-    /// `{"times": 1}` or `{"skip": 3}`, `more` restricts what is held up: `{"namespace": "db_shop.t_order"}`.
+    /// Blocks commands of Docward on a member for longer than any test waits. `mode` is for
+    /// instance `{"times": 1}` or `{"skip": 3}`, `more` restricts the blocked commands:
+    /// `{"namespace": "db_shop.t_order"}`.
     pub fn block(
         &self,
         member: usize,
@@ -445,7 +448,7 @@ impl Servers {
         Blocked { servers: self, client, commands, before }
     }
 
-    /// Sets the fail point; returns how often it was hit before.
+    /// Sets the fail point; returns the number of earlier hits.
     fn set_fail_point(&self, client: &Client, mode: Document, data: Document) -> i64 {
         let command = doc! { "configureFailPoint": "failCommand", "mode": mode, "data": data };
         let reply = self.wait(client.database("admin").run_command(command).into_future());
@@ -472,7 +475,7 @@ impl Servers {
             .zip(0i32..)
             .map(|(member, id)| doc! { "_id": id, "host": format!("127.0.0.1:{}", member.port.number) })
             .collect();
-        // For the first election only: see `keep_primary`.
+        // Only for the first election: see `keep_primary`.
         let settings = doc! { "electionTimeoutMillis": 1500, "heartbeatIntervalMillis": 300 };
         let config = doc! { "_id": REPLICA_SET, "members": members, "settings": settings };
         let client = self.connect(&self.direct_uri(0, None));
@@ -491,7 +494,7 @@ impl Servers {
             .is_some_and(|hello| is(&hello, "isWritablePrimary") || is(&hello, "secondary"))
     }
 
-    /// The first user may be made from the same machine without logging in.
+    /// Creates the first user, which is permitted from the same machine without a login.
     fn create_administrator(&self) {
         let member = if self.launch.members > 0 { self.primary() } else { 0 };
         let client = self.connect(&self.direct_uri(member, None));
@@ -509,7 +512,7 @@ pub struct FailPoint<'s> {
 }
 
 impl FailPoint<'_> {
-    /// Switches it off and says how often it made a command fail.
+    /// Switches it off and returns the number of commands that it failed.
     pub fn hits(&self) -> i64 {
         let command = doc! { "configureFailPoint": "failCommand", "mode": "off" };
         let admin = self.client.database("admin");
@@ -518,7 +521,7 @@ impl FailPoint<'_> {
     }
 }
 
-/// How often the fail point was hit, as the server counts since its start.
+/// The number of hits of the fail point since the server's start.
 fn hits(reply: &Document) -> i64 {
     match reply.get("count") {
         Some(bson::Bson::Int32(count)) => i64::from(*count),
@@ -527,7 +530,7 @@ fn hits(reply: &Document) -> i64 {
     }
 }
 
-/// Commands that are held up until [`Blocked::release`], or until the server is gone.
+/// Commands that are blocked until [`Blocked::release`], or until the server stops.
 #[derive(Debug)]
 pub struct Blocked<'s> {
     servers: &'s Servers,
@@ -538,7 +541,7 @@ pub struct Blocked<'s> {
 }
 
 impl Blocked<'_> {
-    /// Waits until a command is held up.
+    /// Waits until a command is blocked.
     pub fn wait_until_hit(&self) {
         let limit = i64::try_from(PATIENCE.as_millis()).expect("minutes");
         let command = doc! {
@@ -549,7 +552,7 @@ impl Blocked<'_> {
         reply.expect("a command is held up");
     }
 
-    /// Ends the commands that are held up, with an error, and holds up no more.
+    /// Aborts the blocked commands, and blocks no more.
     pub fn release(self) {
         let admin = self.client.database("admin");
         let run = |command| self.servers.wait(admin.run_command(command).into_future());
@@ -557,7 +560,7 @@ impl Blocked<'_> {
             doc! { "$match": { "appName": "docward", "active": true, "$or": self.commands } };
         let running =
             doc! { "aggregate": 1, "pipeline": [{ "$currentOp": {} }, ours], "cursor": {} };
-        // To switch it off waits for the end of what is held up.
+        // Switching it off waits for the end of the blocked commands.
         wait_until("commands are still held up", || {
             let reply = run(running.clone()).expect("the server says what runs");
             let cursor =

@@ -1,8 +1,8 @@
-//! Real MongoDB servers for tests: started on free loopback ports, stopped and swept up whatever
+//! Real MongoDB servers for tests: started on free loopback ports, stopped and cleaned up whatever
 //! happens to the test.
 //!
-//! A test about a server talks to a server; nothing here imitates one. `scripts/mongod.py` says
-//! where the program is (`DOCWARD_MONGOD`, `PATH`, or a copy it fetches once). Everything blocks:
+//! Tests of server features use real servers; nothing here imitates one. `scripts/mongod.py` finds
+//! the program (`DOCWARD_MONGOD`, `PATH`, or a copy that it downloads once). Everything blocks:
 //! tests are plain functions.
 //!
 //! ```no_run
@@ -13,7 +13,7 @@
 //! println!("{}", servers.uri());
 //! ```
 //!
-//! Not for the product: only tests depend on it.
+//! Only tests depend on this crate.
 
 mod browser;
 mod certificates;

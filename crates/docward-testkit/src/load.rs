@@ -1,4 +1,4 @@
-//! Loading a dump into a deployment, as `mongorestore` would.
+//! Loads a dump into a deployment, as `mongorestore` would.
 
 use std::{
     fs,
@@ -11,21 +11,21 @@ use docward_bson::json;
 
 use crate::launch::Servers;
 
-/// Documents of one insert.
+/// The number of documents per insert.
 const BATCH: usize = 1000;
 
-/// A collection of a dump that the server would not have.
+/// A collection of a dump that the server refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
     /// Its name.
     pub namespace: String,
-    /// What the server said.
+    /// The server's message.
     pub why: String,
 }
 
 impl Servers {
-    /// Loads a dump directory: options, indexes and documents, the latter whatever the validators
-    /// say. Returns what the server refused.
+    /// Loads a dump directory: options, indexes and documents, bypassing validators. Returns the
+    /// collections that the server refused.
     pub fn load(&self, dump: &Path) -> Vec<Refused> {
         let mut refused = Vec::new();
         for database in sorted(dump).into_iter().filter(|path| path.is_dir()) {
@@ -50,7 +50,7 @@ impl Servers {
         let metadata = read(directory, &format!("{collection}.metadata.json"));
         let metadata = metadata.map(|text| parse(&String::from_utf8(text).expect("it is text")));
         let metadata = metadata.unwrap_or_default();
-        // A time series makes its buckets itself.
+        // A time series creates its buckets itself.
         if !collection.starts_with("system.buckets.") {
             let mut create = doc! { "create": collection };
             if let Ok(options) = metadata.get_document("options") {
@@ -59,7 +59,7 @@ impl Servers {
             self.try_command(database, create)?;
         }
         self.load_documents(directory, database, collection)?;
-        // Building indexes afterwards is faster; a view and buckets have none of their own.
+        // Building indexes afterwards is faster; views and buckets have none of their own.
         let indexes: Vec<Bson> = metadata
             .get_array("indexes")
             .into_iter()
@@ -119,14 +119,15 @@ fn documents(mut bytes: &[u8]) -> Vec<RawDocumentBuf> {
     documents
 }
 
-/// Extended JSON or mongosh notation as a document. Where the shell would ask for a password, one is given.
+/// Parses Extended JSON or mongosh notation. Where the shell would ask for a password, a fixed one
+/// is used.
 pub(crate) fn parse(text: &str) -> Document {
     let text = &text.replace("passwordPrompt()", "\"asked for by the shell\"");
     let bytes = json::parse_one(text).unwrap_or_else(|error| panic!("{error}: {text}"));
     Document::from_reader(bytes.as_slice()).expect("the parser writes whole documents")
 }
 
-/// A file, or its packed twin.
+/// Reads a file, or its compressed version.
 fn read(directory: &Path, name: &str) -> Option<Vec<u8>> {
     if let Ok(bytes) = fs::read(directory.join(name)) {
         return Some(bytes);

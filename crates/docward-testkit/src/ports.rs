@@ -1,9 +1,9 @@
-//! Ports that belong to one server for as long as its test needs it, also while the server is down.
+//! Reserves ports for one server as long as its test needs them, even while the server is down.
 //!
-//! A port that the system chooses can go to somebody else between two starts of a server, and a test that
-//! expects silence there would then meet another test's server. So every port is reserved for as long as it
-//! is used: by a UDP socket of the same number, which does not disturb the server's TCP socket and which the
-//! system closes when the test ends in any way.
+//! A port that the system selects can be assigned to another process between two starts of a
+//! server, and a test that expects no answer there would then reach another test's server. So every
+//! port is reserved as long as it is used: by a UDP socket with the same number, which does not
+//! conflict with the server's TCP socket and which the system closes however the test ends.
 
 use std::{
     net::{Ipv4Addr, TcpListener, UdpSocket},
@@ -11,7 +11,7 @@ use std::{
     sync::atomic::{AtomicU32, Ordering},
 };
 
-/// Below the ports that Linux and macOS give to outgoing connections.
+/// Below the ports that Linux and macOS use for outgoing connections.
 const PORTS: Range<u16> = 20_000..32_000;
 
 /// A loopback port that no other test gets until this is dropped.
@@ -22,11 +22,11 @@ pub(crate) struct Port {
 }
 
 impl Port {
-    /// Reserves a port on which nothing listens.
+    /// Reserves a port without a listener.
     pub(crate) fn reserve() -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let count = u32::from(PORTS.end - PORTS.start);
-        // Processes that run at the same time begin at different places.
+        // Concurrent processes start at different numbers.
         let first = std::process::id().wrapping_mul(101);
         for _ in 0..count {
             let step = NEXT.fetch_add(1, Ordering::Relaxed);

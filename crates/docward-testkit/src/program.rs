@@ -1,4 +1,4 @@
-//! Where the server program is.
+//! Locates the server program.
 
 use std::{
     path::{Path, PathBuf},
@@ -11,18 +11,19 @@ pub fn repository() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("two directories up")
 }
 
-/// The `mongod` to use, as `scripts/mongod.py` finds or fetches it.
+/// The path of `mongod`, which `scripts/mongod.py` finds or downloads.
 pub fn mongod() -> &'static Path {
     static FOUND: OnceLock<PathBuf> = OnceLock::new();
     FOUND.get_or_init(|| ask(&[]))
 }
 
-/// A `mongod` of a certain version, one of those that `scripts/mongod.py` knows.
+/// A `mongod` of a specific version, one of those that `scripts/mongod.py` knows.
 pub fn mongod_of(version: &str) -> PathBuf {
     ask(&[version])
 }
 
-/// The shell, or nothing where it cannot be had; `DOCWARD_REQUIRE_MONGOSH=1` makes that a failure.
+/// The path of mongosh, or `None` if it is not available; `DOCWARD_REQUIRE_MONGOSH=1` makes that a
+/// failure.
 #[allow(clippy::print_stderr, reason = "a test that is left out says so")]
 pub fn mongosh() -> Option<PathBuf> {
     let script = repository().join("scripts/mongosh.py");

@@ -1,8 +1,8 @@
-//! The statements for mongosh that findings propose, run without mongosh.
+//! Runs the mongosh statements that findings propose, without mongosh.
 //!
-//! Only what rules write is understood: calls on `db`, one after the other, possibly behind an
-//! `if (count === 0)`. Anything else is a fault of the rule, and panics with the text. Each method
-//! becomes the server command that mongosh sends for it.
+//! Only the statements of rules are supported: calls on `db`, one after the other, possibly after
+//! an `if (count === 0)`. Anything else is an error in the rule, and panics with the text. Each
+//! method is converted to the server command that mongosh sends for it.
 
 use bson::{Bson, Document, doc};
 
@@ -11,17 +11,17 @@ use crate::{launch::Servers, load::parse};
 /// One call: `db.getSiblingDB("d").getCollection("c").method(…)`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
-    /// The database; `test` unless one is named.
+    /// The database; `test` unless named.
     pub database: String,
     /// The collection, for its methods.
     pub collection: Option<String>,
-    /// What is called.
+    /// The called method.
     pub method: String,
     /// Its arguments.
     pub arguments: Vec<Bson>,
 }
 
-/// A call and what must be 0 before it is made.
+/// A call, and a condition that must be 0 before it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Statement {
     /// The condition.
@@ -30,16 +30,16 @@ pub struct Statement {
     pub call: Call,
 }
 
-/// Why a proposal cannot be run on a server as it stands.
+/// The reason why a proposal cannot be run on a server unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotRunnable {
-    /// It has places for the reader to fill in.
+    /// It has placeholders for the reader to fill in.
     Template,
     /// It is for a sharded cluster.
     Sharding,
 }
 
-/// Reads the text of a proposal.
+/// Parses the text of a proposal.
 pub fn statements(text: &str) -> Result<Vec<Statement>, NotRunnable> {
     if has_placeholder(text) {
         return Err(NotRunnable::Template);
@@ -69,7 +69,7 @@ pub fn statements(text: &str) -> Result<Vec<Statement>, NotRunnable> {
     Ok(statements)
 }
 
-/// `<kind>` or `/* … */` outside of the names a rule quotes from the data.
+/// Finds `<kind>` or `/* … */` outside the names that a rule quotes from the data.
 fn has_placeholder(text: &str) -> bool {
     text.contains("/*")
         || text.match_indices('<').any(|(at, _)| {
@@ -105,7 +105,7 @@ fn read_call<'t>(text: &'t str, whole: &str) -> (Call, &'t str) {
     (call, rest)
 }
 
-/// Where the parenthesis closes that was open before `text`.
+/// The position where a parenthesis closes that was open before `text`.
 fn closing(text: &str) -> Option<usize> {
     let (mut depth, mut in_string, mut escaped) = (0u32, false, false);
     for (at, c) in text.char_indices() {
@@ -124,7 +124,7 @@ fn closing(text: &str) -> Option<usize> {
 }
 
 impl Call {
-    /// The database and the command that mongosh would send.
+    /// The database, and the command that mongosh would send.
     pub fn command(&self) -> (String, Document) {
         let admin = |command| ("admin".to_owned(), command);
         let own = |command| (self.database.clone(), command);
@@ -198,7 +198,7 @@ fn create_indexes(collection: String, keys: &[Document], options: &Document) -> 
 }
 
 impl Servers {
-    /// Runs a statement; `None` when its condition does not hold.
+    /// Runs a statement; `None` if its condition does not hold.
     pub fn run(&self, statement: &Statement) -> Result<Option<Document>, mongodb::error::Error> {
         if let Some(condition) = &statement.unless {
             let (database, command) = condition.command();
@@ -210,7 +210,7 @@ impl Servers {
         }
         let (database, command) = statement.call.command();
         let reply = self.try_command(&database, command)?;
-        // An update that failed half-way is a success of the command.
+        // The command succeeds even if one of its updates failed.
         if let Ok([first, ..]) = reply.get_array("writeErrors").map(Vec::as_slice) {
             return Err(mongodb::error::Error::custom(first.to_string()));
         }

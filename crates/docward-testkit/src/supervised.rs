@@ -1,9 +1,10 @@
-//! One server process, which ends with the test that started it.
+//! A server process, which ends with the test that started it.
 //!
-//! Between the two stands a small shell script. It starts the server, takes orders on its standard
-//! input, and when that closes (the test dropped it, panicked, or was killed itself) it kills the
-//! server by its process id and removes its directory, which is `…/member-*`. The shell has not waited for the server by
-//! then, so the id cannot have passed to another process.
+//! A small shell script supervises the server. It starts the server and reads commands on its
+//! standard input. When the input closes (the test dropped it, panicked, or was killed), the script
+//! kills the server by its process id and removes its directory, which is `…/member-*`. The shell
+//! has not waited for the server at that time, so the id cannot have been reassigned to another
+//! process.
 
 use std::{
     fmt::Write as _,
@@ -37,7 +38,7 @@ set -- "${directory%/*}"/member-*
 [ -e "$1" ] || rm -rf -- "${directory%/*}"
 "#;
 
-/// Lines of the log that a failed test shows.
+/// The number of log lines that a failed test prints.
 const SHOWN: usize = 40;
 
 /// A server and its supervisor.
@@ -47,26 +48,26 @@ pub(crate) struct Supervised {
     orders: Option<ChildStdin>,
     answers: BufReader<ChildStdout>,
     directory: PathBuf,
-    /// Where in the log to look for what happens next.
+    /// The position in the log from which to search for the next event.
     seen: usize,
 }
 
-/// Why a server did not come up.
+/// The reason why a server did not start.
 #[derive(Debug)]
 pub(crate) enum Down {
-    /// Someone else took the port.
+    /// Another process took the port.
     PortTaken,
-    /// The rest, with the end of the log.
+    /// Another reason, with the end of the log.
     Other(String),
 }
 
 impl Supervised {
-    /// What the server writes is in here.
+    /// The directory of the server's files.
     pub(crate) fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// Starts `program` in a directory of its own, which it will lose in the end.
+    /// Starts `program` in its own directory, which is removed at the end.
     pub(crate) fn start(
         directory: PathBuf,
         program: &Path,
@@ -89,14 +90,14 @@ impl Supervised {
         Ok(server)
     }
 
-    /// Sends a signal by its name without `SIG`; `KILL` also waits for the end.
+    /// Sends a signal by its name without `SIG`; `KILL` also waits for the process to end.
     pub(crate) fn signal(&mut self, name: &str) {
         let orders = self.orders.as_mut().expect("orders are taken until the drop");
         writeln!(orders, "{name}").expect("the supervisor lives");
         self.answer();
     }
 
-    /// Starts the server again after a `KILL`, on the same data.
+    /// Restarts the server after a `KILL`, on the same data.
     pub(crate) fn restart(&mut self) {
         self.seen = self.log().len();
         self.signal("START");

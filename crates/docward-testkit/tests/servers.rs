@@ -1,4 +1,5 @@
-//! The kit itself: every kind of deployment comes up, does what tests do to it, and is gone after.
+//! Tests of the kit itself: every kind of deployment starts, supports the operations of tests, and
+//! is removed afterwards.
 
 use std::{
     path::Path,
@@ -44,7 +45,7 @@ fn a_panic_takes_the_server_along() {
     assert!(!is_listening(receiver.recv().unwrap()));
 }
 
-/// Run by the next test in a process of its own.
+/// Run by the next test in its own process.
 #[test]
 #[ignore = "starts a server and waits to be killed; the next test runs it"]
 fn waits_to_be_killed() {
@@ -69,7 +70,7 @@ fn a_killed_test_takes_the_server_along() {
         std::fs::read_to_string(&file).ok()?.parse::<u16>().ok()
     });
     assert!(is_listening(port));
-    // SIGKILL: nothing in that process runs any more.
+    // After SIGKILL no code in that process runs any more.
     test.kill().unwrap();
     test.wait().unwrap();
     wait_until("the server outlives its test", || !is_listening(port));
@@ -87,7 +88,7 @@ fn a_command_that_is_held_up_is_waited_for() {
         let held_up = scope.spawn(|| servers.wait(find("t_order")));
         blocked.wait_until_hit();
         assert!(!held_up.is_finished());
-        // The one command was held up: the next one is not.
+        // Only one command was blocked: the next one is not.
         servers.wait(find("t_order")).unwrap();
         blocked.release();
         assert!(held_up.join().unwrap().is_err(), "it was ended");

@@ -1,4 +1,4 @@
-//! A connection string as rules judge it.
+//! Converts a connection string to the form that rules check.
 
 use docward_model::{
     ClientOption, ClientUri, Location, OptionValue, Password, Purpose, Strength, UriNote, UriPlaces,
@@ -10,12 +10,12 @@ use crate::{
 };
 
 impl ConnectionString {
-    /// The noun that rules judge, without places.
+    /// The client for rules, without positions.
     pub fn client(&self, purpose: Purpose) -> ClientUri {
         self.made(purpose, None)
     }
 
-    /// The same with the place of every part, as the caller counts lines and columns.
+    /// The same with the position of every part, in the caller's lines and columns.
     pub fn client_at(&self, purpose: Purpose, place: &dyn Fn(At) -> Location) -> ClientUri {
         self.made(purpose, Some(place))
     }
@@ -33,7 +33,7 @@ impl ConnectionString {
             purpose,
             srv: self.srv,
             hosts: self.hosts.iter().map(|host| host.value.to_string()).collect(),
-            // A name may hold a colon, but what follows it was rather meant to be the password.
+            // A name may contain a colon, but the text after it was probably meant as the password.
             user: self.user.as_ref().map(|user| match user.value.split_once(':') {
                 Some((name, _)) => format!("{name}:{MASK}"),
                 None => user.value.clone(),
@@ -42,7 +42,7 @@ impl ConnectionString {
             auth_source: text("authSource").unwrap_or_default(),
             mechanism: text("authMechanism"),
             app_name: text("appName"),
-            // Names that lead to others are used with TLS unless the string says otherwise.
+            // `mongodb+srv://` implies TLS unless the string says otherwise.
             tls: match self.option("tls").map(|option| &option.value.value) {
                 Some(Typed::Bool(tls)) => *tls,
                 _ => self.srv,
@@ -72,12 +72,12 @@ impl ConnectionString {
         uri
     }
 
-    /// Whether an `@` stands in a value: then the value may be a piece of a password.
+    /// Returns whether a value contains an `@`: it may then be a part of a password.
     fn may_end_a_login(&self, option: &UriOption) -> bool {
         self.slice(option.value.span).contains('@')
     }
 
-    /// Options that switch checks of TLS off, as written.
+    /// Options that disable TLS checks, as written.
     fn unchecked(&self) -> Vec<String> {
         let off = ["tlsInsecure", "tlsAllowInvalidCertificates", "tlsAllowInvalidHostnames"];
         self.options
@@ -98,7 +98,7 @@ impl ConnectionString {
         .collect()
     }
 
-    /// Options under their canonical names: of several with one name the one that counts.
+    /// Options under their canonical names; of several with one name the effective one.
     fn client_options(&self, at: &dyn Fn(usize) -> Option<Location>) -> Vec<ClientOption> {
         let counts = |option: &&UriOption| {
             option.name() == "readPreferenceTags"
@@ -133,8 +133,8 @@ impl ConnectionString {
         notes.collect()
     }
 
-    /// What is to be known of a password. Secrets of other logins (keys, tokens) are no passwords that
-    /// people choose.
+    /// The facts to keep about a password. Secrets of other mechanisms (keys, tokens) are not
+    /// passwords that people choose.
     fn judged_password(&self, mechanism: Option<&str>) -> Password {
         let Some(password) = &self.password else { return Password::Absent };
         let raw = password.value.reveal();

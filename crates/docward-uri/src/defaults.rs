@@ -1,9 +1,9 @@
-//! What drivers do when an option is not given. Values are those of current versions, read off the drivers'
-//! sources and documentation.
+//! The behaviour of drivers for options that are not given. Values are those of current versions,
+//! from the drivers' source code and documentation.
 
 use docward_model::Driver;
 
-/// A pool that does not work as others do.
+/// The kind of a driver's pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PoolKind {
     /// Connections that are shared by all threads of a process.
@@ -12,20 +12,20 @@ pub enum PoolKind {
     OnePerProcess,
 }
 
-/// What a driver does when an option is not given.
+/// The defaults of a driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Defaults {
-    /// How connections are shared.
+    /// The kind of pool.
     pub pool: PoolKind,
     /// `maxPoolSize`.
     pub max_pool_size: u32,
-    /// Whether the driver has `waitQueueTimeoutMS` at all.
+    /// True if the driver has `waitQueueTimeoutMS` at all.
     pub has_wait_queue_timeout: bool,
-    /// Whether a request waits for a connection as long as it takes.
+    /// True if a request waits for a connection without a time limit.
     pub waits_without_end: bool,
 }
 
-/// What most drivers agree on; the others are told by what differs.
+/// The defaults of most drivers; the others list their differences.
 const USUAL: Defaults = Defaults {
     pool: PoolKind::Shared,
     max_pool_size: 100,
@@ -33,14 +33,15 @@ const USUAL: Defaults = Defaults {
     waits_without_end: true,
 };
 
-/// What a driver does when an option is not given.
+/// The defaults of a driver.
 pub fn defaults(driver: Driver) -> Defaults {
     match driver {
-        // Before version 4 of the Node.js driver, which Mongoose 6 carries, the pool had 5 connections.
+        // Before version 4 of the Node.js driver, which Mongoose 6 uses, the pool had 5
+        // connections.
         Driver::Python | Driver::Node | Driver::Mongoose => USUAL,
-        // Two minutes.
+        // These drivers wait at most two minutes.
         Driver::Java | Driver::CSharp => Defaults { waits_without_end: false, ..USUAL },
-        // Waits end with the context.
+        // The context limits the wait.
         Driver::Go => Defaults { has_wait_queue_timeout: false, ..USUAL },
         // `ClientOptions` of the mongodb crate.
         Driver::Rust => Defaults { max_pool_size: 10, has_wait_queue_timeout: false, ..USUAL },

@@ -1,8 +1,9 @@
-//! Percent codes, read strictly where drivers do and written where they have to be.
+//! Percent encoding: decoded as strictly as drivers do, and written where necessary.
 
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 
-/// What cannot stand in the value of an option. `:`, `,` and `/` can, and are easier to read so.
+/// Characters that cannot occur in the value of an option. `:`, `,` and `/` can, and are easier to
+/// read unencoded.
 const VALUE: &AsciiSet = &CONTROLS
     .add(b' ')
     .add(b'"')
@@ -14,12 +15,12 @@ const VALUE: &AsciiSet = &CONTROLS
     .add(b'?')
     .add(b'@');
 
-/// Percent codes resolved; what is none stays as it is.
+/// Decodes percent codes; invalid ones stay as they are.
 pub(crate) fn decoded(text: &str) -> String {
     percent_decode_str(text).decode_utf8_lossy().into_owned()
 }
 
-/// Percent codes resolved, or the place of a percent sign that starts none.
+/// Decodes percent codes; the error is the position of a percent sign that starts none.
 pub(crate) fn strictly_decoded(text: &str) -> Result<String, usize> {
     match bad_percent(text) {
         Some(at) => Err(at),
@@ -27,7 +28,7 @@ pub(crate) fn strictly_decoded(text: &str) -> Result<String, usize> {
     }
 }
 
-/// The first percent sign that starts no code.
+/// The first percent sign that does not start a code.
 pub(crate) fn bad_percent(text: &str) -> Option<usize> {
     text.match_indices('%').map(|(at, _)| at).find(|at| {
         !text
@@ -37,7 +38,7 @@ pub(crate) fn bad_percent(text: &str) -> Option<usize> {
     })
 }
 
-/// A text as the value of an option.
+/// Encodes a text as the value of an option.
 pub(crate) fn encoded_value(text: &str) -> String {
     utf8_percent_encode(text, VALUE).to_string()
 }

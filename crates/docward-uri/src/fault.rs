@@ -1,18 +1,19 @@
-//! Why a text cannot be taken apart. No message repeats a part of it: a password may be anywhere.
+//! Reasons why a text cannot be parsed. No message repeats a part of it: a password may be
+//! anywhere.
 
 use crate::Span;
 
-/// A text that is no connection string.
+/// An error in a text that is not a connection string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{kind}")]
 pub struct Fault {
-    /// What is wrong.
+    /// The kind of the error.
     pub kind: FaultKind,
-    /// Where, in the text that was given.
+    /// The position in the given text.
     pub span: Span,
 }
 
-/// What keeps a text from being a connection string.
+/// The kinds of errors that make a text invalid as a connection string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FaultKind {
     /// Neither `mongodb://` nor `mongodb+srv://`.
@@ -21,32 +22,32 @@ pub enum FaultKind {
     /// No host.
     #[error("the connection string names no host")]
     NoHost,
-    /// Nothing between two commas.
+    /// An empty text between two commas.
     #[error("a host is missing between two commas")]
     EmptyHost,
-    /// A host that is none.
+    /// An invalid host.
     #[error("this is no host name, no address and no socket")]
     Host,
-    /// A port that is no number.
+    /// A port that is not a number.
     #[error(
         "what stands behind a host's `:` is no port; if it is a login, its `@host` is missing; nothing of it was judged"
     )]
     Port,
-    /// Several hosts behind `mongodb+srv://`.
+    /// Several hosts after `mongodb+srv://`.
     #[error("mongodb+srv:// takes one name, which leads to the hosts")]
     SrvHosts,
-    /// A port behind `mongodb+srv://`.
+    /// A port after `mongodb+srv://`.
     #[error("mongodb+srv:// takes a name without a port: DNS tells the ports")]
     SrvPort,
-    /// A character that cuts the login in two.
+    /// A character that splits the login.
     #[error(
         "the user or password holds a character that must be written as a percent code (`/` as %2F, `?` as %3F, `#` as %23, `@` as %40, `:` as %3A, `%` as %25); nothing of it was judged"
     )]
     Unescaped,
-    /// A percent sign that starts no code.
+    /// A percent sign that does not start a code.
     #[error("a `%` here is not followed by two hexadecimal digits; write it as %25")]
     Percent,
-    /// `&` in the place of `?`.
+    /// `&` instead of `?`.
     #[error("options begin with `?`: write it for the `&` here")]
     Ampersand,
     /// An option without a value.

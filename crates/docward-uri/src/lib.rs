@@ -1,9 +1,10 @@
-//! Connection strings, taken apart as drivers do, with the place of every part.
+//! Parses connection strings as drivers do, with the position of every part.
 //!
-//! [`parse`] reads a whole string, [`parse_template`] one of which source code shows pieces only. What
-//! drivers warn about or refuse is in [`ConnectionString::notes`]; only what cannot be taken apart at all
-//! is a [`Fault`]. [`ConnectionString::client`] makes the noun that rules judge, [`ConnectionString::rewrite`]
-//! a corrected string. A password never gets out of here in words: see [`Secret`] and [`redact`].
+//! [`parse`] reads a whole string, [`parse_template`] one of which source code contains only parts.
+//! Problems that drivers warn about or refuse are in [`ConnectionString::notes`]; only a text that
+//! cannot be parsed is a [`Fault`]. [`ConnectionString::client`] creates the form that rules check,
+//! [`ConnectionString::rewrite`] a corrected string. No message ever contains a password: see
+//! [`Secret`] and [`redact`].
 
 mod client;
 mod defaults;

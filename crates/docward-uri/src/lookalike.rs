@@ -1,15 +1,15 @@
-//! Texts that were meant to be connection strings and are written wrongly. No message repeats more of the
-//! text than its scheme, or a host with its port: the rest may be a password.
+//! Detects malformed connection strings. No message repeats more of the text than its scheme, or a
+//! host with its port: the rest may be a password.
 
 use crate::secret::{is_userinfo, port_follows};
 
-/// What is wrong with a text that was meant to be a connection string.
+/// The mistake in a malformed connection string.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Lookalike {
     /// Quotes around it.
     #[error("the connection string has quotes around it; remove them")]
     Quoted,
-    /// Blanks around it.
+    /// Spaces around it.
     #[error("the connection string has blanks before or after it; remove them")]
     Blank,
     /// A scheme in upper case, or misspelled.
@@ -20,13 +20,13 @@ pub enum Lookalike {
         /// The scheme that was meant.
         meant: &'static str,
     },
-    /// A scheme of something else.
+    /// A scheme of another protocol.
     #[error("the scheme is `{0}`; connection strings begin with `mongodb://` or `mongodb+srv://`")]
     Foreign(String),
     /// A slash is missing.
     #[error("the scheme has too few slashes; write `{0}`")]
     Slashes(&'static str),
-    /// The name of a variable before it.
+    /// A variable name before it.
     #[error("remove `{0}=` before the connection string")]
     Assignment(String),
     /// A login without a scheme.
@@ -42,13 +42,13 @@ pub enum Lookalike {
 const PLAIN: &str = "mongodb://";
 const SRV: &str = "mongodb+srv://";
 
-/// Whether a text begins as connection strings do.
+/// Returns whether a text begins like a connection string.
 fn is_connection_string(text: &str) -> bool {
     text.starts_with(PLAIN) || text.starts_with(SRV)
 }
 
-/// What is wrong with a text that looks like a connection string and is none; `None` for connection strings,
-/// and for texts that are rather names of files.
+/// The mistake in a text that resembles a connection string but is not one; `None` for valid
+/// connection strings, and for texts that are probably file names.
 pub fn lookalike(text: &str) -> Option<Lookalike> {
     if is_connection_string(text) {
         return None;
@@ -84,7 +84,7 @@ pub fn lookalike(text: &str) -> Option<Lookalike> {
             _ => Lookalike::Foreign(format!("{scheme}://")),
         });
     }
-    // `mongodb:/…`, `mongodb//…`: the scheme is there, and its end is not.
+    // `mongodb:/…`, `mongodb//…`: the scheme is there, but its separator is incomplete.
     let end = bare.find([':', '/']).unwrap_or(bare.len());
     let (scheme, rest) = bare.split_at(end);
     let is_cut = rest.starts_with(":/") || rest.starts_with("//") || is_userinfo(rest);
@@ -97,7 +97,7 @@ pub fn lookalike(text: &str) -> Option<Lookalike> {
     are_hosts_with_ports(bare).then(|| Lookalike::Host(bare.to_owned()))
 }
 
-/// Whether a scheme is `mongodb` or `mongodb+srv`, misspelled at most.
+/// Returns whether a scheme is `mongodb` or `mongodb+srv`, possibly misspelled.
 fn is_near(scheme: &str) -> bool {
     let lower = scheme.to_ascii_lowercase();
     ["mongodb", "mongodb+srv", "mongo", "mongosrv", "mongo+srv"]
@@ -105,7 +105,7 @@ fn is_near(scheme: &str) -> bool {
         .any(|known| strsim::damerau_levenshtein(&lower, known) <= known.len() / 5)
 }
 
-/// Whether a text is `host:port`, or several of them with commas.
+/// Returns whether a text is `host:port`, or several of them separated by commas.
 fn are_hosts_with_ports(text: &str) -> bool {
     text.split(',').all(|host| {
         let Some((name, port)) = host.rsplit_once(':') else { return false };

@@ -1,44 +1,44 @@
-//! Options that drivers know: canonical names, kinds of values, names they once had, and what became of
-//! those that are gone.
+//! The options of drivers: canonical names, kinds of values, former names, and replacements of
+//! removed options.
 
-/// What values an option takes.
+/// The kind of values of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueKind {
-    /// A whole number within these bounds.
+    /// An integer within these bounds.
     Int {
-        /// The least that is taken.
+        /// The minimum.
         min: i64,
-        /// The most that is taken.
+        /// The maximum.
         max: i64,
     },
     /// `true` or `false`.
     Bool,
     /// Any text.
     Text,
-    /// A text that is nobody's business.
+    /// A secret text.
     Secret,
-    /// One of these words, in any case.
+    /// One of these words, ignoring case.
     Word(&'static [&'static str]),
-    /// Some of these words, with commas between them.
+    /// Some of these words, separated by commas.
     Words(&'static [&'static str]),
-    /// `key:value` pairs, with commas between them.
+    /// `key:value` pairs, separated by commas.
     Pairs,
-    /// A tag set; each time the option is given another one.
+    /// A tag set; each occurrence of the option adds another one.
     TagSet,
     /// A number of members, or a word.
     Members,
 }
 
-/// What is known about an option.
+/// The facts about an option.
 #[derive(Debug, PartialEq, Eq)]
 pub struct OptionInfo {
     /// Its canonical name.
     pub name: &'static str,
-    /// What values it takes.
+    /// The kind of its values.
     pub kind: ValueKind,
-    /// Why it should not be used any more, and what to use instead.
+    /// The reason why it is deprecated, and its replacement.
     pub deprecated: Option<&'static str>,
-    /// Whether one or few drivers have it, beyond what all of them agreed on.
+    /// True if only one or a few drivers have it, beyond the common specification.
     pub is_special: bool,
 }
 
@@ -60,7 +60,7 @@ const COUNT: ValueKind = ValueKind::Int { min: 0, max: MOST };
 const BOOL: ValueKind = ValueKind::Bool;
 const TEXT: ValueKind = ValueKind::Text;
 
-/// Mechanisms that drivers have.
+/// The authentication mechanisms of drivers.
 pub(crate) const MECHANISMS: &[&str] = &[
     "SCRAM-SHA-1",
     "SCRAM-SHA-256",
@@ -77,7 +77,7 @@ pub(crate) const MECHANISMS: &[&str] = &[
 pub(crate) const READ_PREFERENCES: &[&str] =
     &["primary", "primaryPreferred", "secondary", "secondaryPreferred", "nearest"];
 
-/// Options, sorted by name without regard to case.
+/// Options, sorted by name, ignoring case.
 static OPTIONS: &[OptionInfo] = &[
     special("allowPartialTrustChain", BOOL),
     common("appName", TEXT),
@@ -160,7 +160,7 @@ static OPTIONS: &[OptionInfo] = &[
     common("zlibCompressionLevel", ValueKind::Int { min: -1, max: 9 }),
 ];
 
-/// Names that options once had, or have in one driver.
+/// Former names of options, and names in a single driver.
 static ALIASES: &[(&str, &str)] = &[
     ("allowinsecuretls", "tlsInsecure"),
     ("j", "journal"),
@@ -185,13 +185,13 @@ static ALIASES: &[(&str, &str)] = &[
     ("wtimeout", "wTimeoutMS"),
 ];
 
-/// Names that all drivers still take for the canonical ones.
+/// Aliases that all drivers still accept.
 const LIVING_ALIASES: &[&str] = &["ssl"];
 
-/// What takes the place of an option that drivers no longer have.
+/// The replacement of a removed option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Successor {
-    /// Nothing: the option can go.
+    /// None: the option can be removed.
     None,
     /// Another option with this value.
     Option(&'static str, &'static str),
@@ -199,14 +199,14 @@ pub(crate) enum Successor {
     Undecided,
 }
 
-/// An option that drivers no longer have.
+/// An option that drivers removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct GoneOption {
     /// Its name in lower case.
     name: &'static str,
-    /// What to do.
+    /// The advice.
     pub(crate) advice: &'static str,
-    /// What takes its place.
+    /// The replacement.
     pub(crate) successor: Successor,
 }
 
@@ -252,7 +252,7 @@ static GONE: &[GoneOption] = &[
     dropped("waitqueuemultiple", "remove it: waitQueueTimeoutMS bounds the queue"),
 ];
 
-/// What a name stands for, in any case and also under a name it once had.
+/// The option with this name, ignoring case; also finds former names.
 pub fn option_info(written: &str) -> Option<&'static OptionInfo> {
     let by_name = |name: &str| OPTIONS.iter().find(|option| option.name.eq_ignore_ascii_case(name));
     by_name(written).or_else(|| {
@@ -267,29 +267,29 @@ pub fn canonical_name(written: &str) -> Option<&'static str> {
     option_info(written).map(|info| info.name)
 }
 
-/// Whether a name was given up for another one.
+/// Returns whether a name was replaced by another one.
 pub(crate) fn is_old_name(written: &str, info: &OptionInfo) -> bool {
     !written.eq_ignore_ascii_case(info.name)
         && !LIVING_ALIASES.iter().any(|alias| written.eq_ignore_ascii_case(alias))
 }
 
-/// Whether drivers had an option once and no longer do.
+/// Returns whether drivers removed an option.
 pub fn is_gone(written: &str) -> bool {
     gone_option(written).is_some()
 }
 
-/// An option that drivers had once and no longer do.
+/// An option that drivers removed.
 pub(crate) fn gone_option(written: &str) -> Option<&'static GoneOption> {
     let lower = written.to_ascii_lowercase();
     GONE.iter().find(|gone| gone.name == lower)
 }
 
-/// The option whose name is nearest to a misspelled one, when any is near.
+/// The option with the most similar name, if one is similar enough.
 pub fn nearest_option(written: &str) -> Option<&'static str> {
     let lower = written.to_ascii_lowercase();
     let near = OPTIONS.iter().filter(|option| !option.is_special).map(|option| {
         let name = option.name.to_ascii_lowercase();
-        // `serverSelectionTimeout` and `connectTimeoutSeconds` mean the option with the unit.
+        // `serverSelectionTimeout` and `connectTimeoutSeconds` refer to the option with the unit.
         let stem = |text: &str| {
             let ends = ["milliseconds", "seconds", "millis", "ms"];
             ends.iter().find_map(|end| text.strip_suffix(end)).unwrap_or(text).to_owned()
@@ -299,7 +299,7 @@ pub fn nearest_option(written: &str) -> Option<&'static str> {
         (whole.min(stems), option.name)
     });
     let (distance, name) = near.min()?;
-    // Short names are near to everything.
+    // Short names are similar to everything.
     (distance <= lower.chars().count() / 4).then_some(name)
 }
 

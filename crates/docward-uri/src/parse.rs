@@ -1,4 +1,4 @@
-//! Takes a connection string apart, in the order of the text.
+//! Parses a connection string, in the order of the text.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -15,12 +15,12 @@ use crate::{
     typed,
 };
 
-/// Takes a whole connection string apart. Blanks around it do not belong to it.
+/// Parses a whole connection string. Spaces around it are not a part of it.
 pub fn parse(text: &str) -> Result<ConnectionString, Fault> {
     parse_text(text.to_owned(), vec![(0, 0)])
 }
 
-/// A part of the text under hand, which knows where it stands in all of it.
+/// A part of the text with its position in the whole.
 #[derive(Clone, Copy)]
 struct Slice<'t> {
     text: &'t str,
@@ -37,12 +37,12 @@ impl<'t> Slice<'t> {
         (Self { text: left, ..self }, Self { text: right, start: self.start + at })
     }
 
-    /// Without the first `n` bytes.
+    /// The slice without the first `n` bytes.
     fn skip(self, n: usize) -> Self {
         self.split_at(n.min(self.text.len())).1
     }
 
-    /// The pieces between separators.
+    /// The parts between separators.
     fn split(self, separators: &'t [char]) -> impl Iterator<Item = Self> {
         let mut start = self.start;
         self.text.split(separators).map(move |text| {
@@ -99,7 +99,8 @@ pub(crate) fn parse_text(
     Ok(uri)
 }
 
-/// Whether options may stand in what is computed: where they belong, or at the end of what goes before.
+/// Returns whether computed parts may contain options: in their place, or at the end of the text
+/// before.
 fn may_hide_options(
     scheme: Slice<'_>,
     authority: Slice<'_>,
@@ -133,12 +134,12 @@ fn scheme(whole: Slice<'_>) -> Result<(Slice<'_>, bool, Slice<'_>), Fault> {
     }
 }
 
-/// The login and what follows its `@`.
+/// The login and the text after its `@`.
 fn login<'t>(whole: Slice<'t>, rest: Slice<'t>) -> Result<(Option<Slice<'t>>, Slice<'t>), Fault> {
     let Some(login) = user_part(whole.text) else { return Ok((None, rest)) };
     let (login, after) = rest.split_at(login.len());
-    // Taking such a text apart would make a host or a database of a piece of the password. What stands
-    // for a password that is filled in later may hold anything.
+    // Parsing such a text would treat a part of the password as a host or a database. A placeholder
+    // for a password may contain any character.
     let (user, password) = login.text.split_once(':').unwrap_or((login.text, ""));
     let is_bad = |text: &str| text.contains(['@', '/', '?', '#']);
     if is_bad(user) || (is_bad(password) && !is_placeholder(password)) {
@@ -221,7 +222,7 @@ fn host(piece: Slice<'_>) -> Result<Host, Fault> {
     if let Some(rest) = piece.text.strip_prefix('[') {
         let (address, behind) =
             rest.split_once(']').ok_or_else(|| FaultKind::Host.at(piece.span()))?;
-        // A zone behind the address: `fe80::1%25eth0`.
+        // A zone after the address: `fe80::1%25eth0`.
         let bare = address.split('%').next().unwrap_or(address);
         if bare.parse::<Ipv6Addr>().is_err() {
             return Err(FaultKind::Host.at(piece.span()));
@@ -257,7 +258,7 @@ fn host(piece: Slice<'_>) -> Result<Host, Fault> {
 fn number(port: &str, piece: Slice<'_>) -> Result<u16, Fault> {
     let is_number = port.bytes().all(|byte| byte.is_ascii_digit());
     port.parse().ok().filter(|number| is_number && *number > 0).ok_or_else(|| {
-        // The port as written: it may hold percent codes.
+        // The port as written: it may contain percent codes.
         let behind = piece.text.rfind(']').unwrap_or(0);
         let colon = piece.text[behind..].find(':').map_or(0, |at| behind + at + 1);
         FaultKind::Port.at(Span::new(piece.start + colon, piece.span().end))
@@ -269,7 +270,7 @@ fn read_database(path: Slice<'_>, uri: &mut ConnectionString) -> Result<(), Faul
     if name.text.is_empty() || name.is_computed() {
         return Ok(());
     }
-    // Drivers take all of it for the name of the database.
+    // Drivers read all of it as the name of the database.
     if let Some(at) = name.text.find('&').filter(|at| name.text[*at..].contains('=')) {
         let at = name.start + at;
         return Err(FaultKind::Ampersand.at(Span::new(at, at + 1)));
@@ -326,7 +327,7 @@ fn read_option(key: Slice<'_>, value: Slice<'_>, uri: &mut ConnectionString) {
         && let Some(at) = bad_percent(value.text)
     {
         let at = value.start + at;
-        // Only texts are written anew: other values may be secret, or wrong beyond the sign.
+        // Only text values are rewritten: others may be secret, or have further errors.
         let is_text = info.is_some_and(|info| info.kind == ValueKind::Text);
         let fix = info.filter(|_| is_text && !value.text.contains('@'));
         note(
@@ -380,7 +381,7 @@ fn read_option(key: Slice<'_>, value: Slice<'_>, uri: &mut ConnectionString) {
     });
 }
 
-/// The report on an option that no driver knows: what is wrong, what to do, and the changes for it.
+/// The note on an unknown option: the problem, the advice, and the fixes.
 fn unknown(name: &str) -> (String, String, Vec<UriFix>) {
     if let Some(gone) = options::gone_option(name) {
         let what = format!("`{name}` is an option that drivers no longer have");
@@ -405,8 +406,8 @@ fn unknown(name: &str) -> (String, String, Vec<UriFix>) {
     }
 }
 
-/// Adapts notes on unknown options once all options are known: an option that the string has already must
-/// not be given a second time, and its value stays.
+/// Adapts notes on unknown options once all options are known: an option that the string already
+/// contains must not be added again, and its value stays.
 fn note_given_successors(uri: &mut ConnectionString) {
     let mut taken: Vec<String> = uri.options.iter().map(|o| o.name().to_owned()).collect();
     for note in uri.notes.iter_mut().filter(|note| note.kind == NoteKind::Unknown) {
@@ -424,7 +425,7 @@ fn note_given_successors(uri: &mut ConnectionString) {
     }
 }
 
-/// Names that are given several times; tag sets may be.
+/// Adds notes on names that occur several times, which only tag sets may.
 fn note_repeated(uri: &mut ConnectionString) {
     let may_repeat =
         |info: Option<&OptionInfo>| info.is_some_and(|info| info.kind == ValueKind::TagSet);
@@ -434,7 +435,7 @@ fn note_repeated(uri: &mut ConnectionString) {
         if may_repeat(option.info) || !uri.options[..at].iter().any(|other| is_same(&other)) {
             continue;
         }
-        // `tls` and `ssl` are judged together: what they say has to agree.
+        // `tls` and `ssl` are checked together, because their values must agree.
         let has_other_name = |other: &UriOption| {
             is_same(&other) && !other.key.value.eq_ignore_ascii_case(&option.key.value)
         };
@@ -442,7 +443,7 @@ fn note_repeated(uri: &mut ConnectionString) {
             continue;
         }
         let name = option.name();
-        // Drivers agree on refusing a second proxy.
+        // All drivers refuse a second proxy.
         let (kind, what) = if name.starts_with("proxy") {
             (NoteKind::Refused, format!("`{name}` is given several times"))
         } else {

@@ -1,6 +1,6 @@
-//! What stands in the place of a password and is filled in later.
+//! Placeholders for passwords that are filled in later.
 
-/// Whether something is filled in here later.
+/// Returns whether a text is a placeholder that is filled in later.
 pub(crate) fn is_placeholder(text: &str) -> bool {
     let between = |open: &str, close: &str| {
         text.len() > open.len() + close.len() - 1 && text.starts_with(open) && text.ends_with(close)

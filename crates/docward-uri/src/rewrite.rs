@@ -1,4 +1,4 @@
-//! A corrected string: what is to change is changed, and all else stays byte for byte.
+//! Creates a corrected string: only the changes are applied, everything else stays byte for byte.
 
 use docward_model::UriFix;
 
@@ -13,8 +13,8 @@ use crate::{
 /// One correction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// Gives an option a value: in the place of the one it has, or at the end. A name it once had becomes
-    /// the canonical one.
+    /// Sets the value of an option: in its place, or at the end. A former name becomes the
+    /// canonical one.
     Set {
         /// The canonical name.
         name: String,
@@ -28,26 +28,26 @@ pub enum Change {
         /// The name to write.
         name: String,
     },
-    /// Takes an option away.
+    /// Removes an option.
     Remove {
-        /// The canonical name, or the one that was written when no driver knows it.
+        /// The canonical name, or the written one if no driver knows it.
         name: String,
     },
-    /// Puts other hosts in the place of all that are there.
+    /// Replaces all hosts.
     Hosts(Vec<String>),
-    /// Puts another database in the path, or takes it away.
+    /// Replaces the database in the path, or removes it.
     Database(Option<String>),
-    /// Takes the password away, with its colon.
+    /// Removes the password, with its colon.
     RemovePassword,
 }
 
 impl Change {
-    /// Gives an option a value.
+    /// Sets the value of an option.
     pub fn set(name: impl Into<String>, value: impl Into<String>) -> Self {
         Self::Set { name: name.into(), value: value.into() }
     }
 
-    /// Takes an option away.
+    /// Removes an option.
     pub fn remove(name: impl Into<String>) -> Self {
         Self::Remove { name: name.into() }
     }
@@ -72,26 +72,26 @@ pub struct Rewritten {
 }
 
 impl Rewritten {
-    /// The string for people to read: no password.
+    /// The string for display, without the password.
     pub fn masked(&self) -> String {
         self.masked.clone()
     }
 
-    /// The string as it is used, password included.
+    /// The string for use, including the password.
     pub fn reveal(&self) -> &Secret {
         &self.text
     }
 }
 
-/// Bytes of the text and what comes in their place.
+/// A range of the text and its replacement.
 struct Edit {
     span: Span,
     text: String,
 }
 
 impl ConnectionString {
-    /// Where a byte of the text stands in [`Self::redacted`], in characters from 0. A place within a
-    /// password is the beginning of its mask.
+    /// The column of a byte of the text in [`Self::redacted`], in characters from 0. A position
+    /// within a password maps to the beginning of its mask.
     pub fn masked_column(&self, offset: usize) -> usize {
         let mut before = String::new();
         let mut at = self.whole.start;
@@ -109,7 +109,7 @@ impl ConnectionString {
         before.chars().map(|c| if c == HOLE_CHARACTER { HOLE.chars().count() } else { 1 }).sum()
     }
 
-    /// What hides secrets.
+    /// The edits that mask secrets.
     fn masks(&self) -> Vec<Edit> {
         let mut masks = Vec::new();
         if let Some(user) = &self.user
@@ -133,7 +133,7 @@ impl ConnectionString {
         masks
     }
 
-    /// The whole text with the password masked, byte for byte otherwise.
+    /// The whole text with the password masked; the rest is unchanged.
     pub fn redacted(&self) -> String {
         self.edited(&self.masks()).replace(HOLE_CHARACTER, HOLE)
     }
@@ -141,7 +141,7 @@ impl ConnectionString {
     /// The corrected string.
     pub fn rewrite(&self, changes: &[Change]) -> Rewritten {
         let text = self.edited(&self.edits(changes));
-        // Options that are written anew bring their values with them.
+        // Rewritten options keep their values.
         let masked = parse_text(text.clone(), vec![(0, 0)])
             .map_or_else(|_| redact(&text).replace(HOLE_CHARACTER, HOLE), |new| new.redacted());
         Rewritten { text: Secret::new(text), masked }
@@ -168,7 +168,7 @@ impl ConnectionString {
     fn edits(&self, changes: &[Change]) -> Vec<Edit> {
         let mut edits = Vec::new();
         let mut path = None;
-        // Options as they will be: texts in their order, `None` for those that go.
+        // The resulting options: texts in order, `None` for removed ones.
         let mut options: Vec<(Option<String>, String)> = self
             .options
             .iter()
@@ -214,7 +214,7 @@ impl ConnectionString {
         }
         let after: Vec<Option<String>> = options.into_iter().map(|(text, _)| text).collect();
         let added = after.len() > before.len();
-        // Options need a slash before them only where old drivers read them; it is written all the same.
+        // Only old drivers need a slash before options; it is always written.
         let has_path = self.path.start < self.path.end;
         match path {
             Some(name) => edits.push(Edit { span: self.path, text: format!("/{name}") }),
@@ -229,7 +229,7 @@ impl ConnectionString {
         edits
     }
 
-    /// Edits that turn one list of options into another.
+    /// The edits that convert one list of options to another.
     fn edit_options(
         &self,
         before: &[Option<String>],
@@ -239,7 +239,7 @@ impl ConnectionString {
         let gone = after.iter().take(before.len()).any(Option::is_none);
         let query = Span::new(self.path.end, self.whole.end);
         if gone {
-            // Separators change, so all options are written anew, each as it was.
+            // Separators change, so all options are rewritten, each unchanged.
             let kept: Vec<&str> = after.iter().flatten().map(String::as_str).collect();
             let text = if kept.is_empty() { String::new() } else { format!("?{}", kept.join("&")) };
             edits.push(Edit { span: query, text });

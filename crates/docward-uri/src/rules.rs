@@ -1,11 +1,11 @@
-//! Options that exclude or need each other. What drivers refuse is told as such; the rest has no effect
-//! and is told, too.
+//! Options that exclude or require each other. Combinations that drivers refuse are reported as
+//! such; combinations without effect are reported, too.
 
 use docward_model::{NoteKind, UriFix};
 
 use crate::{ConnectionString, HostKind, Note, Span, Typed, UriOption, hole::has_hole};
 
-/// Adds notes about combinations.
+/// Adds notes about combinations of options.
 pub(crate) fn note_combinations(uri: &mut ConnectionString) {
     let look = Look { uri };
     let mut notes = Vec::new();
@@ -19,7 +19,7 @@ pub(crate) fn note_combinations(uri: &mut ConnectionString) {
     uri.notes.append(&mut notes);
 }
 
-/// Short questions to a connection string.
+/// Short queries on a connection string.
 struct Look<'u> {
     uri: &'u ConnectionString,
 }
@@ -49,7 +49,7 @@ impl<'u> Look<'u> {
         }
     }
 
-    /// Hosts, when all of them are known.
+    /// The number of hosts, if all of them are known.
     fn hosts(&self) -> Option<usize> {
         let known = self.uri.hosts.iter().all(|host| host.value.kind != HostKind::Unknown);
         known.then_some(self.uri.hosts.len())
@@ -76,7 +76,7 @@ fn note(
     }
 }
 
-/// A note about an option that drivers refuse and that is removed.
+/// A note about an option that drivers refuse, with a fix that removes it.
 fn removed(option: &UriOption, what: impl Into<String>) -> Note {
     let name = option.name();
     refused(option, what, format!("remove {name}")).fixed_by([UriFix::remove(name)])
@@ -203,7 +203,7 @@ fn reads(look: &Look<'_>, notes: &mut Vec<Note>) {
         Some(Typed::Text(mode)) => mode,
         Some(_) => return,
     };
-    // Without a mode the one that code gives may count.
+    // Without a read preference in the string, the one that code sets may apply.
     let is_primary = mode == "primary";
     let kind = if look.option("readPreference").is_some() {
         NoteKind::Refused
@@ -233,8 +233,8 @@ fn reads(look: &Look<'_>, notes: &mut Vec<Note>) {
     }
 }
 
-/// A note about an option that works with reads from secondaries only. Where the string names the primary
-/// the option has to go; where it names nothing, code may.
+/// A note about an option that only affects reads from secondaries. If the string names the
+/// primary, the fix removes the option; if it names none, code may set the read preference.
 fn for_secondaries(kind: NoteKind, option: &UriOption, what: &str) -> Note {
     let name = option.name();
     if kind == NoteKind::Refused {
@@ -322,7 +322,8 @@ fn login(look: &Look<'_>, notes: &mut Vec<Note>) {
     }
 }
 
-/// An empty `authSource`. Which database holds the account is known only where the path names none or `admin`.
+/// A note about an empty `authSource`. The database of the account is only known if the path names
+/// none or `admin`.
 fn empty_auth_source(look: &Look<'_>, option: &UriOption) -> Note {
     let what = "authSource is empty";
     match look.uri.database.as_ref().map(|database| database.value.as_str()) {
@@ -336,8 +337,9 @@ fn empty_auth_source(look: &Look<'_>, option: &UriOption) -> Note {
     }
 }
 
-/// A SOCKS5 proxy: everything else about it needs `proxyHost`, and user and password go together. Behind
-/// `mongodb+srv://` the drivers' tests let single options pass, which then have no effect.
+/// Notes about a SOCKS5 proxy: all other proxy options need `proxyHost`, and user and password
+/// belong together. With `mongodb+srv://` the drivers' tests permit single options, which then have
+/// no effect.
 fn proxy(look: &Look<'_>, notes: &mut Vec<Note>) {
     const OTHERS: [&str; 3] = ["proxyPort", "proxyUsername", "proxyPassword"];
     let kind = if look.uri.srv { NoteKind::NoEffect } else { NoteKind::Refused };

@@ -1,4 +1,4 @@
-//! What must not be seen: a type that prints nothing, and texts with their passwords masked.
+//! Hides secrets: a type that never prints its value, and texts with masked passwords.
 
 use std::fmt;
 
@@ -7,20 +7,20 @@ use crate::{
     options::{ValueKind, option_info},
 };
 
-/// What is printed in the place of a password.
+/// The mask printed instead of a password.
 pub(crate) const MASK: &str = "*****";
 
-/// A text that neither `Debug` nor `Display` shows.
+/// A text that neither `Debug` nor `Display` prints.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
-    /// Hides a text.
+    /// Wraps a text.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
-    /// The text itself: for what opens connections, never for what prints.
+    /// The text itself: for opening connections, never for printing.
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -38,14 +38,14 @@ impl fmt::Display for Secret {
     }
 }
 
-/// The part before the host, as far as it can be told: user and password.
+/// The part before the host, as far as it can be determined: user and password.
 pub fn user_part(uri: &str) -> Option<&str> {
     let rest = uri.split_once("://").map_or(uri, |(_, rest)| rest);
     let (before_options, options) = rest.split_once('?').unwrap_or((rest, ""));
     let to_the_last = || rest.rsplit_once('@').map(|(user, _)| user);
     match before_options.rsplit_once('@') {
-        // `@` and `?` inside of the password: what follows them is no option. Options come behind a slash;
-        // without one, drivers differ in which `@` ends the login.
+        // `@` and `?` inside the password: the text after them is not an option. Options follow a
+        // slash; without one, drivers differ on which `@` ends the login.
         Some((user, behind))
             if options.contains('@')
                 && colon(user).is_some()
@@ -54,7 +54,7 @@ pub fn user_part(uri: &str) -> Option<&str> {
             to_the_last()
         }
         Some((user, _)) => Some(user),
-        // A question mark inside of the password; an option has a name and a value.
+        // A question mark inside the password, because an option has a name and a value.
         None => {
             let (_, behind) = options.rsplit_once('@')?;
             let is_option = options.contains('=')
@@ -66,7 +66,7 @@ pub fn user_part(uri: &str) -> Option<&str> {
     }
 }
 
-/// Whether an `@` stands in the options where none belongs: it may end a login. It belongs into texts.
+/// Returns whether the options contain an `@` outside text values: it may end a login.
 fn has_foreign_part(options: &str) -> bool {
     let Some((before, after)) = options.rsplit_once('@') else { return false };
     let takes_any = |kind| matches!(kind, ValueKind::Text | ValueKind::Secret | ValueKind::Pairs);
@@ -83,12 +83,12 @@ fn has_foreign_part(options: &str) -> bool {
     !(last_takes_any && earlier_are_known) || after.contains('?')
 }
 
-/// Whether text before the options has ports where ports belong.
+/// Returns whether the text before the options has valid ports.
 fn are_hosts(text: &str) -> bool {
     text.split('/').next().unwrap_or(text).split(',').all(is_host)
 }
 
-/// Whether a text is a host with a port that is a number, or without one.
+/// Returns whether a text is a host with a numeric port, or without one.
 fn is_host(text: &str) -> bool {
     let behind = match text.strip_prefix('[') {
         Some(address) => match address.split_once(']') {
@@ -103,7 +103,7 @@ fn is_host(text: &str) -> bool {
             .is_some_and(|port| !port.is_empty() && port.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// Whether user or password hold characters that have to be escaped. Whatever is then said about
+/// Returns whether user or password contain characters that must be escaped. Other messages about
 /// such a connection string may quote the password as a host or a port.
 pub fn is_unescaped(uri: &str) -> bool {
     user_part(uri).is_some_and(|user| {
@@ -113,9 +113,9 @@ pub fn is_unescaped(uri: &str) -> bool {
     })
 }
 
-/// A text with everything masked that may be the password of a login: in connection strings, also those that
-/// are cut or written wrongly, in URLs with another scheme, and in `user:password@host`. When in doubt more is
-/// masked than had to be.
+/// Masks everything in a text that may be the password of a login: in connection strings, including
+/// truncated or malformed ones, in URLs with another scheme, and in `user:password@host`. When in
+/// doubt it masks more than necessary.
 pub fn redact(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -123,7 +123,7 @@ pub fn redact(text: &str) -> String {
         let (before, uri) = rest.split_at(start);
         out.push_str(&without_logins(before));
         let (uri, after) = uri.split_at(next_of_ours(uri, scheme_end - start));
-        // A string of its own is masked to its end; in a sentence it ends at a blank or a quote.
+        // A string on its own is masked to its end; in a sentence it ends at a space or a quote.
         let is_alone = out.trim().is_empty() && after.is_empty();
         let end = match is_ours(uri) {
             true if is_alone => uri.len(),
@@ -138,8 +138,8 @@ pub fn redact(text: &str) -> String {
     out
 }
 
-/// A whole argument with what may be a password masked. Unlike in a sentence nothing ends it: blanks, quotes and
-/// slashes may belong to the password.
+/// Masks everything in an argument that may be a password. Unlike in a sentence nothing ends it:
+/// spaces, quotes and slashes may belong to the password.
 pub fn redact_argument(argument: &str) -> String {
     if argument.contains("://") {
         return masked(argument);
@@ -153,7 +153,7 @@ pub fn redact_argument(argument: &str) -> String {
     }
 }
 
-/// `user=app password=…`, the form of other databases, with the passwords masked.
+/// Masks the passwords in `user=app password=…`, the format of other databases.
 fn masked_pairs(text: &str) -> Option<String> {
     let lower = text.to_ascii_lowercase();
     let starts = ["password=", "passwd=", "pwd="].iter().filter_map(|key| {
@@ -161,12 +161,12 @@ fn masked_pairs(text: &str) -> Option<String> {
         let is_word = !lower[..at].ends_with(|c: char| c.is_ascii_alphanumeric());
         is_word.then_some(at + key.len())
     });
-    // Nothing tells where a password ends.
+    // The end of the password is unknown.
     let at = starts.min()?;
     Some(format!("{}{MASK}", &text[..at]))
 }
 
-/// Where the next URL begins and where its scheme ends.
+/// The start of the next URL and the end of its scheme.
 fn scheme(text: &str) -> Option<(usize, usize)> {
     let mark = text.find("://")?;
     let is_letter = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '.' | '-');
@@ -176,13 +176,13 @@ fn scheme(text: &str) -> Option<(usize, usize)> {
     Some((start, mark + 3))
 }
 
-/// Where another connection string begins behind the scheme of this one: with a new word. Any other `://` may
-/// belong to a password.
+/// The start of another connection string after the scheme of this one: it must start a new word.
+/// Any other `://` may belong to a password.
 fn next_of_ours(text: &str, scheme_end: usize) -> usize {
     let mut from = scheme_end;
     while let Some((start, end)) = scheme(&text[from..]) {
         let start = from + start;
-        // A mask may have taken the end of the word with it.
+        // A mask may have replaced the end of the preceding word too.
         let is_new = text[..start].ends_with(ends_token) || text[..start].ends_with(MASK);
         if is_new && is_ours(&text[start..]) {
             return start;
@@ -192,13 +192,13 @@ fn next_of_ours(text: &str, scheme_end: usize) -> usize {
     text.len()
 }
 
-/// Whether a URL has a scheme of MongoDB, misspelled perhaps.
+/// Returns whether a URL has a MongoDB scheme, possibly misspelled.
 fn is_ours(uri: &str) -> bool {
     uri.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("mongo"))
 }
 
-/// A URL of something else with its password masked. What follows the host is left alone: paths and queries
-/// hold `:` and `@` of their own.
+/// Masks the password in another kind of URL. The text after the host is not changed: paths and
+/// queries contain `:` and `@` of their own.
 fn masked_url(url: &str) -> String {
     let start = url.find("://").map_or(0, |at| at + 3);
     let (scheme, rest) = url.split_at(start);
@@ -213,7 +213,7 @@ fn masked_url(url: &str) -> String {
     format!("{scheme}{rest}")
 }
 
-/// A text outside of URLs with the passwords of `user:password@host` masked.
+/// Masks the passwords of `user:password@host` in a text outside URLs.
 fn without_logins(text: &str) -> String {
     if !text.contains('@') {
         return text.to_owned();
@@ -232,25 +232,27 @@ fn without_logins(text: &str) -> String {
     parts.collect()
 }
 
-/// What ends a word that may be a login.
+/// Returns whether a character ends a word that may be a login.
 fn ends_token(c: char) -> bool {
     c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '<' | '>')
 }
 
-/// Whether a word is `user:password@host`: both before the `@`, and something behind it.
+/// Returns whether a word is `user:password@host`: with both parts before the `@`, and something
+/// after it.
 pub(crate) fn is_userinfo(word: &str) -> bool {
     word.rsplit_once('@').is_some_and(|(login, host)| {
         !host.is_empty() && colon(login).is_some_and(|at| at > 0 || login.len() > 1)
     })
 }
 
-/// Whether a text is `:27017`.
+/// Returns whether a text begins with a port such as `:27017`.
 pub(crate) fn port_follows(text: &str) -> bool {
     text.strip_prefix(':')
         .is_some_and(|port| !port.is_empty() && port.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// Where a connection string within other text ends. One whose login is cut goes on to the next `@`.
+/// The end of a connection string within other text. If the login is cut off, it extends to the
+/// next `@`.
 fn end_of(uri: &str) -> usize {
     let end = uri.find(ends_token);
     let Some(end) = end else { return uri.len() };
@@ -266,7 +268,7 @@ fn end_of(uri: &str) -> usize {
     })
 }
 
-/// One connection string with its password masked. Whatever stands before its last `@` may be a login.
+/// Masks the password in one connection string. The text before its last `@` may be a login.
 fn masked(uri: &str) -> String {
     let start = uri.find("://").map_or(0, |at| at + 3);
     let (scheme, rest) = uri.split_at(start);
@@ -274,7 +276,8 @@ fn masked(uri: &str) -> String {
     let is_odd = |name: &str| name.contains(['@', '/', '?', '#', ';', ',', '=', ' ']);
     let login = match colon(login) {
         Some(at) if !is_odd(&login[..at]) => format!("{}:{MASK}", &login[..at]),
-        // Without a colon it is a name, unless it holds what a name does not: then nobody knows.
+        // Without a colon it is a name, unless it contains characters that names do not have; then
+        // it may be a password.
         None if !is_odd(login) => login.to_owned(),
         _ => MASK.to_owned(),
     };
@@ -291,14 +294,14 @@ fn masked(uri: &str) -> String {
     out
 }
 
-/// The first colon, also one that is written as a percent code: who writes `user%3Apassword` means a
-/// password, whatever drivers make of it.
+/// The first colon, including a percent-encoded one: `user%3Apassword` was meant to contain a
+/// password, whatever drivers read.
 pub(crate) fn colon(text: &str) -> Option<usize> {
     let encoded = text.to_ascii_lowercase().find("%3a");
     text.find(':').into_iter().chain(encoded).min()
 }
 
-/// Hosts and path; what stands where a port belongs and is none may be a password.
+/// Masks hosts and path: an invalid port may be a password.
 fn masked_ports(text: &str) -> String {
     let end = text.find('/').unwrap_or(text.len());
     let (hosts, path) = text.split_at(end);
@@ -311,7 +314,7 @@ fn masked_ports(text: &str) -> String {
             _ => host.to_owned(),
         })
         .collect();
-    // `/shop&password=…`: options that begin with the wrong sign.
+    // `/shop&password=…`: options after the wrong separator.
     let (path, options) = path.split_at(path.find(['&', ';']).unwrap_or(path.len()));
     let first = options.get(..1).unwrap_or_default();
     format!(
@@ -321,7 +324,7 @@ fn masked_ports(text: &str) -> String {
     )
 }
 
-/// Options with secret values masked.
+/// Masks options with secret values.
 fn masked_options(text: &str) -> String {
     let options = text.split_inclusive(['&', ';']).map(|option| {
         let body = option.strip_suffix(['&', ';']).unwrap_or(option);
@@ -335,8 +338,8 @@ fn masked_options(text: &str) -> String {
     options.collect()
 }
 
-/// The value of an option, masked where it is secret or may be: nobody knows what an option holds that
-/// no driver knows, and an `@` belongs to a login.
+/// The value of an option, masked if it is or may be secret: the content of an unknown option is
+/// unknown, and an `@` belongs to a login.
 pub(crate) fn masked_value(key: &str, value: &str) -> String {
     let kind = option_info(key).map(|info| info.kind);
     if matches!(kind, None | Some(ValueKind::Secret)) || value.contains('@') {

@@ -1,4 +1,4 @@
-//! A connection string in parts, each with its place.
+//! A parsed connection string, each part with its position.
 
 use std::fmt;
 
@@ -6,12 +6,12 @@ use docward_model::{NoteKind, UriFix};
 
 use crate::{Secret, Typed, options::OptionInfo};
 
-/// Bytes of the text that was given.
+/// A byte range of the given text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Span {
     /// The first byte.
     pub start: usize,
-    /// Behind the last byte.
+    /// The position after the last byte.
     pub end: usize,
 }
 
@@ -21,34 +21,34 @@ impl Span {
     }
 }
 
-/// A place in the pieces that were given: for a whole string the piece is always 0.
+/// A position in the given pieces; for a whole string the piece is always 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct At {
-    /// Which piece, from 0.
+    /// The index of the piece.
     pub piece: usize,
-    /// Which byte of it.
+    /// The byte offset in the piece.
     pub offset: usize,
 }
 
-/// A part with its place.
+/// A part with its position.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part<T> {
-    /// What it says, percent codes resolved.
+    /// Its value, with percent codes decoded.
     pub value: T,
-    /// Where it stands.
+    /// The position of the part.
     pub span: Span,
 }
 
-/// What a host is.
+/// The kind of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HostKind {
-    /// A name, for DNS.
+    /// A DNS name.
     Name,
     /// An address, version 4.
     Ipv4,
     /// An address, version 6.
     Ipv6,
-    /// A socket of the file system.
+    /// A file system socket.
     Socket,
     /// Computed.
     Unknown,
@@ -57,11 +57,11 @@ pub enum HostKind {
 /// A host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Host {
-    /// What it is.
+    /// The kind of the host.
     pub kind: HostKind,
     /// Name, address (without brackets) or path.
     pub name: String,
-    /// Its port, when given.
+    /// Its port, if given.
     pub port: Option<u16>,
 }
 
@@ -75,19 +75,19 @@ impl fmt::Display for Host {
     }
 }
 
-/// An option as it stands in the string.
+/// An option in the string.
 #[derive(Clone, Debug)]
 pub struct UriOption {
     /// Its name as written.
     pub key: Part<String>,
-    /// What the name stands for; `None` when no driver knows it.
+    /// The option with this name; `None` if no driver knows it.
     pub info: Option<&'static OptionInfo>,
     /// Its value as drivers read it.
     pub value: Part<Typed>,
 }
 
 impl UriOption {
-    /// The canonical name, or the one that was written when no driver knows it.
+    /// The canonical name, or the written one if no driver knows it.
     pub fn name(&self) -> &str {
         self.info.map_or(self.key.value.as_str(), |info| info.name)
     }
@@ -98,44 +98,45 @@ impl UriOption {
     }
 }
 
-/// What drivers warn about or refuse.
+/// A problem that drivers warn about or refuse.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Note {
-    /// What kind of mistake.
+    /// The kind of the mistake.
     pub kind: NoteKind,
-    /// The option, under its canonical name where there is one; empty when it is about something else.
+    /// The option, under its canonical name if there is one; empty if the note is about something
+    /// else.
     pub option: String,
-    /// The mistake in words; no values that may be secret.
+    /// The description of the mistake; without values that may be secret.
     pub what: String,
-    /// What to write instead.
+    /// The advice on what to write instead.
     pub todo: String,
-    /// The changes that `todo` names, in their order. Empty where people have to decide.
+    /// The changes that `todo` describes, in order. Empty if a person has to decide.
     pub fix: Vec<UriFix>,
-    /// Where.
+    /// The position of the mistake.
     pub span: Span,
 }
 
 impl Note {
-    /// The note with the changes that its `todo` names.
+    /// The note with the changes that its `todo` describes.
     pub(crate) fn fixed_by(self, fix: impl IntoIterator<Item = UriFix>) -> Self {
         Self { fix: fix.into_iter().collect(), ..self }
     }
 }
 
-/// A connection string in parts.
+/// A parsed connection string.
 #[derive(Clone, Debug)]
 pub struct ConnectionString {
-    /// The whole text, holes as [`crate::hole::HOLE_CHARACTER`].
+    /// The whole text, with holes as [`crate::hole::HOLE_CHARACTER`].
     pub(crate) text: Secret,
-    /// Where the pieces of the text begin.
+    /// The starts of the pieces of the text.
     pub(crate) cuts: Vec<(usize, usize)>,
-    /// The connection string within the text: without blanks around it.
+    /// The connection string within the text, without spaces around it.
     pub(crate) whole: Span,
-    /// Whether it is `mongodb+srv://`.
+    /// True for `mongodb+srv://`.
     pub srv: bool,
     /// The scheme with `://`.
     pub scheme: Span,
-    /// Who logs in; an empty text when it is computed.
+    /// The user; an empty text if it is computed.
     pub user: Option<Part<String>>,
     /// The password.
     pub password: Option<Part<Secret>>,
@@ -145,31 +146,31 @@ pub struct ConnectionString {
     pub authority: Span,
     /// The database in the path.
     pub database: Option<Part<String>>,
-    /// Where the path stands, its `/` included; empty where it would have to be put.
+    /// The position of the path, including its `/`; empty at the position for one if there is none.
     pub path: Span,
     /// Options in their order.
     pub options: Vec<UriOption>,
-    /// What drivers warn about or refuse.
+    /// Problems that drivers warn about or refuse.
     pub notes: Vec<Note>,
-    /// Whether parts are computed.
+    /// True if parts are computed.
     pub is_partial: bool,
-    /// Whether all options are seen although parts are computed.
+    /// True if all options are known although parts are computed.
     pub options_are_known: bool,
 }
 
 impl ConnectionString {
-    /// Whether drivers take it, perhaps with warnings.
+    /// Returns whether drivers accept it, possibly with warnings.
     pub fn is_accepted(&self) -> bool {
         self.notes.iter().all(|note| note.kind != NoteKind::Refused)
     }
 
-    /// Whether drivers have to warn.
+    /// Returns whether drivers have to warn.
     pub fn has_warnings(&self) -> bool {
         let warns = [NoteKind::Unknown, NoteKind::WrongValue, NoteKind::Repeated];
         self.notes.iter().any(|note| warns.contains(&note.kind))
     }
 
-    /// The option that counts: the last one under its canonical name, or else under a name it once had.
+    /// The effective option: the last one under its canonical name, or else under a former name.
     pub fn option(&self, name: &str) -> Option<&UriOption> {
         let all = || self.options.iter().filter(|option| option.name() == name);
         all()
@@ -177,14 +178,14 @@ impl ConnectionString {
             .or_else(|| all().next_back())
     }
 
-    /// The place of a byte of the text in the pieces that were given.
+    /// The position of a byte of the text in the given pieces.
     pub fn at(&self, offset: usize) -> At {
         let cut = self.cuts.iter().rfind(|(start, _)| *start <= offset).or(self.cuts.first());
         let (start, piece) = cut.copied().unwrap_or_default();
         At { piece, offset: offset.saturating_sub(start) }
     }
 
-    /// The text that was given, password included: for counting columns, never for printing.
+    /// The given text, including the password: for counting columns, never for printing.
     pub fn text(&self) -> &str {
         self.text.reveal()
     }

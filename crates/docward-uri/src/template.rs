@@ -1,18 +1,19 @@
-//! Connection strings of which source code shows pieces: `f"mongodb://{user}:{pw}@{host}/{db}?w=1"`. What
-//! can be known is read, and a hole is never a mistake.
+//! Connection strings of which source code contains only parts:
+//! `f"mongodb://{user}:{pw}@{host}/{db}?w=1"`. The known parts are parsed, and a hole is never a
+//! mistake.
 
 use crate::{ConnectionString, Fault, hole::HOLE_CHARACTER, parse::parse_text};
 
 /// A piece of a connection string in source code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Piece<'t> {
-    /// What is written.
+    /// Literal text.
     Text(&'t str),
-    /// What is computed.
+    /// A computed part.
     Hole,
 }
 
-/// Takes a connection string apart of which only pieces are known. Places are told by piece
+/// Parses a connection string of which only parts are known. Positions refer to pieces
 /// ([`ConnectionString::at`]).
 pub fn parse_template(pieces: &[Piece<'_>]) -> Result<ConnectionString, Fault> {
     let mut text = String::new();
@@ -34,7 +35,7 @@ mod tests {
     use super::*;
     use crate::{At, HOLE};
 
-    /// Pieces of a text in which `{}` is a hole.
+    /// Parses a text in which `{}` is a hole.
     fn template(text: &str) -> ConnectionString {
         let mut pieces = Vec::new();
         for (number, piece) in text.split("{}").enumerate() {

@@ -1,9 +1,9 @@
-//! What the driver says when a deployment does not answer, in few words and without the login.
+//! Shortens the driver's messages about a deployment that does not respond, and removes the login.
 
 use crate::{parse::parse, secret::user_part};
 
-/// What the driver says of each server when none would do: its address, and what is the matter with it. A
-/// message of another kind stays as it is.
+/// The driver's message about each server if none could be used: its address and the error.
+/// Messages of other kinds stay unchanged.
 pub fn servers_told(message: &str) -> String {
     let servers = message.split("Address: ").skip(1).map(|server| {
         let mut parts = server.split(", ");
@@ -27,7 +27,7 @@ pub fn servers_told(message: &str) -> String {
     if servers.is_empty() { message.to_owned() } else { servers.join("; ") }
 }
 
-/// `host:port` with the brackets that an IPv6 address has in a connection string.
+/// `host:port` with the brackets of an IPv6 address in a connection string.
 pub fn bracketed(address: &str) -> String {
     match address.rsplit_once(':') {
         Some((host, port)) if host.contains(':') && !host.starts_with('[') => {
@@ -37,8 +37,8 @@ pub fn bracketed(address: &str) -> String {
     }
 }
 
-/// An error without what only programmers read: `connection refused` for `I/O error: Connection refused
-/// (os error 111)`.
+/// An error without technical details: `connection refused` for `I/O error: Connection refused (os
+/// error 111)`.
 fn short(error: &str) -> String {
     if error.contains("failed to lookup address information") {
         return "the name is not known here".to_owned();
@@ -61,8 +61,9 @@ fn short(error: &str) -> String {
     }
 }
 
-/// Why the driver refuses a connection string. A string that cannot be taken apart is described in our own words:
-/// the driver repeats the part that it stumbles over, which may be a password.
+/// The reason why the driver refuses a connection string. Docward describes a string that cannot be
+/// parsed in its own words, because the driver quotes the part that it cannot parse, which may be a
+/// password.
 pub fn refusal(message: &str, uri: &str) -> String {
     match parse(uri) {
         Err(fault) => fault.to_string(),
@@ -70,7 +71,7 @@ pub fn refusal(message: &str, uri: &str) -> String {
     }
 }
 
-/// Text in which nothing of the connection string's user part appears.
+/// Removes the user part of the connection string from a text.
 pub fn without_login(text: &str, uri: &str) -> String {
     let Some(user) = user_part(uri) else { return text.to_owned() };
     let mut text = text.replace(user, "…");

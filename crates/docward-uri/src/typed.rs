@@ -1,4 +1,4 @@
-//! Values of options as drivers read them.
+//! The values of options as drivers read them.
 
 use docward_model::{NoteKind, OptionValue, UriFix};
 
@@ -10,19 +10,19 @@ use crate::{
 /// A value as drivers read it.
 #[derive(Clone, PartialEq)]
 pub enum Typed {
-    /// A whole number.
+    /// An integer.
     Int(i64),
     /// `true` or `false`.
     Bool(bool),
     /// A text.
     Text(String),
-    /// Words in their order.
+    /// Words in order.
     Words(Vec<String>),
-    /// Pairs in their order, of properties or of a tag set.
+    /// Pairs in order, of properties or of a tag set.
     Pairs(Vec<(String, String)>),
     /// Computed, or secret.
     Unknown,
-    /// Drivers leave the option out: the value is none it can have.
+    /// An invalid value, for which drivers ignore the option.
     Ignored,
 }
 
@@ -45,7 +45,7 @@ impl std::fmt::Debug for Typed {
 }
 
 impl Typed {
-    /// The value as rules see it.
+    /// The value for rules.
     pub fn for_rules(&self) -> OptionValue {
         match self {
             Self::Int(n) => OptionValue::Int(*n),
@@ -57,7 +57,7 @@ impl Typed {
     }
 }
 
-/// A mistake in a value: what is wrong and what to write.
+/// A mistake in a value: the problem and the advice.
 pub(crate) struct Mistake {
     pub(crate) kind: NoteKind,
     pub(crate) what: String,
@@ -65,7 +65,7 @@ pub(crate) struct Mistake {
     pub(crate) fix: Vec<UriFix>,
 }
 
-/// The value of an option from its text, percent codes resolved, and what is wrong with it.
+/// Parses the value of an option, decodes percent codes, and reports mistakes.
 pub(crate) fn read(info: &OptionInfo, text: &str) -> (Typed, Option<Mistake>) {
     if text.contains(HOLE_CHARACTER) {
         return (Typed::Unknown, None);
@@ -120,7 +120,8 @@ pub(crate) fn read(info: &OptionInfo, text: &str) -> (Typed, Option<Mistake>) {
     }
 }
 
-/// A value in words; long ones are cut, and what may be a piece of a password is left out.
+/// A value for messages; long ones are truncated, and parts that may belong to a password are
+/// removed.
 fn shown(text: &str) -> String {
     if text.contains('@') {
         return "what is there".to_owned();

@@ -1,4 +1,4 @@
-//! The case files of the drivers' specifications of connection strings and of their options.
+//! Runs the case files of the drivers' specifications of connection strings and options.
 
 #![allow(
     clippy::unwrap_used,
@@ -12,7 +12,7 @@ use std::{fs, path::PathBuf};
 use docward_uri::{ConnectionString, HostKind, Typed, canonical_name, parse};
 use serde_json::Value;
 
-/// Cases that cannot hold, by description, with the reason.
+/// Cases that Docward cannot satisfy, by description, with the reason.
 const EXCEPTIONS: &[(&str, &str)] = &[];
 
 fn folder(name: &str) -> Option<PathBuf> {
@@ -82,14 +82,14 @@ fn hold(case: &Value, about: &str) {
     }
     let options = case["options"].as_object();
     let known = uri.options.iter().filter(|option| option.value.value != Typed::Ignored);
-    // Files that tell options tell all of them; some leave out what they are not about.
+    // Files that list options list all of them; some omit options that are not their subject.
     if options.is_none() && case["warning"] == true {
         let kept: Vec<&str> = known.map(|option| option.name()).collect();
         assert!(kept.iter().all(|name| *name == "compressors"), "{about}: {kept:?}");
     }
     for (name, value) in options.into_iter().flatten() {
         let name = canonical_name(name).unwrap_or_else(|| panic!("{about}: {name}"));
-        // What a secret says is not told, only that it is there.
+        // The value of a secret is not printed, only its existence.
         let found = option(&uri, name);
         let is_hidden = name.ends_with("Password") && found.is_null() && !value.is_null();
         assert!(is_hidden || found == *value, "{about}: {name} is {found}, not {value}");

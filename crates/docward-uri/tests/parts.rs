@@ -1,4 +1,4 @@
-//! What becomes of the parts of a connection string, and of passwords above all.
+//! Tests how the parts of a connection string are handled, passwords in particular.
 
 #![allow(clippy::unwrap_used, reason = "tests: a panic is the message")]
 
@@ -219,7 +219,7 @@ fn sc_7_secret_options_do_not_reach_rules() {
 
 #[test]
 fn sc_7_values_that_may_be_a_piece_of_a_password_go_no_further() {
-    // Drivers read these as options; whoever wrote them may have meant a password with a slash in it.
+    // Drivers read these as options, but they may have been meant as a password with a slash.
     for option in ["appName", "maxPoolSize", "authSource", "compressors", "passwd"] {
         let text = format!("mongodb://ann:12/x?{option}=S3cret@host");
         let parsed = parse(&text).unwrap();
@@ -262,7 +262,7 @@ proptest! {
     ) {
         let mut password = format!("{before}Zq9{after}");
         if !around.0.is_empty() {
-            // Within a sentence a blank or a quote ends the string.
+            // In a sentence a space or a quote ends the string.
             password = password.replace([' ', '"'], "");
         }
         let text = format!("{}mongodb://{user}{colon}{password}@{host}{tail}{}", around.0, around.1);
@@ -292,7 +292,7 @@ proptest! {
     }
 }
 
-/// What makes a password hard to find: all that separates parts, and what looks like an option.
+/// Passwords that are hard to find: with all separators, and parts that look like options.
 fn secret_salt() -> impl Strategy<Value = String> {
     let pieces =
         ["@", "/", "?", "#", ":", "%", "%3A", ";", "&", "=", ",", " ", "\"", "[", "]", "12"];
@@ -326,7 +326,7 @@ fn proxies_need_a_host_and_user_and_password_together() {
     ] {
         assert_eq!(kinds(rest), expected, "{rest}");
     }
-    // The drivers' cases accept single options behind a name in DNS.
+    // The drivers' cases accept single options with a DNS name.
     let srv = parse("mongodb+srv://h.example.net/?proxyPort=1080").unwrap();
     assert!(srv.is_accepted() && !srv.has_warnings(), "{:?}", srv.notes);
     assert_eq!(srv.notes[0].kind, NoteKind::NoEffect);

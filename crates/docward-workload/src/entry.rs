@@ -1,58 +1,59 @@
-//! One line of a structured server log, or one row of `system.profile`, as what it says.
+//! Parses a line of a structured server log, or a row of `system.profile`.
 
 use docward_model::{AccessControl, Namespace, Operation, Value};
 
 use crate::totals::Totals;
 
-/// What a line of a log says, as far as it is of use.
+/// The content of a log line, as far as it is relevant.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Entry {
-    /// An operation ended.
+    /// An operation finished.
     Ran(Box<Ran>),
-    /// A connection was made.
+    /// A connection was opened.
     #[expect(missing_docs, reason = "the names say it")]
     Accepted { at: i64, connection: i64, open: u64 },
-    /// A connection ended.
+    /// A connection was closed.
     #[expect(missing_docs, reason = "the names say it")]
     Ended { at: i64, connection: i64 },
-    /// A client said on its connection which application it is.
+    /// A client sent the name of its application on a connection.
     #[expect(missing_docs, reason = "the names say it")]
     Client { connection: i64, application: String },
-    /// The server said its version.
+    /// The server logged its version.
     Version(u32, u32),
-    /// The server started: what it said before about itself is over.
+    /// The server started: its earlier messages about itself no longer hold.
     #[expect(missing_docs, reason = "the names say it")]
     Started { server: Option<String> },
-    /// The server said at its start whether everybody has to log in.
+    /// The server logged at its start whether clients have to log in.
     AccessControl(AccessControl),
-    /// A document above 16 MB was complained about, outside of an operation's own line.
+    /// The server reported a document above 16 MB, outside an operation's own line.
     #[expect(missing_docs, reason = "the names say it")]
     TooLarge { at: i64, namespace: Option<Namespace>, error: Error },
-    /// A server's sums over operations of one shape.
+    /// The server's totals over operations of one shape.
     Totals(Box<Totals>),
-    /// Anything else.
+    /// Any other line.
     Other,
 }
 
-/// What an operation ended with.
+/// The error of an operation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Error {
-    /// The server's code; 0 when it gave none.
+    /// The server's error code; 0 if there is none.
     pub code: i64,
-    /// The server's name for it.
+    /// The server's name of the error.
     pub name: String,
-    /// The size above 16 MB it complains about.
+    /// The reported size above 16 MB.
     pub bytes: Option<u64>,
-    /// Whether a document above 16 MB is the reason.
+    /// True if the cause is a document above 16 MB.
     pub too_large: bool,
 }
 
-/// Codes a server refuses or stops operations with because it is not the primary, is no longer, or is
-/// shutting down. The second ones end with the change; the first last as long as clients come.
+/// Codes with which a server refuses or interrupts operations because it is not the primary, no
+/// longer is, or is shutting down. Interruptions end with the election; refusals last as long as
+/// clients keep sending.
 const NOT_PRIMARY: [i64; 8] = [10_107, 13_435, 13_436, 10_058, 189, 11_602, 91, 11_600];
 
 impl Error {
-    /// Whether another server would have done what was asked.
+    /// Returns whether another server would have executed the operation.
     pub(crate) fn is_not_primary(&self) -> bool {
         NOT_PRIMARY.contains(&self.code)
     }
@@ -66,28 +67,30 @@ impl Error {
             code,
             name: name.chars().take(60).collect(),
             bytes,
-            // Other sizes than such a document has are of damaged data, and an answer is no document.
+            // Other sizes come from damaged data, not from a document; and a response is not a
+            // document.
             too_large: bytes.is_some()
                 || (says_so && stated.is_none() && !text.contains("while building Message")),
         }
     }
 }
 
-/// An operation as the server wrote it down.
+/// An operation as the server recorded it.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Ran {
     /// When it ended, in milliseconds since 1970.
     pub at: i64,
-    /// The collection, when it is one.
+    /// The collection, if the operation has one.
     pub namespace: Option<Namespace>,
     /// The command, or the statement of an update or delete.
     pub command: Option<Value>,
     /// The logical session, or else the connection.
     pub session: Option<String>,
-    /// The connection, or the nearest to it: rows of the profiler name host, application and user only.
-    /// Servers write down updates without their session, so this is what reads and updates have in common.
+    /// The connection, or the nearest equivalent: rows of the profiler contain only host,
+    /// application and user. Servers record updates without their session, so this is what reads
+    /// and updates have in common.
     pub connection: Option<String>,
-    /// How long it took.
+    /// The duration in milliseconds.
     pub millis: u64,
     /// Index keys examined.
     pub keys_examined: u64,
@@ -95,39 +98,39 @@ pub struct Ran {
     pub documents_examined: u64,
     /// Documents returned, matched for a change, or removed.
     pub returned: u64,
-    /// Whether it is a write that changed nothing and added no document, as the server says.
+    /// True if it is a write that changed and added nothing, as the server reports it.
     pub idle: bool,
-    /// Bytes of the answer.
+    /// The size of the response in bytes.
     pub response_bytes: u64,
     /// `COLLSCAN`, `IXSCAN { a: 1 }`, …
     pub plan: Option<String>,
-    /// Whether it sorted in memory.
+    /// True if it sorted in memory.
     pub sorted: bool,
-    /// Shards asked, when the line says.
+    /// The number of shards asked, if recorded.
     pub shards: Option<u64>,
     /// The error it ended with.
     pub error: Option<Error>,
-    /// The command that a getMore goes on with.
+    /// The original command of a getMore.
     pub originating: Option<Value>,
-    /// The cursor it opened or read on from.
+    /// The cursor it opened or continued.
     pub cursor: Option<i64>,
-    /// Whether it is part of a transaction.
+    /// True if it is part of a transaction.
     pub in_transaction: bool,
-    /// The number of that transaction on its session.
+    /// The number of the transaction in its session.
     pub transaction: Option<i64>,
     /// The application's name.
     pub application: Option<String>,
     /// The host it came from, without the port.
     pub host: Option<String>,
-    /// Whether it had not ended when the server was asked.
+    /// True if it had not finished at the time of the request.
     pub running: bool,
-    /// What kind of write it is, where the command was too long for the server to write it down.
+    /// The kind of a write whose command was too long for the server to record it.
     pub truncated_write: Option<Operation>,
 }
 
 impl Ran {
-    /// The same without what it cost and returned: one of several statements, whose shares nobody
-    /// wrote down.
+    /// A copy without cost and result figures, for one of several statements whose shares are not
+    /// recorded.
     pub(crate) fn without_figures(&self) -> Self {
         Self {
             millis: 0,
@@ -156,7 +159,7 @@ mod id {
     pub(super) const OPTIONS: i64 = 21951;
 }
 
-/// Reads a line of a structured log; `None` when it has not the form of one.
+/// Parses a line of a structured log; `None` if it has another format.
 pub fn log_entry(line: &Value) -> Option<Entry> {
     let at = line.get("t")?.as_date()?;
     let id = line.get("id")?.as_int()?;
@@ -194,15 +197,15 @@ pub fn log_entry(line: &Value) -> Option<Entry> {
     })
 }
 
-/// Which application is on a connection, as it says itself; `None` when it gives no name.
+/// The application that a client reports on a connection; `None` if it gives no name.
 fn client(attr: &Value) -> Option<Entry> {
     let connection = attr.get("client")?.as_text()?.strip_prefix("conn")?.parse().ok()?;
     let application = attr.get("doc")?.get("application")?.get("name")?.as_text()?.to_owned();
     Some(Entry::Client { connection, application })
 }
 
-/// Whether the options of a start ask everybody to log in; `None` when they do not speak of it, as
-/// the server then says so itself. `transitionToAuth` lets everybody in who does not log in.
+/// Returns whether the start options require a login; `None` if they do not say, because the server
+/// then logs it itself. `transitionToAuth` permits clients that do not log in.
 fn access_control(attr: &Value) -> Option<bool> {
     let security = attr.get("options")?.get("security")?;
     let text = |key: &str| security.get(key).and_then(Value::as_text);
@@ -229,11 +232,11 @@ fn too_large(at: i64, attr: &Value) -> Option<Entry> {
     error.too_large.then_some(Entry::TooLarge { at, namespace, error })
 }
 
-/// Sizes of documents that are too large; beyond what fits into a message they are damaged data.
+/// Sizes of documents that are too large; beyond the maximum message size the data is damaged.
 const TOO_LARGE: std::ops::RangeInclusive<u64> = 16 * 1024 * 1024..=64 * 1024 * 1024;
 
-/// The size in `BSONObj size: 17825816 (0x1100018) is invalid…` and
-/// `Resulting document after update is larger than 16777216` (LM-2); 0 for one that is no size.
+/// The size in `BSONObj size: 17825816 (0x1100018) is invalid…` and `Resulting document after
+/// update is larger than 16777216` (LM-2); 0 if there is no valid size.
 fn stated_size(message: &str) -> Option<u64> {
     let rest = message
         .split_once("BSONObj size: ")
@@ -244,7 +247,7 @@ fn stated_size(message: &str) -> Option<u64> {
     Some(digits.parse().unwrap_or(0))
 }
 
-/// Reads a row of `system.profile`; `None` when it has not the form of one.
+/// Parses a row of `system.profile`; `None` if it has another format.
 pub fn profile_entry(row: &Value) -> Option<Ran> {
     let at = row.get("ts")?.as_date()?;
     row.get("op")?.as_text()?;
@@ -280,7 +283,7 @@ pub(crate) fn ran(at: i64, attr: &Value, context: Option<&str>) -> Ran {
         millis: number("durationMillis"),
         keys_examined: number("keysExamined"),
         documents_examined: number("docsExamined"),
-        // An update that finds a document as it should be has found what it looked for.
+        // An update whose document already has the new values still matched it.
         returned: number("nreturned")
             + number("nMatched").max(number("nModified"))
             + number("ndeleted"),
@@ -308,7 +311,8 @@ pub(crate) fn ran(at: i64, attr: &Value, context: Option<&str>) -> Ran {
     }
 }
 
-/// Whether a write may have added a document. Older servers do not say how many it added.
+/// Returns whether a write may have added a document. Older servers do not report how many it
+/// added.
 fn is_upsert(attr: &Value) -> bool {
     match attr.get("nUpserted").and_then(Value::as_int) {
         Some(added) => added > 0,
@@ -318,7 +322,7 @@ fn is_upsert(attr: &Value) -> bool {
     }
 }
 
-/// The connection of a line of a log; of a row of the profiler host, application and user.
+/// The connection of a log line; for a row of the profiler host, application and user.
 fn connection(attr: &Value, context: Option<&str>) -> Option<String> {
     if let Some(connection) = context.filter(|ctx| ctx.starts_with("conn")) {
         return Some(connection.to_owned());
@@ -329,7 +333,7 @@ fn connection(attr: &Value, context: Option<&str>) -> Option<String> {
     Some(format!("{client}\n{application}\n{user}"))
 }
 
-/// The kind of a write whose command stands in the row as the beginning of its text only.
+/// The kind of a write whose row contains only the beginning of the command's text.
 fn truncated_write(attr: &Value, command: &Value) -> Option<Operation> {
     let text = command.get("$truncated")?.as_text()?;
     match attr.get("op").or_else(|| attr.get("type"))?.as_text()? {
@@ -351,7 +355,7 @@ fn without_port(address: &str) -> String {
     host.trim_matches(['[', ']']).to_owned()
 }
 
-/// The collection an operation is about; `None` for `db.$cmd` and whole databases.
+/// The collection of an operation; `None` for `db.$cmd` and whole databases.
 fn namespace(attr: &Value, command: Option<&Value>) -> Option<Namespace> {
     let namespace = Namespace::parse(attr.get("ns")?.as_text()?)?;
     if namespace.collection != "$cmd" {

@@ -1,9 +1,9 @@
-//! Operations in, [`Workload`](docward_model::Workload) out: what clients ask, by shape, without the
-//! values they ask for.
+//! Operations in, [`Workload`](docward_model::Workload) out: the queries of clients by shape,
+//! without values.
 //!
-//! [`log_entry`], [`profile_entry`], [`running_entry`] and [`totals_entry`] read what servers write
-//! down or answer, one parsed line or row at a time; [`Recorder`] adds them up in bounded memory, and
-//! leaves out what Docward did itself ([`is_own`]). No IO, no clock.
+//! [`log_entry`], [`profile_entry`], [`running_entry`] and [`totals_entry`] parse the output of
+//! servers, one line or row at a time. [`Recorder`] adds them up in bounded memory, and leaves out
+//! Docward's own operations ([`is_own`]). No IO, no clock.
 
 mod entry;
 mod own;

@@ -1,13 +1,15 @@
-//! How Docward's own operations are told from those of clients: by the name it gives itself when it
-//! connects. Logs, the profiler, running operations and query statistics all hold that name.
+//! Distinguishes Docward's own operations from those of clients, by the application name it sends
+//! when it connects. Logs, the profiler, running operations and query statistics all contain that
+//! name.
 
-/// What Docward calls itself.
+/// Docward's application name.
 const NAME: &str = "docward";
 
-/// The longest name a server takes, in bytes.
+/// The maximum length of a name on servers, in bytes.
 const LONGEST: usize = 128;
 
-/// The name to connect with: Docward's own, before the one that the connection string asks for.
+/// The application name to connect with: Docward's own, followed by the one in the connection
+/// string.
 pub fn own_name(asked_for: Option<&str>) -> String {
     match asked_for.map(str::trim).filter(|name| !name.is_empty()) {
         None => NAME.to_owned(),
@@ -22,7 +24,8 @@ pub fn own_name(asked_for: Option<&str>) -> String {
     }
 }
 
-/// Whether an application is Docward: what it does is no evidence of what clients do.
+/// Returns whether an application is Docward, whose operations are not part of the workload of
+/// clients.
 pub fn is_own(application: &str) -> bool {
     application.strip_prefix(NAME).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
 }

@@ -1,10 +1,10 @@
 //! Positions of array elements in field paths.
 
-/// Numbers with more digits are names: years, days, ids.
+/// The maximum number of digits of a position: longer numbers are names, such as years, days, ids.
 const POSITION_DIGITS: usize = 3;
 
-/// `items.3.price` and `items.$[x].price` as `items.$.price`: positions are values, not names. A number
-/// at the beginning is a name, and so are the parts of a reference (`author.$id`).
+/// Converts `items.3.price` and `items.$[x].price` to `items.$.price`: positions are values, not
+/// names. A number at the beginning is a name, and so are the parts of a reference (`author.$id`).
 pub(crate) fn fold_positions(path: &str) -> String {
     let is_number = |part: &str| {
         (1..=POSITION_DIGITS).contains(&part.len()) && part.bytes().all(|b| b.is_ascii_digit())

@@ -1,4 +1,4 @@
-//! Adds up entries, in bounded memory.
+//! Adds up entries in bounded memory.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,24 +17,25 @@ use crate::{
     writes::Writes,
 };
 
-/// Shapes told apart; operations of further ones are counted only.
+/// The maximum number of shapes; operations of further ones are only counted.
 const SHAPES: usize = 4000;
-/// Errors told apart.
+/// The maximum number of distinct errors.
 const FAILURES: usize = 1000;
-/// Connections whose beginning is remembered, and lifetimes kept.
+/// The maximum number of open connections tracked, and of lifetimes kept.
 const CONNECTIONS: usize = 50_000;
-/// Applications remembered per shape.
+/// The maximum number of applications per shape.
 const APPLICATIONS: usize = 8;
 
-/// Cursors and keys of indexes remembered.
+/// The maximum number of cursors and of index keys tracked.
 const CURSORS: usize = 50_000;
 const INDEXES: usize = 8;
-/// Databases of each source whose fast operations are counted.
+/// The maximum number of databases per source whose fast operations are counted.
 const DATABASES: usize = 2000;
-/// Complaints about one size within this time are about one document.
+/// Reports of the same size within this time concern the same document.
 const SAME_MS: i64 = 1000;
 
-/// Where an error came, what failed, its code and its name, and whether a document was too large.
+/// The namespace of an error, the failed operation, its code and name, and whether a document was
+/// too large.
 type FailureKey = (Option<Namespace>, Option<Operation>, i64, String, bool);
 
 /// Collects a workload.
@@ -44,9 +45,9 @@ pub struct Recorder {
     other: u64,
     sessions: Sessions,
     failures: BTreeMap<FailureKey, (u64, Option<u64>)>,
-    /// Sizes complained about outside of operations: when, and under which key.
+    /// Sizes reported outside operations, with the time and the key.
     complaints: BTreeMap<u64, (i64, FailureKey)>,
-    /// Cursors whose first batch, or a later one, was seen.
+    /// Cursors of which the first batch, or a later one, was recorded.
     cursors: BTreeSet<i64>,
     connections: Connections,
     refusals: Refusals,
@@ -83,20 +84,20 @@ struct Connections {
     history: ConnectionHistory,
     began: BTreeMap<i64, i64>,
     lifetimes: Vec<u64>,
-    /// Docward's own.
+    /// Docward's own connections.
     own: BTreeSet<i64>,
     minute: (i64, u64),
-    /// When the first and the last of this source were accepted.
+    /// The times of the first and the last connection of this source.
     span: Option<(i64, i64)>,
 }
 
 impl Recorder {
-    /// Nothing recorded yet.
+    /// Creates an empty recorder.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Says that entries come from another log or collection now.
+    /// Starts the entries of another log or collection.
     pub fn begin(&mut self, name: &str, kind: WorkloadKind) {
         self.sources.push(WorkloadSource {
             name: name.to_owned(),
@@ -107,14 +108,14 @@ impl Recorder {
             server: None,
             access_control: None,
         });
-        // Connection numbers and sessions of another server are others.
+        // Connection numbers and sessions have another meaning on another server.
         self.connections.end_source();
         self.sessions.forget();
         self.writes.forget();
         self.cursors.clear();
     }
 
-    /// Takes in an entry.
+    /// Adds an entry.
     pub fn add(&mut self, entry: Entry) {
         if let Some(source) = self.sources.last_mut() {
             source.entries += 1;
@@ -124,7 +125,8 @@ impl Recorder {
                     source.server = server.clone().or_else(|| source.server.take());
                     source.access_control = None;
                 }
-                // A start that asks for logins and lets everybody in says both.
+                // A server that starts with access control and permits clients without a login logs
+                // both.
                 Entry::AccessControl(said) => {
                     let off = source.access_control.is_some_and(|before| !before.on);
                     source.access_control = Some(AccessControl { on: said.on && !off, ..*said });
@@ -133,7 +135,7 @@ impl Recorder {
             }
         }
         match entry {
-            // What Docward did itself is no workload, whoever wrote it down.
+            // Docward's own operations are not part of the workload, in any source.
             Entry::Ran(ran) if ran.application.as_deref().is_some_and(is_own) => {}
             Entry::Totals(totals) if totals.application.as_deref().is_some_and(is_own) => {}
             Entry::Ran(ran) if ran.running => self.running(&ran),
@@ -159,7 +161,7 @@ impl Recorder {
         }
     }
 
-    /// Operations of clients among the entries since the last [`Recorder::begin`].
+    /// The number of client operations since the last [`Recorder::begin`].
     pub fn operations_of_source(&self) -> u64 {
         self.sources.last().map_or(0, |source| source.operations)
     }
@@ -177,15 +179,15 @@ impl Recorder {
         }
     }
 
-    /// A complaint outside of an operation. The server may write several lines about one document,
-    /// and that of the operation after them.
+    /// Records a report outside an operation. The server may log several lines about one document,
+    /// and the line of the operation after them.
     fn complained(&mut self, at: i64, namespace: Option<Namespace>, error: Error) {
         let key = (namespace, None, error.code, error.name, error.too_large);
         if let Some(bytes) = error.bytes {
             if let Some((then, _)) = self.complaints.get_mut(&bytes)
                 && at - *then <= SAME_MS
             {
-                // Counted already, under the key that the first line gave.
+                // Already counted, under the key of the first line.
                 *then = at;
                 return;
             }
@@ -218,7 +220,7 @@ impl Recorder {
         self.failed(key, error.bytes);
     }
 
-    /// An operation that has not ended: what it cost is not known yet.
+    /// Records an operation that has not finished: its cost is not known yet.
     fn running(&mut self, ran: &Ran) {
         let (Some(namespace), Some(command)) = (&ran.namespace, &ran.command) else { return };
         let Some(shape) = shape_of(namespace, ran.originating.as_ref().unwrap_or(command)) else {
@@ -236,7 +238,7 @@ impl Recorder {
         }
     }
 
-    /// Operations that the server has added up.
+    /// Adds operations that the server has added up.
     fn totals(&mut self, totals: &Totals) {
         let Some(shape) = shape_of(&totals.namespace, &totals.command) else { return };
         if let Some((first, last)) = totals.span {
@@ -259,7 +261,7 @@ impl Recorder {
         let before = self.operations_of_source();
         let refused = self.refusals.note(self.sources.len().saturating_sub(1), ran);
         self.statements(ran);
-        // Servers refuse whole commands, whose statements nobody writes down.
+        // Servers refuse whole commands, without recording their statements.
         if refused
             && self.operations_of_source() == before
             && let Some(source) = self.sources.last_mut()
@@ -272,7 +274,7 @@ impl Recorder {
         self.writes.command(ran);
     }
 
-    /// Counts an operation for its database. One that a server refused says nothing about the others.
+    /// Counts an operation for its database. A refused operation says nothing about the others.
     fn covered(&mut self, ran: &Ran) {
         let Some(namespace) = ran.namespace.as_ref().filter(|_| ran.error.is_none()) else {
             return;
@@ -287,7 +289,8 @@ impl Recorder {
 
     fn statements(&mut self, ran: &Ran) {
         let Some(command) = &ran.command else { return };
-        // Servers write down the statements of an update or delete one by one, routers the whole.
+        // Servers record the statements of an update or delete one by one, routers the whole
+        // command.
         let statements = ["updates", "deletes"].iter().find_map(|key| command.get(key));
         match statements {
             Some(statements) if ran.shards.is_some() => match statements.items() {
@@ -305,7 +308,7 @@ impl Recorder {
         let Some(namespace) = &ran.namespace else { return };
         let continued = ran.originating.as_ref();
         let Some(shape) = shape_of(namespace, continued.unwrap_or(command)) else {
-            // What was too large to be stored is often too long to be written down.
+            // A document that was too large is often too long to be recorded.
             if let Some(operation) = ran.truncated_write {
                 self.operation_failed(ran, operation);
                 if let Some(source) = self.sources.last_mut() {
@@ -318,7 +321,7 @@ impl Recorder {
         if let Some(source) = self.sources.last_mut() {
             source.operations += 1;
         }
-        // Further batches belong to the operation that opened the cursor, when that was seen.
+        // Further batches belong to the operation that opened the cursor, if that was recorded.
         let known = match ran.cursor {
             Some(cursor) if self.cursors.len() < CURSORS => !self.cursors.insert(cursor),
             Some(cursor) => self.cursors.contains(&cursor),
@@ -337,7 +340,7 @@ impl Recorder {
         sums.add(ran, continued.is_none() || !known, returns_all);
     }
 
-    /// Ends recording.
+    /// Returns the workload.
     pub fn finish(self) -> Workload {
         let (sequences, read_then_write) = self.sessions.finish();
         Workload {
@@ -400,19 +403,19 @@ impl Recorder {
     }
 }
 
-/// Whether operations of a shape return all that they sort.
+/// Returns whether operations of a shape return everything that they sort.
 fn returns_all(shape: &QueryShape) -> bool {
     shape.operation == Operation::Find && !shape.limited
 }
 
-/// Whether the plan reads the whole collection.
+/// Returns whether the plan scans the whole collection.
 fn is_scan(ran: &Ran) -> bool {
     let plan = ran.plan.as_deref().unwrap_or_default();
     plan.split_whitespace().any(|word| word.trim_end_matches(',') == "COLLSCAN")
 }
 
 impl Sums {
-    /// Adds an operation, or another batch of one that is counted already.
+    /// Adds an operation, or another batch of one that was counted before.
     fn add(&mut self, ran: &Ran, is_new: bool, returns_all: bool) {
         self.millis = (self.millis.0 + ran.millis, self.millis.1.max(ran.millis));
         self.keys_examined += ran.keys_examined;
@@ -503,7 +506,7 @@ impl Connections {
         }
     }
 
-    /// Forgets a connection that is Docward's own. It says so as soon as it is made.
+    /// Removes a connection of Docward itself, which sends its name as soon as it connects.
     fn leave_out(&mut self, connection: i64) {
         if self.own.len() >= CONNECTIONS || !self.own.insert(connection) {
             return;
@@ -528,13 +531,13 @@ impl Connections {
         }
     }
 
-    /// Counts the minute that is over.
+    /// Finishes the count of the last minute.
     fn end_minute(&mut self) {
         self.history.most_per_minute = self.history.most_per_minute.max(self.minute.1);
         self.minute = (0, 0);
     }
 
-    /// What comes next is of another server, or of another time.
+    /// The next entries are from another server or another time.
     fn end_source(&mut self) {
         if let Some((first, last)) = self.span.take() {
             self.history.millis += (last - first).unsigned_abs();
@@ -731,7 +734,7 @@ mod tests {
         let workload = record(&[line(update, routed), line(delete, routed)]);
         assert_eq!(workload.shapes.len(), 3);
         assert!(workload.shapes.iter().any(|s| s.shape.pushes.len() == 1));
-        // A server writes the statements down besides.
+        // A server also records the statements.
         assert!(record(&[line(update, "")]).shapes.is_empty());
     }
 
@@ -778,7 +781,7 @@ mod tests {
         let stats = &workload.shapes[0];
         assert_eq!((stats.most_examined, stats.most_scanned), (40_000, 8));
         assert_eq!((stats.documents_scanned, stats.sorts, stats.sorted), (8, 2, 14));
-        // A first batch is not all that was sorted.
+        // The first batch does not contain everything that was sorted.
         let workload = record(&[line("IXSCAN { b: 1 }", 900, r#","cursorid":77"#)]);
         assert_eq!(workload.shapes[0].sorted, 900);
     }

@@ -1,5 +1,5 @@
-//! Clients that keep talking to a server that is not the primary. Refusals without a longer pause
-//! make one stretch of time; whether it is longer than a change of primary takes is for rules to say.
+//! Clients that keep sending to a server that is not the primary. Refusals without a long pause
+//! form one period; rules decide whether it is longer than an election takes.
 
 use std::collections::BTreeMap;
 
@@ -7,14 +7,14 @@ use docward_model::{NotPrimary, Value};
 
 use crate::entry::Ran;
 
-/// Refusals further apart than this are of two occasions.
+/// Refusals with a longer pause belong to two periods.
 const PAUSE_MS: i64 = 30_000;
-/// Stretches kept.
+/// The maximum number of periods.
 const STRETCHES: usize = 500;
-/// Applications, hosts and errors told apart in each.
+/// The maximum number of applications, hosts and errors per period.
 const NAMES: usize = 16;
 
-/// The server's own databases: members and routers ask there on their own account.
+/// The server's own databases, where members and routers send requests themselves.
 const SERVERS_OWN: [&str; 3] = ["admin", "config", "local"];
 
 #[derive(Debug, Default)]
@@ -28,21 +28,22 @@ struct Stretch {
     hosts: BTreeMap<String, u64>,
 }
 
-/// What was refused so far.
+/// The refusals recorded so far.
 #[derive(Debug, Default)]
 pub(crate) struct Refusals {
     stretches: Vec<Stretch>,
 }
 
 impl Refusals {
-    /// Takes in an operation of a source, when it was refused for that reason; whether it was.
+    /// Records an operation if it was refused because the server was not the primary; returns
+    /// whether it was.
     pub(crate) fn note(&mut self, source: usize, ran: &Ran) -> bool {
         let Some(error) = ran.error.as_ref().filter(|error| error.is_not_primary()) else {
             return false;
         };
         let is_clients =
             ran.namespace.as_ref().is_some_and(|ns| !SERVERS_OWN.contains(&ns.database.as_str()));
-        // Operations without a session or connection are the server's own.
+        // Operations without a session or connection are internal to the server.
         if !is_clients || ran.session.is_none() {
             return false;
         }

@@ -1,11 +1,12 @@
-//! One row of `$currentOp`: an operation that has not ended.
+//! Parses a row of `$currentOp`: an operation that has not finished.
 
 use docward_model::Value;
 
 use crate::entry::{Ran, ran};
 
-/// Reads a row of `$currentOp`; `None` unless a client has been waiting for it for at least so many
-/// seconds. What waits by design is none: awaitable `hello`s, tailable cursors, change streams.
+/// Parses a row of `$currentOp`; `None` unless a client has waited for it for at least this many
+/// seconds. Operations that wait by design do not count: awaitable `hello`s, tailable cursors,
+/// change streams.
 pub fn running_entry(row: &Value, least_seconds: u64) -> Option<Ran> {
     let text = |key: &str| row.get(key).and_then(Value::as_text);
     let number = |key: &str| row.get(key).and_then(Value::as_int).unwrap_or(0).max(0) as u64;
@@ -33,7 +34,7 @@ pub fn running_entry(row: &Value, least_seconds: u64) -> Option<Ran> {
     Some(ran)
 }
 
-/// Whether another member or a router runs it on its own account.
+/// Returns whether another member or a router runs it for internal purposes.
 fn is_members(row: &Value) -> bool {
     let users = row.get("effectiveUsers").map_or(&[][..], Value::items);
     users.iter().any(|user| user.get("user").and_then(Value::as_text) == Some("__system"))

@@ -1,5 +1,5 @@
-//! What follows what on one session: reads of two collections for one request, and reads of a
-//! document that is then changed. Bounded: sessions not heard of for a while are forgotten.
+//! Sequences of operations on one session: reads of two collections for one request, and reads of a
+//! document that is then updated. Bounded: inactive sessions are dropped.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,31 +7,31 @@ use docward_model::{Comparison, Namespace, Operation, Predicate, QueryShape, Rea
 
 use crate::{entry::Ran, shape::filter_of, update::overwrites};
 
-/// Operations closer than this belong to one request.
+/// The maximum time between operations of one request.
 const WINDOW_MS: i64 = 1000;
-/// Sessions remembered at a time.
+/// The maximum number of sessions tracked at a time.
 const SESSIONS: usize = 4096;
-/// Pairs of collections told apart.
+/// The maximum number of pairs of collections.
 const PAIRS: usize = 2000;
 
-/// Collections read after the first one that are told apart in one request.
+/// The maximum number of collections in one request that are tracked after the first one.
 const FOLLOWERS: usize = 16;
-/// Fields remembered by which a second collection was asked for.
+/// The maximum number of fields by which a second collection is queried.
 const FIELDS: usize = 8;
-/// What a server that redacts its log writes instead of a value.
+/// The placeholder for values on a server that redacts its log.
 const REDACTED: &str = "###";
 
-/// What is remembered of a session.
+/// The state of a session.
 #[derive(Debug, Default)]
 struct Session {
     ended: i64,
-    /// The collection the request began with.
+    /// The collection of the request's first read.
     first: Option<Namespace>,
     /// The collections read after it, and whether each was read several times.
     then: Vec<(Namespace, bool)>,
 }
 
-/// The document that a connection read last by its `_id`.
+/// The last document that a connection read by its `_id`.
 #[derive(Debug)]
 struct LastRead {
     ended: i64,
@@ -47,11 +47,11 @@ struct Pair {
     by: BTreeSet<String>,
 }
 
-/// Sessions and what they showed.
+/// All sessions and the sequences they showed.
 #[derive(Debug, Default)]
 pub(crate) struct Sessions {
     open: BTreeMap<String, Session>,
-    /// By connection: updates are written down without their session.
+    /// By connection, because updates are recorded without their session.
     last_reads: BTreeMap<String, LastRead>,
     pairs: BTreeMap<(Namespace, Namespace), Pair>,
     reads: BTreeMap<Namespace, u64>,
@@ -59,7 +59,7 @@ pub(crate) struct Sessions {
 }
 
 impl Sessions {
-    /// Takes in an operation.
+    /// Records an operation.
     pub(crate) fn note(&mut self, ran: &Ran, shape: &QueryShape, command: &Value) {
         let (began, ended) = (ran.at - ran.millis as i64, ran.at);
         if shape.operation.is_read() {
@@ -83,14 +83,14 @@ impl Sessions {
         }
     }
 
-    /// Counts an update of the document that the same connection has just read.
+    /// Counts an update of the document that the same connection read immediately before.
     fn follow(&mut self, ran: &Ran, shape: &QueryShape, command: &Value) {
         let Some(connection) = &ran.connection else { return };
         let began = ran.at - ran.millis as i64;
         match shape.operation {
             Operation::Find => {
                 self.last_reads.remove(connection);
-                // In a transaction nobody else can change the document meanwhile.
+                // In a transaction no other client can change the document in the meantime.
                 let is_one = ran.returned <= 1;
                 let Some(id) = named(shape, command).filter(|_| !ran.in_transaction && is_one)
                 else {
@@ -127,7 +127,7 @@ impl Sessions {
             return;
         };
         if first == namespace {
-            // Back at the collection it began with: the next request.
+            // Another read of the first collection starts the next request.
             session.then.clear();
             return;
         }
@@ -156,7 +156,7 @@ impl Sessions {
         }
     }
 
-    /// Forgets what is going on; what was counted stays.
+    /// Drops the state of all sessions; the counts remain.
     pub(crate) fn forget(&mut self) {
         self.open.clear();
         self.last_reads.clear();
@@ -185,14 +185,14 @@ fn fixes_value(comparison: Comparison) -> bool {
     matches!(comparison, Comparison::Equality | Comparison::OneOf | Comparison::OneOfMany)
 }
 
-/// Whether an update overwrites what somebody else may have written since the read: it computes
-/// nothing on the server, and asks for nothing but the `_id`, so for no version either.
+/// Returns whether an update overwrites changes that another client may have made since the read:
+/// it computes nothing on the server, and filters only by `_id`, so it does not check a version.
 fn is_unguarded(shape: &QueryShape, command: &Value) -> bool {
     shape.filter.len() == 1 && !shape.branches && command.get("u").is_some_and(overwrites)
 }
 
-/// The one document that an operation names, as text: by its `_id`, or by one value of one field, where that found
-/// no other one.
+/// The single document that an operation identifies, as text: by its `_id`, or by one value of one
+/// field if that matched no other document.
 fn named(shape: &QueryShape, command: &Value) -> Option<String> {
     let is_equal = |p: &&Predicate| p.comparison == Comparison::Equality;
     let by_id = shape.filter.iter().filter(is_equal).find(|p| p.path == "_id");

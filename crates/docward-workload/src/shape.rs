@@ -1,20 +1,20 @@
-//! From a command to its shape: which fields it compares, sorts by, returns, joins and changes.
+//! Derives the shape of a command: the fields it filters, sorts by, returns, joins and changes.
 
 use docward_model::{Comparison, Lookup, Namespace, Operation, Predicate, QueryShape, Value};
 
 use crate::{positions::fold_positions, update::read_update};
 
-/// Filters are taken apart this far down.
+/// The maximum depth of filters to analyse.
 const DEPTH: u32 = 8;
 
-/// Branches of an `$or` that are taken apart.
+/// The maximum number of `$or` branches to analyse.
 const BRANCHES: usize = 8;
 
-/// With a sort, the server keeps the order of an index for at most so many combinations of the values
-/// of `$in`; beyond that it sorts in memory.
+/// With a sort, the server uses the order of an index for at most this many combinations of the
+/// values of `$in`; above that it sorts in memory.
 const COMBINATIONS: usize = 200;
 
-/// The shape of a command on a collection; `None` for commands that are no data operations.
+/// The shape of a command on a collection; `None` for commands that are not data operations.
 pub(crate) fn shape_of(namespace: &Namespace, command: &Value) -> Option<QueryShape> {
     let (name, _) = command.entries().first()?;
     let operation = match name.as_str() {
@@ -25,7 +25,7 @@ pub(crate) fn shape_of(namespace: &Namespace, command: &Value) -> Option<QuerySh
         "getMore" => Operation::GetMore,
         "insert" => Operation::Insert,
         "findAndModify" | "findandmodify" => Operation::FindAndModify,
-        // The statements inside `update` and `delete` commands, which the server writes down one by one.
+        // The statements of `update` and `delete` commands, which the server records one by one.
         "q" | "u" if command.get("u").is_some() => Operation::Update,
         "q" => Operation::Delete,
         _ => return None,
@@ -95,7 +95,7 @@ pub(crate) fn shape_of(namespace: &Namespace, command: &Value) -> Option<QuerySh
     Some(shape)
 }
 
-/// Whether a first stage asks about the server or a collection's figures, not for documents.
+/// Returns whether a first stage queries the server or statistics of a collection, not documents.
 fn asks_the_server(stage: &Value) -> bool {
     stage.entries().first().is_some_and(|(name, _)| {
         matches!(
@@ -113,18 +113,18 @@ fn asks_the_server(stage: &Value) -> bool {
     })
 }
 
-/// The filter of a command that has one.
+/// The filter of a command, if it has one.
 pub(crate) fn filter_of(command: &Value) -> Option<&Value> {
     ["filter", "query", "q"].iter().find_map(|key| command.get(key))
 }
 
-/// Tailable cursors and `$natural` want the documents as they are stored: no index is missing.
+/// Tailable cursors and `$natural` need the storage order, so no index is missing.
 fn reads_in_stored_order(command: &Value) -> bool {
     let natural = |key: &str| command.get(key).is_some_and(|by| by.get("$natural").is_some());
     command.get("tailable").is_some_and(Value::is_truthy) || natural("sort") || natural("hint")
 }
 
-/// The options of a collation, their values as literals; none for the simple one.
+/// The options of a collation, with their values as literals; empty for the simple one.
 fn collation_of(collation: &Value) -> Vec<(String, String)> {
     let literal = |value: &Value| match value {
         Value::Text(text) => Some(format!("{text:?}")),
@@ -158,10 +158,11 @@ trait Read {
 
 impl Read for QueryShape {
     fn pipeline(&mut self, stages: &[Value]) {
-        // An index serves what is asked of the documents as they are stored, all of them: not what
-        // comes after a group, and not what comes after only some of them were let through.
+        // An index can only serve stages that see all documents as they are stored: not those after
+        // a group, and not those after a limit.
         let (mut stored, mut sortable) = (true, true);
-        // Fields that stages made or took away. The server moves a `$match` on others before them.
+        // Fields that stages added or removed. The server moves a `$match` on other fields before
+        // those stages.
         let mut made: Vec<&str> = Vec::new();
         for stage in stages {
             let Some((name, body)) = stage.entries().first() else { continue };
@@ -231,7 +232,7 @@ impl Read for QueryShape {
         }
     }
 
-    /// A `$match` behind stages that made or took away fields.
+    /// Reads a `$match` after stages that added or removed fields.
     fn matching(&mut self, filter: &Value, made: &[&str]) {
         let (known, had_branches) = (self.filter.len(), self.branches);
         let had_alternatives = self.alternatives.clone();
@@ -251,7 +252,7 @@ impl Read for QueryShape {
         }
     }
 
-    /// A join, unless it is of the collection with itself or of everything with everything.
+    /// Reads a join, unless it joins the collection with itself or everything with everything.
     fn join(&mut self, body: &Value) {
         let field = |key: &str| body.get(key).and_then(Value::as_text);
         let Some(from) = field("from").filter(|from| *from != self.namespace.collection) else {
@@ -297,8 +298,8 @@ impl Read for QueryShape {
         }
     }
 
-    /// The branches of an `$or`. Of several, or of one inside another, none is taken apart: an index
-    /// for each would serve none of the combinations.
+    /// Reads the branches of an `$or`. Several, or nested ones, are not analysed: an index for each
+    /// would serve none of the combinations.
     fn branch(&mut self, parts: &[Value], prefix: &str, depth: u32) {
         let is_only = !self.branches;
         self.branches = true;
@@ -323,7 +324,7 @@ impl Read for QueryShape {
         self.alternatives = alternatives;
     }
 
-    /// Ranges whose two ends stand in different parts of an `$and`.
+    /// Merges ranges whose two ends are in different parts of an `$and`.
     fn close_ranges(&mut self, parts: &[Value], prefix: &str) {
         let conditions: Vec<_> = parts.iter().flat_map(Value::entries).collect();
         for (key, _) in &conditions {
@@ -338,7 +339,8 @@ impl Read for QueryShape {
         }
     }
 
-    /// Several `$in`s multiply: the longest count like ranges until the rest is few enough.
+    /// The lengths of several `$in`s multiply: the longest count as ranges until the product of the
+    /// rest is small enough.
     fn bound_lists(&mut self, command: &Value) {
         let mut lists = Vec::new();
         let stages = command.get("pipeline").map_or(&[][..], Value::items);
@@ -376,7 +378,7 @@ impl Read for QueryShape {
         for (operator, value) in operators {
             let comparison = match operator.as_str() {
                 "$eq" | "$all" => Comparison::Equality,
-                // Statistics tell the type of the list only.
+                // Query statistics only contain the type of the list.
                 "$in" if value.as_text().is_some() => Comparison::OneOf,
                 "$in" if value.items().len() <= 1 => Comparison::Equality,
                 "$in" if value.items().len() <= COMBINATIONS => Comparison::OneOf,
@@ -404,7 +406,7 @@ impl Read for QueryShape {
                     continue;
                 }
                 "$options" => continue,
-                // Extended JSON of a value, when it was not read as one.
+                // Extended JSON of a value that was not parsed as one.
                 "$oid" | "$date" | "$uuid" | "$numberLong" | "$numberDecimal" | "$binary" => {
                     Comparison::Equality
                 }
@@ -418,9 +420,9 @@ impl Read for QueryShape {
     }
 }
 
-/// Operators that give a range its ends.
+/// The operators of a range's lower bound.
 const BELOW: [&str; 2] = ["$gt", "$gte"];
-/// See [`BELOW`].
+/// The operators of a range's upper bound; see [`BELOW`].
 const ABOVE: [&str; 2] = ["$lt", "$lte"];
 
 fn has_end(condition: &Value, operators: [&str; 2]) -> bool {
@@ -441,8 +443,8 @@ fn in_lists(filter: &Value, depth: u32, lists: &mut Vec<(String, usize)>) {
     }
 }
 
-/// `/^abc/` fixes how a text begins, as far as the server can tell: not without the case of letters or
-/// for each line, with an alternative anywhere, or where the first letter may be left out.
+/// The comparison of a regular expression. `/^abc/` is a prefix as far as the server can use it: not
+/// if it is case-insensitive or multi-line, contains an alternative, or its first letter is optional.
 fn regex(text: &str) -> Comparison {
     let (pattern, options) =
         text.strip_prefix('/').and_then(|rest| rest.rsplit_once('/')).unwrap_or((text, ""));
@@ -473,14 +475,15 @@ fn has_alternatives(pattern: &str) -> bool {
     })
 }
 
-/// What an index can sort by: not the order of storage, and not a score (`{$meta: "textScore"}`).
+/// The sort fields that an index can support: not the storage order, and not a score (`{$meta:
+/// "textScore"}`).
 fn sort_of(sort: &Value) -> Vec<(String, bool)> {
     let by_field = |(path, way): &&(String, Value)| path != "$natural" && way.entries().is_empty();
     let entries = sort.entries().iter().filter(by_field);
     entries.map(|(path, way)| (path.clone(), way.as_int().is_none_or(|n| n > 0))).collect()
 }
 
-/// The fields a projection keeps; `None` when it only leaves some out.
+/// The fields that a projection includes; `None` if it only excludes some.
 fn projection_of(projection: &Value) -> Option<Vec<String>> {
     let entries = projection.entries();
     let keeps = |(key, value): &&(String, Value)| {

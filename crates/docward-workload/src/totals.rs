@@ -1,6 +1,6 @@
-//! One row of `$queryStats`: sums over the operations of one shape. Built against the documented
-//! form of the rows (7.0 to 8.x, where sums are also found one level down), which the manual calls
-//! unstable: what is missing counts as not known.
+//! Parses a row of `$queryStats`: totals over the operations of one shape. Written for the
+//! documented format of the rows (7.0 to 8.x, where totals are also found one level down), which
+//! the manual calls unstable: missing figures count as unknown.
 
 use docward_model::{Namespace, Value};
 
@@ -9,29 +9,29 @@ use docward_model::{Namespace, Value};
 pub struct Totals {
     /// The collection.
     pub namespace: Namespace,
-    /// The command, with the types of values instead of values.
+    /// The command, with the types of values in the place of values.
     pub command: Value,
-    /// How often it ran.
+    /// The number of executions.
     pub count: u64,
-    /// When it was first and last seen, in milliseconds since 1970.
+    /// The times when it was first and last seen, in milliseconds since 1970.
     pub span: Option<(i64, i64)>,
-    /// Milliseconds all together, and of the slowest.
+    /// Total milliseconds, and milliseconds of the slowest.
     pub millis: (u64, u64),
     /// Index keys examined.
     pub keys_examined: u64,
-    /// Documents examined, and the most by one operation.
+    /// Documents examined, and the maximum of one operation.
     pub documents_examined: (u64, u64),
     /// Documents returned.
     pub returned: u64,
-    /// How many sorted in memory.
+    /// The number of operations that sorted in memory.
     pub sorts: u64,
-    /// Whether they scanned the collection: documents were examined, and no key of an index.
+    /// True if they scanned the collection: they examined documents, but no index keys.
     pub scans: bool,
     /// The application's name.
     pub application: Option<String>,
 }
 
-/// Reads a row of `$queryStats`; `None` when it has not the form of one, or is about no collection.
+/// Parses a row of `$queryStats`; `None` if it has another format or no collection.
 pub fn totals_entry(row: &Value) -> Option<Totals> {
     let key = row.get("key")?;
     let shape = key.get("queryShape")?;
@@ -59,19 +59,19 @@ pub fn totals_entry(row: &Value) -> Option<Totals> {
         documents_examined: examined.unwrap_or_default(),
         returned: figure(metrics, "docsReturned").unwrap_or_default().0,
         sorts: metric(metrics, "hasSortStage").and_then(|s| whole(s.get("true")?)).unwrap_or(0),
-        // Buckets of time series are found without an index's keys; plain collections are not.
+        // Buckets of time series are found without index keys, so only plain collections count.
         scans: is_plain && keys.is_some_and(|k| k.0 == 0) && examined.is_some_and(|e| e.0 > 0),
         application: application.map(str::to_owned),
     })
 }
 
-/// The command a shape stands for, written as the server's profiler would write it.
+/// The command for a shape, in the format of the server's profiler.
 fn command(name: &str, collection: &str, shape: &Value) -> Value {
     let mut entries = vec![(name.to_owned(), Value::Text(collection.to_owned()))];
     for (key, value) in shape.entries() {
         match key.as_str() {
             "cmdNs" | "command" => {}
-            // Only whether there is one is known.
+            // Only the existence of a limit is known.
             "limit" => entries.push((key.clone(), Value::Int(1))),
             _ => entries.push((key.clone(), value.clone())),
         }
@@ -79,13 +79,13 @@ fn command(name: &str, collection: &str, shape: &Value) -> Value {
     Value::Map(entries)
 }
 
-/// A metric, at the top or in one of the groups that newer servers make.
+/// A metric, at the top level or in one of the groups of newer servers.
 fn metric<'a>(metrics: &'a Value, name: &str) -> Option<&'a Value> {
     let groups = metrics.entries().iter().map(|(_, group)| group);
     metrics.get(name).or_else(|| groups.filter_map(|group| group.get(name)).next())
 }
 
-/// Sum and largest value of a metric.
+/// The sum and the maximum of a metric.
 fn figure(metrics: &Value, name: &str) -> Option<(u64, u64)> {
     let metric = metric(metrics, name)?;
     let sum = whole(metric.get("sum")?)?;
@@ -111,7 +111,7 @@ mod tests {
         totals_entry(&docward_bson::value::to_value(&document).expect("BSON"))
     }
 
-    /// A row in the form the manual describes.
+    /// A row in the documented format.
     fn row(application: &str, shape: &str, metrics: &str) -> String {
         format!(
             r#"{{"key": {{"queryShape": {{"cmdNs": {{"db": "shop", "coll": "orders"}}, {shape}}},
@@ -170,7 +170,7 @@ mod tests {
         let distinct =
             r#""command": "distinct", "key": "status", "query": {"userId": {"$eq": "?number"}}"#;
         let totals = read(&row("api", distinct, "")).expect("a row");
-        // Servers of 7.0 tell nothing of what was examined: that is no scan.
+        // Servers of version 7.0 do not report examined documents, which is not a scan.
         assert!(!totals.scans && totals.documents_examined == (0, 0));
     }
 

@@ -1,17 +1,18 @@
-//! What an update writes, which arrays it adds to, and whether anything bounds them.
+//! Analyses updates: the fields they write, the arrays they add elements to, and whether the arrays
+//! are bounded.
 
 use docward_model::{Push, QueryShape, Value};
 
 use crate::positions::fold_positions;
 
-/// Expressions are followed this far down.
+/// The maximum depth of expressions to analyse.
 const DEPTH: u32 = 8;
 
-/// Operators by which the server works out the new value itself.
+/// Operators for which the server computes the new value.
 const ATOMIC: [&str; 10] =
     ["$inc", "$mul", "$min", "$max", "$bit", "$push", "$pushAll", "$addToSet", "$pull", "$pop"];
 
-/// Whether an update overwrites fields with values that the client worked out.
+/// Returns whether an update overwrites fields with values that the client computed.
 pub(crate) fn overwrites(update: &Value) -> bool {
     let operators = update.entries();
     let is_atomic = |(name, _): &(String, Value)| ATOMIC.contains(&name.as_str());
@@ -19,7 +20,7 @@ pub(crate) fn overwrites(update: &Value) -> bool {
     !operators.is_empty() && !operators.iter().any(is_atomic)
 }
 
-/// Reads the arrays and fields an update changes into a shape.
+/// Reads the arrays and fields that an update changes into a shape.
 pub(crate) fn read_update(shape: &mut QueryShape, filter: Option<&Value>, update: &Value) {
     if let Value::List(stages) = update {
         for (name, body) in stages.iter().flat_map(Value::entries) {
@@ -33,7 +34,7 @@ pub(crate) fn read_update(shape: &mut QueryShape, filter: Option<&Value>, update
                 shape.writes.push(path);
             }
             if name == "$unset" {
-                // A path or a list of them; it has no entries.
+                // A path or a list of paths, which has no entries.
                 let paths = body.as_text().into_iter();
                 let paths = paths.chain(body.items().iter().filter_map(Value::as_text));
                 let paths: Vec<String> = paths.map(fold_positions).collect();
@@ -61,7 +62,7 @@ pub(crate) fn read_update(shape: &mut QueryShape, filter: Option<&Value>, update
                     match operator.as_str() {
                         "$inc" => counters.push(path.clone()),
                         "$unset" => shape.removes.push(path.clone()),
-                        // The old name goes, the new one comes.
+                        // A rename removes the old name and sets the new one.
                         "$rename" => {
                             shape.writes.extend(value.as_text().map(fold_positions));
                             shape.removes.push(path.clone());
@@ -84,7 +85,8 @@ pub(crate) fn read_update(shape: &mut QueryShape, filter: Option<&Value>, update
     }
 }
 
-/// Whether an expression is the array at `path` with something added, and then whether it is cut.
+/// Returns whether an expression is the array at `path` with added elements, and if so whether it
+/// is truncated.
 fn appends(value: &Value, path: &str, cut: bool, depth: u32) -> Option<bool> {
     if depth > DEPTH {
         return None;
@@ -101,7 +103,7 @@ fn appends(value: &Value, path: &str, cut: bool, depth: u32) -> Option<bool> {
     })
 }
 
-/// `"$log"`, also as `{$ifNull: ["$log", []]}`.
+/// Returns whether an expression is the array: `"$log"`, or `{$ifNull: ["$log", []]}`.
 fn is_array(value: &Value, path: &str) -> bool {
     match value {
         Value::Text(text) => text.strip_prefix('$') == Some(path),
@@ -117,12 +119,12 @@ fn without_positions(path: &str) -> String {
     path.split('.').filter(|part| *part != "$").collect::<Vec<_>>().join(".")
 }
 
-/// What a filter asks so that an array stays short.
+/// The conditions of a filter that keep an array short.
 #[derive(Default)]
 struct Guards {
-    /// Fields that have to be below a value: counters, when the update counts them up.
+    /// Fields with an upper bound: counters, if the update increments them.
     below: Vec<String>,
-    /// Arrays that have to have room: by their length, or because an n-th element must not exist.
+    /// Arrays with a maximum length: by `$size`, or because an n-th element must not exist.
     arrays: Vec<String>,
 }
 
@@ -154,7 +156,7 @@ impl Guards {
         }
     }
 
-    /// `{$lt: [{$size: "$log"}, 10]}`, either way round.
+    /// `{$lt: [{$size: "$log"}, 10]}`, in either order.
     fn expression(&mut self, expression: &Value, depth: u32) {
         if depth > DEPTH {
             return;
@@ -214,7 +216,7 @@ mod tests {
                 true,
             ),
             (r#"{"$expr": {"$gt": [{"$size": "$log"}, 10]}}"#, r#"{"$push": {"log": 1}}"#, false),
-            // A date that is set anew bounds nothing.
+            // A date that is set to a new value is not a bound.
             (
                 r#"{"updatedAt": {"$lt": {"$date": "2024-01-01T00:00:00Z"}}}"#,
                 r#"{"$push": {"log": 1}, "$set": {"updatedAt": 5}}"#,

@@ -1,6 +1,6 @@
-//! What is written together: updates of two collections by one host within a second, and writes of
-//! two collections in one transaction. Bounded: where more is going on than can be followed, it says
-//! that it does not know.
+//! Writes that occur together: updates of two collections by one host within a second, and writes
+//! of two collections in one transaction. Bounded: if there is more than can be tracked, the result
+//! is unknown.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -8,17 +8,17 @@ use docward_model::{Namespace, QueryShape, WrittenTogether};
 
 use crate::entry::Ran;
 
-/// Updates closer than this may belong to one request.
+/// The maximum time between updates of one request.
 const WINDOW_MS: i64 = 1000;
-/// Updates of one host within that time.
+/// The maximum number of updates of one host within that time.
 const RECENT: usize = 1024;
-/// Hosts followed at a time.
+/// The maximum number of hosts tracked at a time.
 const HOSTS: usize = 512;
-/// Collections told apart.
+/// The maximum number of collections.
 const COLLECTIONS: usize = 1000;
-/// Pairs of collections told apart.
+/// The maximum number of pairs of collections.
 const PAIRS: usize = 4000;
-/// Transactions followed at a time.
+/// The maximum number of transactions tracked at a time.
 const TRANSACTIONS: usize = 4096;
 
 /// An update, and the other collections that were updated close to it.
@@ -29,30 +29,30 @@ struct Update {
     near: Vec<usize>,
 }
 
-/// A transaction of a session: which collections it wrote, and by how many commands.
+/// A transaction of a session: the collections it wrote, and the number of commands for each.
 #[derive(Debug, Default)]
 struct Transaction {
     number: i64,
     wrote: BTreeMap<usize, u64>,
 }
 
-/// Writes and what they showed.
+/// All tracked writes and the pairs they showed.
 #[derive(Debug, Default)]
 pub(crate) struct Writes {
     collections: BTreeMap<Namespace, usize>,
     recent: BTreeMap<String, VecDeque<Update>>,
     open: BTreeMap<String, Transaction>,
-    /// By the two collections: updates close to each other, commands in one transaction.
+    /// By pair of collections: updates close to each other, and commands in one transaction.
     pairs: BTreeMap<(usize, usize), (u64, u64)>,
-    /// Whether updates passed by that could not be followed.
+    /// True if there were updates that could not be tracked.
     lost: bool,
 }
 
 impl Writes {
-    /// Takes in a statement that may change documents.
+    /// Records a statement that may change documents.
     ///
-    /// Servers write down single updates without their session, so a host is the nearest there is to a
-    /// client: what several of its requests did at once looks as if it belonged together.
+    /// Servers record single updates without their session, so the host is the best available
+    /// substitute for a client: parallel requests of one host look as if they belonged together.
     pub(crate) fn statement(&mut self, ran: &Ran, shape: &QueryShape) {
         if !shape.is_update() {
             return;
@@ -84,7 +84,7 @@ impl Writes {
         self.recent.insert(host, updates);
     }
 
-    /// Takes in a whole command, which says in which transaction it is.
+    /// Records a whole command, which contains its transaction.
     pub(crate) fn command(&mut self, ran: &Ran) {
         let (Some(number), Some(session)) = (ran.transaction, ran.session.as_ref()) else { return };
         let (Some(namespace), Some(command)) = (&ran.namespace, &ran.command) else { return };
@@ -105,7 +105,7 @@ impl Writes {
         *open.wrote.entry(of).or_default() += 1;
     }
 
-    /// Forgets what is going on; what was counted stays.
+    /// Drops the tracked state; the counts remain.
     pub(crate) fn forget(&mut self) {
         self.end_all();
         for past in std::mem::take(&mut self.recent).into_values().flatten() {
@@ -148,7 +148,7 @@ impl Writes {
         Some(next)
     }
 
-    /// Whether another host can be followed, once those that have been silent are let go.
+    /// Returns whether another host can be tracked, after dropping inactive ones.
     fn has_room(&mut self, now: i64) -> bool {
         if self.recent.len() >= HOSTS {
             let (silent, busy) = std::mem::take(&mut self.recent)
@@ -200,7 +200,8 @@ mod tests {
 
     use crate::{Entry, Recorder, profile_entry};
 
-    /// Rows of a profiler, or commands of a log: `(milliseconds, host, collection, command)`.
+    /// Records rows of a profiler, or commands of a log: `(milliseconds, host, collection,
+    /// command)`.
     fn record<'a>(rows: impl IntoIterator<Item = (i64, &'a str, &'a str, String)>) -> Workload {
         let mut recorder = Recorder::new();
         recorder.begin("test", WorkloadKind::Profiler);
@@ -218,7 +219,8 @@ mod tests {
 
     const SET: &str = r#"{"q": {"_id": 1}, "u": {"$set": {"n": 1}}}"#;
 
-    /// Of the items with the order: updates close to each other, commands in one transaction.
+    /// The counts for items with orders: updates close to each other, and commands in one
+    /// transaction.
     fn together(workload: &Workload) -> (u64, u64) {
         let found = workload.written_together.as_ref().expect("everything was followed");
         let pair =

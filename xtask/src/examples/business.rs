@@ -1,4 +1,4 @@
-//! Documents and schemas both shops have: reviews, products, orders, a blog, hourly buckets.
+//! Documents and schemas that both shops share: reviews, products, orders, a blog, hourly buckets.
 
 use bson::{Document, doc};
 
@@ -10,7 +10,7 @@ use super::schema::{
 };
 use super::vocabulary::{CATEGORIES, paragraph, person, sentence, title};
 
-/// What a product page shows of its reviews.
+/// The review summary on a product page.
 #[derive(Clone, Default)]
 pub(super) struct ReviewSummary {
     pub(super) count: i32,
@@ -19,7 +19,7 @@ pub(super) struct ReviewSummary {
 }
 
 impl ReviewSummary {
-    /// Average to one decimal.
+    /// The average, with one decimal.
     pub(super) fn average(&self) -> f64 {
         f64::from((self.sum * 10 + self.count / 2) / self.count.max(1)) / 10.0
     }
@@ -32,7 +32,7 @@ impl ReviewSummary {
     }
 }
 
-/// Reviews of all products, oldest first, with what each page shows of them.
+/// Reviews of all products, oldest first, with the summary of each product.
 pub(super) fn all_reviews(
     label: &str,
     products: &[Product],
@@ -132,8 +132,8 @@ pub(super) fn product_schema() -> Node {
     ])
 }
 
-/// Orders with their lines embedded: the id of each product is kept, name and price are copied as
-/// they were.
+/// Orders with embedded lines: each has the product's id, and a copy of its name and price at that
+/// time.
 pub(super) fn order_documents(
     label: &str,
     n: usize,
@@ -151,7 +151,7 @@ pub(super) fn order_documents(
             let lines: Vec<Document> = (0..rng.between(1, 5))
                 .map(|_| {
                     let product = rng.pick(products);
-                    // Prices went up by a tenth once; older orders keep what was paid.
+                    // Prices rose by a tenth once; older orders keep the paid price.
                     let cents = if rng.chance(10) { product.cents * 9 / 10 } else { product.cents };
                     let quantity = rng.int(1, 3);
                     total += cents * i64::from(quantity);
@@ -269,7 +269,7 @@ pub(super) fn blog(customers: &[Customer]) -> Blog {
             whole.extend(comment);
             comments.push((when, whole));
         }
-        // As many as the rule book's example has where so many customers exist.
+        // As many as in the rule book's example, if there are that many customers.
         let admirers = if at == 0 { customers.len() } else { rng.below(90) };
         let first = rng.below(customers.len());
         for k in 0..admirers {

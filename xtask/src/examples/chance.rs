@@ -1,6 +1,7 @@
-//! Everything that looks like chance or time in the examples: a small generator, creation times,
-//! ObjectIds that carry them. All of it follows from labels, so every run gives the same bytes, and
-//! only whole-number and exactly rounded arithmetic is used, so every machine does.
+//! Generates everything random or time-dependent in the examples: a small random generator,
+//! creation times, and ObjectIds that contain them. All of it derives from labels, so every run
+//! gives the same bytes. Only integer and exactly rounded arithmetic is used, so every machine
+//! gives the same bytes.
 
 use bson::{Bson, DateTime, Decimal128, oid::ObjectId};
 
@@ -13,11 +14,12 @@ pub(crate) const OPENING: i64 = 1_672_617_600 * SECOND;
 /// 2024-06-28: the dump is taken.
 pub(crate) const TODAY: i64 = 1_719_532_800 * SECOND;
 
-/// SplitMix64: small, well mixed, the same everywhere.
+/// SplitMix64: small, well mixed, and portable.
 pub(crate) struct Rng(u64);
 
 impl Rng {
-    /// A generator of its own for a label, so that a change in one collection leaves others alone.
+    /// Creates a separate generator for a label, so that a change in one collection does not affect
+    /// others.
     pub(crate) fn new(label: &str) -> Self {
         Self(fnv(label))
     }
@@ -35,7 +37,7 @@ impl Rng {
         (self.next() % n.max(1) as u64) as usize
     }
 
-    /// A number from `low` to `high`, both included.
+    /// A number from `low` to `high`, inclusive.
     pub(crate) fn between(&mut self, low: i64, high: i64) -> i64 {
         low + (self.next() % (high - low + 1).max(1) as u64) as i64
     }
@@ -45,7 +47,7 @@ impl Rng {
         self.between(i64::from(low), i64::from(high)) as i32
     }
 
-    /// Whether something happens that does `percent` times in a hundred.
+    /// Returns true with a probability of `percent`.
     pub(crate) fn chance(&mut self, percent: u64) -> bool {
         self.next() % 100 < percent
     }
@@ -80,7 +82,7 @@ pub(crate) fn fnv(text: &str) -> u64 {
     })
 }
 
-/// Makes ObjectIds as one driver process does: time, a constant, a counter.
+/// Generates ObjectIds like a single driver process: time, a constant, a counter.
 pub(crate) struct Ids {
     process: [u8; 5],
     counter: u32,
@@ -101,7 +103,7 @@ impl Ids {
     }
 }
 
-/// `n` creation times between opening and today, oldest first, about evenly spread.
+/// `n` creation times between opening and today, oldest first, about evenly distributed.
 pub(crate) fn births(rng: &mut Rng, n: usize) -> Vec<i64> {
     births_until(rng, n, TODAY - 2 * DAY)
 }
@@ -112,17 +114,18 @@ pub(crate) fn births_until(rng: &mut Rng, n: usize, until: i64) -> Vec<i64> {
     (0..n as i64).map(|i| OPENING + i * step + rng.between(0, step - 1) / SECOND * SECOND).collect()
 }
 
-/// How old something is, from 0 (today) to 1 (opening day).
+/// The relative age, from 0 (today) to 1 (opening day).
 pub(crate) fn age(born: i64) -> f64 {
     (TODAY - born) as f64 / (TODAY - OPENING) as f64
 }
 
-/// `x` to the `n`th. Multiplication is exactly rounded everywhere, library powers need not be.
+/// `x` to the power of `n`. Multiplication is exactly rounded everywhere; library functions may not
+/// be.
 pub(crate) fn power(x: f64, n: u32) -> f64 {
     (0..n).fold(1.0, |product, _| product * x)
 }
 
-/// `n` moments in the life of a document, oldest first.
+/// `n` times in the life of a document, oldest first.
 pub(crate) fn moments(rng: &mut Rng, born: i64, n: usize) -> Vec<i64> {
     let step = (TODAY - born) / (n as i64 + 1);
     (1..=n as i64).map(|i| (born + i * step - rng.between(0, step / 2)) / SECOND * SECOND).collect()
@@ -132,7 +135,7 @@ pub(crate) fn date(ms: i64) -> Bson {
     Bson::DateTime(DateTime::from_millis(ms))
 }
 
-/// A date written out, for figures that come from the rule book.
+/// Parses a date, for figures from the rule book.
 pub(crate) fn day(text: &str) -> i64 {
     DateTime::parse_rfc3339_str(text)
         .expect("a date in the source of the examples")
@@ -148,7 +151,7 @@ pub(crate) fn money(cents: i64) -> Bson {
     )
 }
 
-/// An amount as a double, as careless programs store it.
+/// An amount as a double, as in careless programs.
 pub(crate) fn double_money(cents: i64) -> f64 {
     cents as f64 / 100.0
 }

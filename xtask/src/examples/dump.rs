@@ -1,5 +1,6 @@
-//! A dump as `mongodump` of current tools writes it: `database/collection.bson`, a
-//! `collection.metadata.json` beside it, `prelude.json` on top; some collections gzipped.
+//! A dump in the format of current `mongodump`: `database/collection.bson`, with a
+//! `collection.metadata.json` next to it, and `prelude.json` at the top; some collections are
+//! gzipped.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -12,21 +13,21 @@ use serde_json::{Value, json};
 use super::chance::{Ids, Rng, births};
 use super::schema::Node;
 
-/// What an audit should find somewhere, at warning and above.
+/// An expected finding of an audit, at warning or above.
 pub(crate) struct Case {
-    /// The story or sample it comes from.
+    /// The story or sample it belongs to.
     pub(crate) story: &'static str,
     /// `database.collection`, or a database.
     pub(crate) namespace: String,
     /// A connection string given with `--uri`, for findings that need one.
     pub(crate) uri: Option<&'static str>,
-    /// Codes of exactly those rules.
+    /// The codes of exactly these rules.
     pub(crate) rules: Vec<&'static str>,
-    /// What is wrong there, or why nothing is.
+    /// The problem there, or the reason why there is none.
     pub(crate) wrong: &'static str,
 }
 
-/// A collection with all that a dump says of it.
+/// A collection with all its data in a dump.
 pub(crate) struct Collection {
     pub(crate) database: &'static str,
     pub(crate) name: String,
@@ -34,7 +35,7 @@ pub(crate) struct Collection {
     pub(crate) options: Document,
     indexes: Vec<Document>,
     kind: &'static str,
-    /// Where the documents are when not under the collection's own name.
+    /// The name the documents are stored under, if it is not the collection's own.
     stored_as: Option<String>,
     gzip: bool,
     pub(crate) cases: Vec<Case>,
@@ -59,7 +60,7 @@ impl Collection {
         format!("{}.{}", self.database, self.name)
     }
 
-    /// A generator of its own.
+    /// A separate random generator.
     pub(crate) fn rng(&self) -> Rng {
         Rng::new(&self.namespace())
     }
@@ -69,8 +70,8 @@ impl Collection {
         self
     }
 
-    /// With `n` documents, each born at some time since the opening: `document` makes one from its
-    /// number and that time. `seed` is what its ids are drawn from.
+    /// Adds `n` documents, each created at some time since the opening: `document` generates one
+    /// from its number and that time. `seed` determines its ids.
     pub(crate) fn born(
         self,
         seed: &str,
@@ -87,7 +88,7 @@ impl Collection {
         self.documents(documents)
     }
 
-    /// What an audit should find here.
+    /// Adds an expected finding for this collection.
     pub(crate) fn case(
         mut self,
         story: &'static str,
@@ -99,7 +100,7 @@ impl Collection {
         self
     }
 
-    /// Full enforcement of a schema; `_id` is an ObjectId unless the schema says otherwise.
+    /// Enforces a schema; `_id` is an ObjectId unless the schema says otherwise.
     pub(crate) fn validated(mut self, schema: Node) -> Self {
         let mut schema = schema.0;
         if let Ok(properties) = schema.get_document_mut("properties")
@@ -113,7 +114,7 @@ impl Collection {
         self
     }
 
-    /// A schema that is written down and not enforced.
+    /// Adds a schema without enforcing it.
     pub(crate) fn warned(self, schema: Node) -> Self {
         let mut this = self.validated(schema);
         this.options.insert("validationLevel", "moderate");
@@ -138,13 +139,13 @@ impl Collection {
         self
     }
 
-    /// Documents that are many and alike are kept packed.
+    /// Stores the documents gzipped, if they are many and similar.
     pub(crate) fn gzipped(mut self) -> Self {
         self.gzip = true;
         self
     }
 
-    /// A native time series collection: its documents are buckets under a name of the server's.
+    /// Makes it a native time series collection: its documents are buckets under an internal name.
     pub(crate) fn time_series(mut self, options: Document) -> Self {
         self.kind = "timeseries";
         self.stored_as = Some(format!("system.buckets.{}", self.name));
@@ -178,23 +179,23 @@ pub(crate) struct Dump {
     /// The directory.
     pub(crate) name: &'static str,
     pub(crate) collections: Vec<Collection>,
-    /// Findings that belong to databases.
+    /// Expected findings for databases.
     pub(crate) cases: Vec<Case>,
-    /// Files that are no part of a dump but lie beside it.
+    /// Files next to the dump that are not a part of it.
     pub(crate) extras: Vec<(&'static str, String)>,
 }
 
-/// A file to be written.
+/// A file to write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct File {
-    /// Its content, unpacked.
+    /// Its content, not compressed.
     pub(crate) content: Vec<u8>,
-    /// Whether it is packed on disk.
+    /// True if it is compressed on disk.
     pub(crate) gzip: bool,
 }
 
 impl Dump {
-    /// The files of the dump by path under its directory.
+    /// The files of the dump, by path in its directory.
     pub(crate) fn files(&self) -> Result<BTreeMap<String, File>> {
         let mut files = BTreeMap::new();
         let mut put = |path: String, content: Vec<u8>, gzip: bool| {
@@ -225,14 +226,15 @@ impl Dump {
         Ok(files)
     }
 
-    /// What an audit should find, collections first.
+    /// The expected findings, collections first.
     pub(crate) fn all_cases(&self) -> impl Iterator<Item = &Case> {
         self.collections.iter().flat_map(|c| &c.cases).chain(&self.cases)
     }
 }
 
 impl File {
-    /// As it lies on disk. No file name and no time in the gzip header: they would change.
+    /// The content on disk. The gzip header contains no file name and no time, because those would
+    /// change.
     pub(crate) fn packed(&self) -> Result<Vec<u8>> {
         if !self.gzip {
             return Ok(self.content.clone());
@@ -244,7 +246,7 @@ impl File {
     }
 }
 
-/// The direction of an index as it stands in its name.
+/// The direction of an index in its name.
 fn plain(kind: &Bson) -> String {
     match kind {
         Bson::String(text) => text.clone(),
@@ -253,7 +255,7 @@ fn plain(kind: &Bson) -> String {
     }
 }
 
-/// Canonical Extended JSON of what options and indexes are made of.
+/// Canonical Extended JSON for the values in options and indexes.
 fn canonical(value: &Bson) -> Result<Value> {
     Ok(match value {
         Bson::String(text) => json!(text),

@@ -1,4 +1,4 @@
-//! The people and goods both shops are about. Both dumps tell of the same ones.
+//! The people and goods of both shops. Both dumps use the same ones.
 
 use bson::oid::ObjectId;
 
@@ -13,7 +13,7 @@ pub(crate) struct Customer {
     pub(crate) person: Person,
 }
 
-/// Three hundred customers, the longest known first.
+/// Three hundred customers, the oldest first.
 pub(crate) fn customers() -> Vec<Customer> {
     let mut rng = Rng::new("customers");
     let mut ids = Ids::new("customers");
@@ -25,7 +25,7 @@ pub(crate) fn customers() -> Vec<Customer> {
         .collect()
 }
 
-/// Something on sale.
+/// A product on sale.
 #[derive(Clone)]
 pub(crate) struct Product {
     pub(crate) id: ObjectId,
@@ -35,9 +35,9 @@ pub(crate) struct Product {
     pub(crate) cents: i64,
 }
 
-/// The product the rule book's subset example is about.
+/// The product in the rule book's subset example.
 pub(crate) const HEADPHONES: &str = "Wireless Headphones";
-/// Its reviews there.
+/// The number of its reviews there.
 pub(crate) const HEADPHONES_REVIEWS: usize = 2847;
 
 /// A hundred and twenty products; the first is the headphones.

@@ -1,4 +1,4 @@
-//! What an audit should find, for tests (`expected.toml`) and for readers (`README.md`).
+//! Writes the expected findings, for tests (`expected.toml`) and for readers (`README.md`).
 
 use toml_edit::{Array, ArrayOfTables, DocumentMut, Item, Table, value};
 
@@ -34,7 +34,7 @@ pub(super) fn toml(dumps: &[Dump]) -> String {
     format!("{HEAD}{document}")
 }
 
-/// The page for readers: `README.in.md` with one row per model and per case of the sinful shop.
+/// The page for readers: `README.in.md` with one row per model and per case of the faulty shop.
 pub(super) fn readme(dumps: &[Dump]) -> String {
     let row = |case: &Case| {
         let rules = if case.rules.is_empty() { "-".to_owned() } else { case.rules.join(" ") };

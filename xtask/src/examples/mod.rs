@@ -1,10 +1,10 @@
-//! `cargo xtask examples`: writes `examples/shop` (a shop that breaks the rule book story by story),
-//! `examples/shop-clean` (the same business done right), what an audit should find in them
-//! (`expected.toml`) and where each story is (`README.md`). Same bytes on every run. It also runs the
-//! commands of the pages about designs ([`pages`]).
+//! `cargo xtask examples`: writes `examples/shop` (a shop that breaks the rule book story by
+//! story), `examples/shop-clean` (the same business, modelled well), the expected findings
+//! (`expected.toml`) and an overview of the stories (`README.md`). Every run gives the same bytes.
+//! It also runs the commands of the pages about designs ([`pages`]).
 //!
-//! A collection, what is wrong with it and what an audit should say of it stand in one place, under
-//! `shop/`; [`dump`] knows the layout, [`schema`] the validators, [`chance`] time and randomness.
+//! A collection, its problem and its expected finding are defined in one place, under `shop/`.
+//! [`dump`] implements the layout, [`schema`] the validators, [`chance`] time and randomness.
 
 mod business;
 mod chance;
@@ -28,7 +28,7 @@ use anyhow::{Context, Result, bail};
 
 use dump::{Dump, File};
 
-/// Writes the examples, or with `--check` says which files are not what they should be.
+/// Writes the examples; with `--check` it lists the outdated files instead.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let check = match arguments {
         [] => false,
@@ -77,8 +77,8 @@ fn files(dumps: &[Dump]) -> Result<BTreeMap<String, File>> {
     Ok(files)
 }
 
-/// Files that are missing, differ or do not belong. Packed files are compared by what is in them, so
-/// that another version of the packer changes nothing.
+/// Files that are missing, differ or do not belong there. Compressed files are compared by content,
+/// so that another version of the compressor changes nothing.
 fn stale(root: &Path, files: &BTreeMap<String, File>) -> Result<Vec<String>> {
     let mut stale = Vec::new();
     for (path, file) in files {
@@ -106,7 +106,7 @@ fn stale(root: &Path, files: &BTreeMap<String, File>) -> Result<Vec<String>> {
     Ok(stale)
 }
 
-/// All files below a directory, which need not exist.
+/// All files below a directory, which may not exist.
 fn below(directory: &Path) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     if !directory.is_dir() {

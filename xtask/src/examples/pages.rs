@@ -1,4 +1,4 @@
-//! The pages about designs: their commands are run, and what they show is what comes out.
+//! Runs the commands on the pages about designs, and updates the output shown there.
 //!
 //! | fence | what is done |
 //! |---|---|
@@ -6,8 +6,8 @@
 //! | `sh` | every command that begins with `docward` is run; it must not fail |
 //! | `yaml` | when it begins with `# NAME.yaml`, commands find it under that name |
 //!
-//! Commands about a server, and those in the middle of a text, are checked for their arguments alone: they
-//! are run with `--help` behind them, which no wrong argument gets as far as.
+//! For commands about a server, and commands within a text, only the arguments are checked: they
+//! are run with `--help` appended, which a wrong argument prevents.
 
 use std::{
     fs,
@@ -27,10 +27,11 @@ const PAGES: [&str; 5] = [
     "docs/design-simulate.md",
     "examples/README.md",
 ];
-/// How wide the output on a page is.
+/// The width of the output on a page.
 const COLUMNS: &str = "100";
 
-/// Runs the commands of all pages. With `check` nothing is written; without, output that has changed is.
+/// Runs the commands of all pages. With `check` it writes nothing; without it, it writes output
+/// that has changed.
 pub(super) fn run(check: bool) -> Result<()> {
     let mut faults = Vec::new();
     for name in PAGES {
@@ -62,9 +63,9 @@ pub(super) fn run(check: bool) -> Result<()> {
 enum Step {
     /// Run it.
     Run(String),
-    /// Only look at its arguments.
+    /// Only check its arguments.
     Arguments(String),
-    /// A file for the commands that follow: its name and its text.
+    /// A file for the following commands: its name and its text.
     File(String, String),
 }
 
@@ -80,7 +81,7 @@ impl Step {
     }
 }
 
-/// The page with the output of its commands as it is now.
+/// The page with the current output of its commands.
 fn refreshed(
     text: &str,
     take: &dyn Fn(&Step) -> Result<Option<Output>>,
@@ -124,7 +125,7 @@ fn refreshed(
             },
             Some(_) => continue,
         };
-        // A backslash at the end of a line goes on with the next one.
+        // A backslash at the end of a line continues it on the next one.
         let mut command = command.to_owned();
         while command.ends_with('\\') && at < lines.len() {
             command.pop();
@@ -162,14 +163,14 @@ fn refreshed(
     Ok(out.join("\n") + "\n")
 }
 
-/// Commands between backticks in a line of text, without what a shell makes of them.
+/// Commands between backticks in a line of text, as the shell would read them.
 fn inline(line: &str) -> Vec<String> {
     let spans = line.split('`').skip(1).step_by(2);
     let commands = spans.filter(|span| span.starts_with("docward ") && !span.contains('…'));
     commands.map(str::to_owned).collect()
 }
 
-/// Exit code 1 is an answer too: an open question, a finding.
+/// Exit code 1 is a valid result too: an open question, a finding.
 fn ended(line: usize, command: &str, output: &Output, fault: &mut dyn FnMut(usize, String)) {
     if !matches!(output.status.code(), Some(0 | 1)) {
         let told = String::from_utf8_lossy(&output.stderr);
@@ -181,7 +182,7 @@ fn is_gap(line: &str) -> bool {
     line.trim() == "…"
 }
 
-/// The first shown line that is not printed where it should be; gaps stand for any lines.
+/// The first shown line that is missing in the output at its place; gaps match any lines.
 fn missing(shown: &[&str], printed: &[&str]) -> Option<String> {
     let mut from = 0;
     let mut parts = shown.split(|line| is_gap(line)).enumerate().peekable();
@@ -207,7 +208,7 @@ fn missing(shown: &[&str], printed: &[&str]) -> Option<String> {
     None
 }
 
-/// Where commands run: with a model, data and the examples the pages speak of.
+/// The working directory of commands: with a model, data and the examples that the pages use.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -221,7 +222,7 @@ impl Scratch {
         Ok(Self(made))
     }
 
-    /// Does it; a command has an output.
+    /// Executes a step; a command has an output.
     fn take(&self, step: &Step) -> Result<Option<Output>> {
         let line = match step {
             Step::File(name, text) => {
@@ -252,7 +253,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What cannot be removed is left to the system.
+        // A directory that cannot be removed is left to the system.
         let _ = fs::remove_dir_all(&self.0);
     }
 }
@@ -285,7 +286,7 @@ mod tests {
         }
     }
 
-    /// The page afterwards, the commands that were run, the faults.
+    /// The resulting page, the commands that were run, the faults.
     fn read(text: &str, code: i32, printed: &str) -> (String, Vec<Step>, Vec<String>) {
         let steps = RefCell::new(Vec::new());
         let mut faults = Vec::new();

@@ -1,4 +1,4 @@
-//! `$jsonSchema` validators, written as short as the documents they describe.
+//! `$jsonSchema` validators in a compact notation.
 
 use bson::{Bson, Document, doc};
 
@@ -6,7 +6,7 @@ use bson::{Bson, Document, doc};
 #[derive(Clone)]
 pub(crate) struct Node(pub(crate) Document);
 
-/// A property and whether every document has it.
+/// A property, and whether every document has it.
 pub(crate) struct Property {
     name: &'static str,
     node: Node,
@@ -23,7 +23,7 @@ pub(crate) fn may(name: &'static str, node: Node) -> Property {
     Property { name, node, required: false }
 }
 
-/// Forms of text that a pattern describes.
+/// Formats of text that a pattern describes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Format {
     Email,
@@ -54,7 +54,7 @@ pub(crate) fn text(min: i32, max: i32) -> Node {
     Node(doc! { "bsonType": "string", "minLength": min, "maxLength": max })
 }
 
-/// Text of one form.
+/// Text of one format.
 pub(crate) fn formatted(format: Format) -> Node {
     Node(doc! { "bsonType": "string", "pattern": format.pattern() })
 }
@@ -76,7 +76,7 @@ pub(crate) fn double(min: f64, max: f64) -> Node {
     Node(doc! { "bsonType": "double", "minimum": min, "maximum": max })
 }
 
-/// An amount that is not below zero.
+/// A non-negative amount.
 pub(crate) fn decimal() -> Node {
     Node(doc! { "bsonType": "decimal", "minimum": 0 })
 }
@@ -97,7 +97,7 @@ pub(crate) fn binary() -> Node {
     of_type("binData")
 }
 
-/// An object of which nothing more is said.
+/// An object without further constraints.
 pub(crate) fn any_object() -> Node {
     of_type("object")
 }
@@ -107,7 +107,7 @@ pub(crate) fn list(items: Node, max: i32) -> Node {
     Node(doc! { "bsonType": "array", "maxItems": max, "items": items.0 })
 }
 
-/// Any number of elements: the validator of a collection that has not thought about it.
+/// Any number of elements: the validator of a collection without a designed limit.
 pub(crate) fn endless_list(items: Node) -> Node {
     Node(doc! { "bsonType": "array", "items": items.0 })
 }
@@ -116,7 +116,7 @@ pub(crate) fn object(properties: Vec<Property>) -> Node {
     let required: Vec<Bson> =
         properties.iter().filter(|p| p.required).map(|p| p.name.into()).collect();
     let mut node = doc! { "bsonType": "object" };
-    // An empty `required` is refused by the server.
+    // The server refuses an empty `required`.
     if !required.is_empty() {
         node.insert("required", required);
     }
@@ -127,7 +127,7 @@ pub(crate) fn object(properties: Vec<Property>) -> Node {
 }
 
 impl Node {
-    /// Adds branches of which exactly one must hold.
+    /// Adds branches of which exactly one must match.
     pub(crate) fn one_of(mut self, branches: Vec<Node>) -> Self {
         let branches: Vec<Bson> = branches.into_iter().map(|b| b.0.into()).collect();
         self.0.insert("oneOf", branches);

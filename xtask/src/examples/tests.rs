@@ -1,5 +1,5 @@
-//! The examples hold what they promise: they decode, they are small, they are the same every time,
-//! and the clean shop satisfies its own validators.
+//! Tests of the examples: they decode, they are small, they are the same on every run, and the
+//! clean shop satisfies its own validators.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -10,7 +10,7 @@ use super::dump::{Collection, Dump, File};
 use super::schema::Format;
 use super::{clean, files, root, shop, stale};
 
-// Made once for all tests: millions of values take a moment.
+// Generated once for all tests: millions of values take some time.
 static DUMPS: LazyLock<[Dump; 2]> = LazyLock::new(dumps);
 static FILES: LazyLock<BTreeMap<String, File>> = LazyLock::new(|| files(&*DUMPS).unwrap());
 
@@ -91,7 +91,7 @@ fn the_stories_have_their_figures() {
     let countries: BTreeSet<&str> =
         find("db_shop.t_visitor").documents.iter().flat_map(|d| d.get_str("country")).collect();
     assert_eq!(countries.len(), 200);
-    // ST-28: the counter agrees with the reviews, and the preview holds five.
+    // ST-28: the counter agrees with the reviews, and the preview contains five.
     let headphones = &find("db_shop.t_product").documents[0];
     assert_eq!(headphones.get_i32("reviewCount").unwrap(), 2847);
     assert_eq!(headphones.get_array("recentReviews").unwrap().len(), 5);
@@ -148,7 +148,7 @@ fn documents_satisfy_their_validators() {
                 assert!(exempt, "{} has no validator", collection.namespace());
                 continue;
             };
-            // Validators that are wrong on purpose.
+            // Validators that are intentionally wrong.
             if collection
                 .cases
                 .iter()
@@ -181,7 +181,7 @@ fn every_namespace_has_at_most_one_case() {
     }
 }
 
-/// The part of JSON Schema the examples use, as the server understands it.
+/// The part of JSON Schema that the examples use, with the server's semantics.
 fn validate(value: &Bson, schema: &Document, path: &str) -> Result<(), String> {
     let fail = |what: &str| Err(format!("`{path}` {what}: {value}"));
     if let Ok(wanted) = schema.get_str("bsonType")
@@ -234,7 +234,7 @@ fn validate(value: &Bson, schema: &Document, path: &str) -> Result<(), String> {
             for (name, value) in document {
                 match properties.get_document(name) {
                     Ok(node) => validate(value, node, &format!("{path}.{name}"))?,
-                    // Branches describe a part only; whole schemas describe every field.
+                    // Branches describe only a part; whole schemas describe every field.
                     Err(_)
                         if schema
                             .get_document("properties")
@@ -287,7 +287,8 @@ fn number(value: &Bson) -> Option<f64> {
     }
 }
 
-/// The patterns of the examples, matched by hand: a regular expression engine is not needed for five.
+/// The patterns of the examples, matched by hand, because five patterns do not justify a regular
+/// expression engine.
 fn matches(text: &str, pattern: &str) -> bool {
     let known = [Format::Email, Format::Phone, Format::Country, Format::OrderNumber, Format::Uuid];
     let format = known.into_iter().find(|f| f.pattern() == pattern).expect("a known pattern");

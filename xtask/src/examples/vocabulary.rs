@@ -1,5 +1,5 @@
-//! Names, places and sentences the examples are made of. Addresses end in domains that are reserved
-//! for examples, telephone numbers come from a block nobody has.
+//! Names, places and sentences for the examples. Addresses use domains reserved for examples,
+//! telephone numbers an unassigned block.
 
 use super::chance::Rng;
 
@@ -122,7 +122,7 @@ const CHAT: &[&str] = &[
     "See you tomorrow.",
 ];
 
-/// Somebody.
+/// A generated person.
 #[derive(Clone)]
 pub(crate) struct Person {
     pub(crate) name: String,
@@ -131,7 +131,7 @@ pub(crate) struct Person {
     pub(crate) city: &'static str,
 }
 
-/// The `n`th person of a series; numbers keep addresses apart.
+/// The `n`th person of a series; numbers make addresses unique.
 pub(crate) fn person(rng: &mut Rng, n: usize) -> Person {
     let (first, last) = (rng.choose(FIRST), rng.choose(LAST));
     let domain = rng.choose(&["example.com", "example.org", "example.net"]);
@@ -143,10 +143,10 @@ pub(crate) fn person(rng: &mut Rng, n: usize) -> Person {
     }
 }
 
-/// The name of the `n`th product: a quality and a thing, all different up to 256.
+/// The name of the `n`th product: an adjective and a noun, all different up to 256.
 pub(crate) fn product_name(n: usize) -> String {
     let quality = QUALITIES[n % QUALITIES.len()];
-    // Odd steps reach every thing before a pair comes again.
+    // An odd step reaches every noun before a pair repeats.
     let thing = THINGS[(n / QUALITIES.len() + n * 5) % THINGS.len()];
     let series = n / (QUALITIES.len() * THINGS.len());
     if series == 0 {

@@ -1,11 +1,12 @@
-//! CK-13: what the order of documents leaves open about shard keys.
+//! CK-13: the limits of shard key checks without the order of inserts.
 
 use super::{Answer, Verdict, View};
 use docward_rules::facts::{rising, sharding};
 
 impl View<'_> {
-    /// An answer about shard keys that does not vouch for one whose first field may rise where documents
-    /// did not come in the order of inserts: drawn at random, or from a member that copies others (SK-3).
+    /// An answer about shard keys that does not pass a key whose first field may rise, if the
+    /// documents were not in the order of inserts: drawn at random, or read from a secondary
+    /// (SK-3).
     pub(super) fn as_far_as_order_tells(&self, answer: Answer) -> Answer {
         if answer.0 != Verdict::Pass {
             return answer;

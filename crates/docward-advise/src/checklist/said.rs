@@ -1,14 +1,14 @@
-//! What items give as evidence, in words: how much was read, and where findings are.
+//! The evidence of items as text: the amount read, and the places of findings.
 
 use docward_model::{Collection, Finding, Profile, Subject};
 
 use docward_rules::facts::{sizes::Figures, text};
 
-/// Places an item names before it only counts.
+/// The maximum number of places that an item names; more are only counted.
 const NAMED: usize = 3;
 
-/// What a sample that shows nothing wrong leaves open, in the collection of which it says least. Empty where
-/// all was read.
+/// The uncertainty of a sample without problems, for the collection with the greatest uncertainty.
+/// Empty if everything was read.
 pub(super) fn left_open(of: &[(&Collection, &Profile)]) -> String {
     let least = of
         .iter()
@@ -27,7 +27,7 @@ pub(super) fn left_open(of: &[(&Collection, &Profile)]) -> String {
     })
 }
 
-/// `1,200 documents read`, or how much of them.
+/// `1,200 documents read`, or the part of them.
 pub(super) fn read(of: &[(&Collection, &Profile)]) -> String {
     let documents: u64 = of.iter().map(|(_, p)| p.documents).sum();
     let total: u64 = of.iter().map(|(_, p)| p.total.max(p.documents)).sum();
@@ -38,7 +38,8 @@ pub(super) fn read(of: &[(&Collection, &Profile)]) -> String {
     }
 }
 
-/// How much stands behind sizes: what was read, with what a sample leaves open, and what the server counted.
+/// The basis of sizes: the documents read, the uncertainty of a sample, and the figures that the
+/// server computed.
 pub(super) fn seen(
     of: &[(&Collection, Figures<'_>)],
     open: impl Fn(&[(&Collection, &Profile)]) -> String,
@@ -54,7 +55,7 @@ pub(super) fn seen(
     by_us.into_iter().chain(by_server).collect::<Vec<_>>().join(", ")
 }
 
-/// A path as far as it helps to find the place: nobody reads a hundred names.
+/// A path, shortened to the part that helps to find the place.
 pub(super) fn shortened(path: &str) -> String {
     const NAMES: usize = 8;
     match path.match_indices('.').nth(NAMES - 1) {
@@ -73,7 +74,8 @@ fn place(finding: &Finding) -> String {
     }
 }
 
-/// The places of findings, each once: several rules may speak of one. Code is named by file and line.
+/// The places of findings, each once, because several rules may report the same one. Places in code
+/// are a file and a line.
 pub(super) fn places(found: &[&Finding]) -> Vec<String> {
     let mut places: Vec<(String, Option<String>)> = Vec::new();
     for finding in found {

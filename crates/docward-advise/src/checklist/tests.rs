@@ -1,4 +1,4 @@
-//! The items, one by one.
+//! Tests of the individual items.
 
 mod recorded;
 
@@ -7,7 +7,7 @@ use docward_model::Subject;
 use super::*;
 use docward_rules::testing::Example;
 
-/// The item on an example, all rules applied.
+/// The item for an example, with all rules.
 fn item(id: &str, settings: &str, body: &str) -> ChecklistItem {
     let example = Example::new("T002", settings, body);
     let outcome = docward_rules::judge(&example.evidence, &example.settings);
@@ -131,7 +131,7 @@ fn ck_2_900_kb_pass_and_more_than_1_mb_fails() {
     assert_eq!(other.verdict, Verdict::Unknown, "not a core collection");
 }
 
-/// What the server counted over all documents outvotes a sample, also where none was read.
+/// Figures that the server computed over all documents override a sample, even if none was read.
 #[test]
 fn ck_2_ck_14_sizes_that_the_server_counted() {
     let counted = |max: u64| docward_model::Counted {
@@ -158,7 +158,7 @@ fn ck_2_ck_14_sizes_that_the_server_counted() {
     assert_eq!(verdict(11_400_000, false).0, Verdict::Fail, "none was read");
 }
 
-/// Which collections are core is seen from documents.
+/// Core collections are inferred from documents.
 #[test]
 fn ck_6_nothing_is_vouched_for_when_no_document_was_read() {
     let mut example = Example::new("V001", "", "options {}\nx300 {\"_id\": $i, \"name\": \"a\"}");
@@ -202,7 +202,7 @@ fn ck_3_five_layers_warn_and_six_fail() {
     assert_eq!(item("CK-3", "", &nested(6)).verdict, Verdict::Fail);
 }
 
-/// D007 speaks of every collection, so the item does not pass beside it.
+/// D007 reports on every collection, so the item does not pass together with it.
 #[test]
 fn ck_3_fails_by_an_error_in_a_collection_that_is_not_core() {
     let deep = format!("{}1{}", "{\"a\": ".repeat(8), "}".repeat(8));
@@ -213,7 +213,7 @@ fn ck_3_fails_by_an_error_in_a_collection_that_is_not_core() {
     assert!(failed.evidence.contains("`db_shop.t_debug`"), "{}", failed.evidence);
 }
 
-/// Whatever an item is worked out from, findings that cite it are never louder than its verdict.
+/// However an item is computed, its verdict is never milder than the findings that cite it.
 #[test]
 fn ck_1_to_ck_15_no_item_is_milder_than_the_findings_that_cite_it() {
     let example = Example::new("T002", "", "x30 {\"_id\": $i, \"log\": [1, 2]}");

@@ -1,5 +1,5 @@
-//! Patterns that are proposed, each with the class of strings it belongs to. A pattern here accepts every
-//! string of its class: that is tested, and nothing else may be proposed (ALG-10, GC-17).
+//! Patterns to propose, each with its class of strings. A pattern here accepts every string of its
+//! class, which is tested; no other pattern may be proposed (ALG-10, GC-17).
 
 use docward_model::{TextClass, TextProfile, words};
 
@@ -8,7 +8,7 @@ use docward_model::{TextClass, TextProfile, words};
 pub struct Format {
     /// Its name.
     pub name: &'static str,
-    /// What such strings are, after "all 120".
+    /// The description of such strings, after "all 120".
     pub what: &'static str,
     /// The regular expression, as PCRE reads it.
     pub pattern: &'static str,
@@ -50,10 +50,10 @@ pub const LIBRARY: &[Format] = &[
     },
 ];
 
-/// Strings a format must be read off at least.
+/// The minimum number of strings for a format.
 const LEAST: u64 = 20;
 
-/// The format that every string has.
+/// The format of every string.
 pub(super) fn format_of(text: &TextProfile) -> Option<&'static Format> {
     let total = text.total();
     LIBRARY.iter().find(|format| {
@@ -61,7 +61,8 @@ pub(super) fn format_of(text: &TextProfile) -> Option<&'static Format> {
     })
 }
 
-/// Telephone numbers have no class of their own: digits with signs between them may be anything.
+/// Telephone numbers have no class of their own: digits with separators between them may be
+/// anything.
 const PHONE: Format = Format {
     name: "phone",
     what: "are telephone numbers",
@@ -69,7 +70,7 @@ const PHONE: Format = Format {
     classes: &[],
 };
 
-/// The format that a name speaks for, where nothing in the profile speaks against it.
+/// The format that a name suggests, if the profile does not contradict it.
 pub(super) fn format_by_name(name: &str, text: &TextProfile) -> Option<&'static Format> {
     const NAMES: [&str; 6] = ["phone", "telephone", "mobile", "tel", "fax", "cellphone"];
     let is_named = words::split(name).iter().any(|word| NAMES.contains(&word.as_str()));

@@ -1,10 +1,12 @@
-//! A validator read off the documents (ALG-10): what every document of a collection has in common, as a
-//! `$jsonSchema`, with the reason for each constraint and a list of what could not be decided.
+//! Infers a validator from documents (ALG-10): the common properties of all documents of a
+//! collection as a `$jsonSchema`, with the reason for each constraint and a list of undecided
+//! points.
 //!
-//! Nothing is narrowed by chance: fields seen a few times stay open, null never rules a type out, numbers
-//! keep every width that drivers choose among (GC-52), limits have room to grow. Types that findings ask
-//! for are admitted beside the stored ones, so that a conversion is not refused by the schema. What a
-//! tolerance leaves out is counted; whoever applies the schema measures it against all documents first.
+//! No constraint depends on chance: rare fields stay open, null never excludes a type, numbers keep
+//! every width that drivers choose among (GC-52), and limits have room for growth. Types that
+//! findings ask for are permitted in addition to the stored ones, so that the schema does not
+//! refuse a conversion. Values outside the tolerance are counted; the caller measures the schema
+//! against all documents before applying it.
 
 mod library;
 mod room;
@@ -20,22 +22,22 @@ use docward_rules::facts::{
 
 pub use library::{Format, LIBRARY};
 
-/// How a schema is read off.
+/// The options for inferring a schema.
 #[derive(Clone, Copy, Debug)]
 pub struct Choices {
-    /// Share of values that may be left out: fields absent from no more documents than that are required,
-    /// types of no more values than that are taken for drift.
+    /// The share of values to ignore: fields missing in at most this share of documents become
+    /// required, and types of at most this share of values count as drift.
     pub tolerance: f64,
-    /// Admit no fields but those seen.
+    /// True to permit only the fields that were found.
     pub strict: bool,
-    /// Objects within objects that are described; below, anything goes.
+    /// The maximum depth of described objects; below it, everything is permitted.
     pub depth: u32,
-    /// Write values out of documents into the schema: enumerations and ranges.
+    /// True to write values of documents into the schema: enumerations and ranges.
     pub values: bool,
-    /// Write descriptions, which the server repeats in its errors.
+    /// True to write descriptions, which the server repeats in its errors.
     pub descriptions: bool,
-    /// Take formats, too, that only the name of a field speaks for. Whoever asks for them holds the schema
-    /// against all documents, and drops those that are broken.
+    /// True to include formats that only the name of a field suggests. The caller then checks the
+    /// schema against all documents, and withdraws those that fail.
     pub by_name: bool,
 }
 
@@ -52,68 +54,69 @@ impl Default for Choices {
     }
 }
 
-/// A schema, and how it came about.
+/// An inferred schema with its reasons.
 #[derive(Clone, Debug)]
 pub struct Inferred {
     /// The body of the `$jsonSchema`.
     pub schema: Value,
-    /// Why each constraint is there, in the order of the schema.
+    /// The reason of each constraint, in the order of the schema.
     pub reasons: Vec<Reason>,
-    /// What stays open, and why.
+    /// The undecided points, with the reasons.
     pub undecided: Vec<Undecided>,
-    /// Fields whose pattern only their name speaks for.
+    /// Fields with a pattern that only their name suggests.
     pub tentative: Vec<String>,
-    /// Documents it was read off.
+    /// The number of documents the schema is based on.
     pub documents: u64,
-    /// Documents there are, as far as known.
+    /// The number of documents in the collection, as far as known.
     pub total: u64,
-    /// How much was read, and what that says of the others.
+    /// How much was examined, and the conclusion about the rest.
     pub seen: Seen,
 }
 
-/// Why a constraint is there.
+/// The reason of a constraint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reason {
-    /// Where: `items[].price`; empty for the document.
+    /// The path: `items[].price`; empty for the document.
     pub path: String,
-    /// Which keyword.
+    /// The keyword.
     pub keyword: &'static str,
-    /// Why.
+    /// The reason.
     pub why: String,
-    /// Values that break it, as far as the profile can tell.
+    /// The number of values that fail it, as far as the profile shows.
     pub refuses: u64,
 }
 
-/// A field about which nothing, or less than wanted, is said.
+/// A field without a constraint, or with a weaker one than possible.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Undecided {
-    /// Where.
+    /// The path.
     pub path: String,
-    /// Why.
+    /// The reason.
     pub why: String,
 }
 
-/// Enumerations have at most this many values (ALG-10), …
+/// The maximum number of values of an enumeration (ALG-10), …
 const ENUM_VALUES: usize = 20;
-/// … and rest on at least this many documents and values.
+/// … and the minimum number of documents and values it is based on.
 const ENUM_LEAST: u64 = 1000;
-/// Values of an enumeration are codes and labels, of no more words than this.
+/// The maximum number of words per value: enumerations consist of codes and labels.
 const MOST_WORDS: usize = 3;
-/// Limits of numbers and lengths rest on at least this many values.
+/// The minimum number of values for limits of numbers and lengths.
 const RANGE_LEAST: u64 = 100;
-/// In collections of at least [`RANGE_LEAST`] documents, fields seen less often than this stay open.
+/// In collections of at least [`RANGE_LEAST`] documents, fields with fewer occurrences stay open.
 const RARE: u64 = 20;
-/// However short strings are and however small numbers, their limits are not below these.
+/// The minimum of length and number limits, however short or small the values are.
 const LEAST_LENGTH: u64 = 100;
 const LEAST_MAXIMUM: f64 = 1000.0;
-/// Where strings are longer than this, they are free text.
+/// Longer strings are free text.
 const FREE_TEXT: u64 = 200;
-/// Arrays are shorter than the rule book's limit (DM-08.1).
+/// The maximum of array limits: below the rule book's limit (DM-08.1).
 const MOST_ITEMS: u64 = 999;
-/// Whole numbers up to here are exact as doubles.
+/// Integers up to here are exact as doubles.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
-/// Reads a schema off a profile. `targets` are the types that findings about the collection ask for.
+/// Infers a schema from a profile. `targets` are the types that findings about the collection ask
+/// for.
 pub fn infer(profile: &Profile, targets: &Targets, choices: &Choices) -> Inferred {
     let mut reader = Reader {
         profile,
@@ -139,7 +142,7 @@ pub fn infer(profile: &Profile, targets: &Targets, choices: &Choices) -> Inferre
 }
 
 impl Inferred {
-    /// Takes a constraint back that documents break after all; says whether it was there.
+    /// Withdraws a constraint that documents fail; returns whether it existed.
     pub fn withdraw(&mut self, path: &str, keyword: &str) -> bool {
         let about_parent = matches!(keyword, "required" | "additionalProperties");
         let (parent, name) = path.rsplit_once('.').unwrap_or(("", path));
@@ -167,7 +170,7 @@ impl Inferred {
     }
 }
 
-/// The schema of a place.
+/// The schema of a path.
 fn find<'s>(schema: &'s mut Value, path: &str) -> Option<&'s mut Value> {
     let mut at = schema;
     for part in path.split('.').filter(|part| !part.is_empty()) {
@@ -220,7 +223,7 @@ impl Reader<'_> {
         self.undecided.push(Undecided { path: path.to_owned(), why: why.into() });
     }
 
-    /// What is said of an object with these fields.
+    /// The constraints of an object with these fields.
     fn object(
         &mut self,
         entries: &mut Vec<(String, Value)>,
@@ -246,12 +249,12 @@ impl Reader<'_> {
                 }
                 None => self.value(field, depth),
             };
-            // An open field is named where no others are admitted.
+            // An open field is named if no others are permitted.
             if !schema.is_empty() || (self.choices.strict && !field.name.is_empty()) {
                 properties.push((field.name.clone(), Value::Map(schema)));
             }
         }
-        // A field without a name cannot be listed, so others stay admitted beside it.
+        // A field with an empty name cannot be listed, so other fields stay permitted.
         let is_nameless = fields.iter().any(|f| f.shape == FieldShape::Named && f.name.is_empty());
         let is_closed =
             self.choices.strict && any_key.is_none() && !is_nameless && !self.profile.fields_capped;
@@ -321,7 +324,7 @@ impl Reader<'_> {
         names
     }
 
-    /// Why nothing is said of a field.
+    /// The reason why a field has no constraint.
     fn refusal(&self, field: &Field, depth: u32) -> Option<String> {
         if field.name.is_empty() {
             return Some("its name is empty, which a schema cannot address".to_owned());
@@ -349,7 +352,7 @@ impl Reader<'_> {
         None
     }
 
-    /// What is said of a value.
+    /// The constraints of a value.
     fn value(&mut self, field: &Field, depth: u32) -> Vec<(String, Value)> {
         let path = field.path.as_str().to_owned();
         let mut entries = Vec::new();
@@ -392,7 +395,7 @@ impl Reader<'_> {
         entries
     }
 
-    /// `bsonType`: every type but drift, with the numbers that drivers choose among.
+    /// `bsonType`: every type except drift, with the numeric types that drivers choose among.
     fn types(&mut self, field: &Field, entries: &mut Vec<(String, Value)>) -> Vec<BsonType> {
         let path = field.path.as_str();
         let values = field.types.non_null().max(1) as f64;
@@ -458,7 +461,7 @@ impl Reader<'_> {
         let path = field.path.as_str();
         let Some(profile) = &field.text else { return };
         let strings = profile.total();
-        // An enumeration of the stored strings would refuse what they are converted to.
+        // An enumeration of the stored strings would refuse the converted values.
         let is_converted = self
             .target(field)
             .is_some_and(|target| target.kinds.iter().any(|kind| *kind != BsonType::String));
@@ -498,7 +501,7 @@ impl Reader<'_> {
             self.because(path, "minLength", "no empty string was seen", 0);
             entries.push(whole("minLength", 1));
         }
-        // Lengths are known in bytes; there are never more characters than that.
+        // Lengths are known in bytes; there are at most as many characters.
         let longest = profile.lengths.max;
         if longest > FREE_TEXT {
             self.leave_open(path, "free text has no length of its own, so no maximum is set");
@@ -531,7 +534,7 @@ impl Reader<'_> {
             self.because(path, "multipleOf", why, 0);
             entries.push(("multipleOf".to_owned(), Value::Int(1)));
         }
-        // A key is not measured.
+        // A key has no range.
         if !self.choices.values || path == "_id" || !has_range(field, &number) {
             return;
         }
@@ -612,7 +615,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What the rule book says of such a field; the server repeats it when it refuses a document.
+    /// The rule book's advice for such a field; the server repeats it when it refuses a document.
     fn description(&self, field: &Field, entries: &[(String, Value)]) -> Option<String> {
         let admitted = admitted(entries);
         let target = self.target(field).and_then(|target| target.description(&admitted));
@@ -638,7 +641,7 @@ impl Reader<'_> {
     }
 }
 
-/// The types that a described field admits.
+/// The types that a described field permits.
 fn admitted(entries: &[(String, Value)]) -> Vec<BsonType> {
     let listed = entries.iter().find(|(key, _)| key == "bsonType").map(|(_, value)| value);
     let names = match listed {
@@ -649,8 +652,8 @@ fn admitted(entries: &[(String, Value)]) -> Vec<BsonType> {
     names.iter().filter_map(Value::as_text).filter_map(BsonType::from_name).collect()
 }
 
-/// Numbers that a driver writes into the same field by value: a whole number beside fractions comes as an
-/// int from JavaScript, a large one beside small ones as a long.
+/// The numeric types that a driver writes into the same field depending on the value: JavaScript
+/// writes an integer among fractions as an int, a large one among small ones as a long.
 fn companions(field: &Field, types: &[BsonType]) -> Vec<BsonType> {
     let Some(number) = field.number else { return Vec::new() };
     let has = |kind| types.contains(&kind);
@@ -666,7 +669,7 @@ fn companions(field: &Field, types: &[BsonType]) -> Vec<BsonType> {
     out
 }
 
-/// Whether the smallest and largest numbers are known, exact and rest on enough.
+/// Returns whether the minimum and maximum are known, exact and based on enough values.
 fn has_range(field: &Field, number: &NumberProfile) -> bool {
     field.types.numbers() >= RANGE_LEAST
         && field.types.of(BsonType::Decimal) == 0
@@ -674,7 +677,7 @@ fn has_range(field: &Field, number: &NumberProfile) -> bool {
         && number.max.max(-number.min) < EXACT / 10.0
 }
 
-/// What a coordinate is called, and how far it goes from zero, by the last part of a path.
+/// The name of a coordinate and its maximum absolute value, by the last part of a path.
 fn coordinate(path: &str) -> Option<(&'static str, f64)> {
     let name = path.rsplit('.').next().unwrap_or(path).to_ascii_lowercase();
     match name.as_str() {
@@ -684,12 +687,12 @@ fn coordinate(path: &str) -> Option<(&'static str, f64)> {
     }
 }
 
-/// Whether numbers rise in the order documents are stored: sequence numbers, counters, times.
+/// Returns whether numbers rise in storage order: sequence numbers, counters, times.
 fn is_counted_up(field: &Field) -> bool {
     field.natural_order.is_some_and(|correlation| correlation > 0.5)
 }
 
-/// The strings a field is limited to, and null where it occurs.
+/// The strings that a field is limited to, and null if it occurs.
 fn enumeration(field: &Field, types: &[BsonType]) -> Option<Vec<Value>> {
     let strings = field.types.of(BsonType::String);
     let kept = field.enumeration.as_deref()?;
@@ -697,7 +700,7 @@ fn enumeration(field: &Field, types: &[BsonType]) -> Option<Vec<Value>> {
         && kept.iter().map(|(_, n)| n).sum::<u64>() == strings
         && kept.len() <= ENUM_VALUES
         && strings >= ENUM_LEAST;
-    // A value seen once says that there are more to come, and phrases are no codes.
+    // A value that occurs once suggests that there are more, and phrases are not codes.
     let is_phrase = |text: &str| text.split_whitespace().count() > MOST_WORDS;
     if !is_whole || kept.iter().any(|(value, n)| *n < 2 || is_phrase(value)) {
         return None;

@@ -1,11 +1,12 @@
-//! Limits with room: the next round number beyond what was seen, so that tomorrow's documents fit.
+//! Limits with headroom: the next round number above the values found, so that future documents
+//! fit.
 
-/// At least twice as much, as 1, 2 or 5 and noughts.
+/// At least twice the number, as 1, 2 or 5 followed by zeros.
 pub(super) fn twice(n: u64) -> u64 {
     round_up(2.0 * n as f64) as u64
 }
 
-/// At least ten times as much, as 1, 2 or 5 and noughts.
+/// At least ten times the number, as 1, 2 or 5 followed by zeros.
 pub(super) fn tenfold(n: f64) -> f64 {
     round_up(10.0 * n)
 }

@@ -1,4 +1,4 @@
-//! Schemas read off generated collections, asked of the documents they were read off.
+//! Tests schemas inferred from generated collections on the documents they were inferred from.
 
 use docward_bson::{json::parse_one, value::to_bytes};
 use docward_model::{Collection, Evidence, Namespace, Settings};
@@ -17,7 +17,7 @@ fn profile(documents: &[Vec<u8>]) -> Profile {
     profile
 }
 
-/// What the rules about types ask of the documents.
+/// The types that rules ask for in these documents.
 fn targets(profile: &Profile) -> Targets {
     let namespace = Namespace::new("db_shop", "t_order");
     let mut collection = Collection::named(namespace.clone());
@@ -38,7 +38,7 @@ fn documents(count: usize, each: impl Fn(usize) -> String) -> Vec<Vec<u8>> {
     (0..count).map(|n| parse_one(&each(n)).unwrap()).collect()
 }
 
-/// One property of the schema, as shell text.
+/// One property of the schema, in shell notation.
 fn property(inferred: &Inferred, path: &[&str]) -> String {
     let mut at = &inferred.schema;
     for name in path {
@@ -118,7 +118,7 @@ fn alg_10_a_tolerance_leaves_drift_out_and_counts_it() {
         n => format!(r#"{{"_id": {n}, "price": {{"$numberDecimal": "99.00"}}}}"#),
     });
     let (inferred, schema) = read_off(&documents, &Choices::default());
-    // The double stays: drivers choose among numbers by value.
+    // The double stays: drivers choose among numeric types by value.
     assert!(property(&inferred, &["price"]).contains(r#"bsonType: ["double", "decimal"]"#));
     let refused = documents.iter().filter(|document| !schema.accepts(document).unwrap()).count();
     assert_eq!(refused, 2);
@@ -213,7 +213,7 @@ proptest! {
         strict in any::<bool>(),
         depth in 0..6_u32,
     ) {
-        // Many times over, so that nothing is too rare to be described.
+        // Repeated many times, so that nothing is too rare to be described.
         let documents: Vec<Vec<u8>> = documents.iter().map(|text| parse_one(text).unwrap()).collect();
         let documents: Vec<Vec<u8>> = (0..120).flat_map(|_| documents.iter().cloned()).collect();
         let (inferred, schema) = read_off(&documents, &Choices { tolerance: 0.0, strict, depth, ..Choices::default() });
@@ -222,7 +222,7 @@ proptest! {
         }
     }
 
-    /// A pattern that is proposed accepts every string of its class (GC-17).
+    /// A proposed pattern accepts every string of its class (GC-17).
     #[test]
     fn gc_17_patterns_accept_all_strings_of_their_class(
         text in prop_oneof![

@@ -1,4 +1,4 @@
-//! Which of the sampled documents are newest, and what that says about a key (SK-3).
+//! Determines the newest of the sampled documents, and their effect on a key (SK-3).
 
 use std::collections::BTreeSet;
 
@@ -9,27 +9,28 @@ use docward_model::{
 use super::{Judge, is_plain, places};
 use docward_rules::facts::{ids, rising, text};
 
-/// Sorts documents from the oldest to the newest.
+/// The sort key of documents, from the oldest to the newest.
 pub(super) type Age = (i64, u64);
 
-/// Different times below which documents were loaded at once, and tell nothing.
+/// With fewer distinct times, documents were loaded at once, and their times mean nothing.
 const LEAST_TIMES: usize = 20;
 
-/// What tells how old documents are.
+/// The source of the age of documents.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Clock<'a> {
-    /// A field: ids that begin with their time, or the time of creation.
+    /// A field: ids that begin with their time, or the creation time.
     Field(u32, BsonType, &'a Field),
-    /// The order in which documents lie.
+    /// The storage order.
     Position,
-    /// Nothing: they came in another order and have no such field.
+    /// None: the documents came in another order and have no such field.
     Nothing,
 }
 
 impl<'a> Clock<'a> {
-    /// The best there is. A time in the document is better than its position: exports may be sorted
-    /// by anything. Of two times `_id` is the better one, unless all ids were made in a small part of
-    /// the time in which documents came into being: then they were loaded, in any order.
+    /// Selects the best source. A time in the document is better than its position, because exports
+    /// may be sorted by anything. Of two times `_id` is the better one, unless all ids were created
+    /// in a small part of the period in which documents were created: they were then loaded, in any
+    /// order.
     pub(super) fn of(profile: &'a Profile) -> Self {
         let is_id = |f: &Field| f.path.as_str() == "_id" && rising::is_timed_id(f);
         let is_birth = |f: &Field| {
@@ -47,8 +48,8 @@ impl<'a> Clock<'a> {
         }
     }
 
-    /// A field as a clock, when nearly all documents have it and it tells them apart; with the
-    /// milliseconds between the oldest and the newest, when it counts time.
+    /// A field as a source, if nearly all documents have it and its values differ; with the
+    /// milliseconds between the oldest and the newest, if it contains times.
     fn telling(profile: &Profile, at: u32, field: &'a Field) -> Option<(Self, Option<i64>)> {
         let kind = main_kind(profile, at)?;
         let clock = Self::Field(at, kind, field);
@@ -60,7 +61,7 @@ impl<'a> Clock<'a> {
             BsonType::Date => Some(span),
             _ => None,
         };
-        // Positions tell documents of one second apart, but must not pass for times.
+        // Positions distinguish documents of one second, but must not count as times.
         let times: BTreeSet<Age> = match kind {
             BsonType::String | BsonType::BinData => ages.iter().copied().collect(),
             _ => ages.iter().map(|age| (age.0, 0)).collect(),
@@ -84,7 +85,7 @@ impl<'a> Clock<'a> {
         }
     }
 
-    /// What `newest` means, for messages.
+    /// The meaning of `newest`, for messages.
     fn words(&self) -> String {
         match self {
             Self::Field(_, _, field) => format!("newest documents by `{}`", field.path.as_str()),
@@ -94,7 +95,7 @@ impl<'a> Clock<'a> {
     }
 }
 
-/// Whether documents lie in the order of random ids: an export that was sorted by `_id`.
+/// Returns whether documents are in the order of random ids: an export sorted by `_id`.
 fn is_sorted_by_chance(profile: &Profile) -> bool {
     ids::judge(profile, ids::RISING_SHARE, ids::ORDER_PAIRS).is_some_and(|id| {
         matches!(id.kind, ids::IdKind::RandomUuidText | ids::IdKind::RandomUuidBinary)
@@ -102,7 +103,7 @@ fn is_sorted_by_chance(profile: &Profile) -> bool {
     })
 }
 
-/// The type that most sampled values of a field have.
+/// The type of most sampled values of a field.
 fn main_kind(profile: &Profile, field: u32) -> Option<BsonType> {
     let values = profile.sample.iter().flat_map(|d| &d.values).filter(|v| v.field == field);
     let mut kinds: Vec<BsonType> = values.map(|v| v.kind).collect();
@@ -112,7 +113,7 @@ fn main_kind(profile: &Profile, field: u32) -> Option<BsonType> {
 }
 
 impl Judge<'_> {
-    /// Whether a field rises by itself.
+    /// Returns whether the values of a field rise with time.
     pub(super) fn rises(&self, path: &str) -> bool {
         let Some((_, field)) = self.field(path) else { return false };
         if rising::by_type(field).is_some() {
@@ -200,7 +201,7 @@ impl Judge<'_> {
         }
     }
 
-    /// A verdict by the chunks that the newest documents go to.
+    /// A verdict based on the chunks of the newest documents.
     fn measured(&self, first: &Field, share: f64, hot: bool) -> (Verdict, String) {
         let newest = self.clock.words();
         let goes = format!(
@@ -214,7 +215,8 @@ impl Judge<'_> {
             {
                 return doubt;
             }
-            // One value may own that chunk, old and new: SK-2 says so.
+            // One frequent value may fill that chunk, with old and new documents alike: SK-2
+            // reports that.
             let skewed =
                 if share >= 0.3 { ", as the older ones did: no rising key (see SK-2)" } else { "" };
             return (Verdict::Pass, format!("{goes}{skewed}"));
@@ -232,9 +234,9 @@ impl Judge<'_> {
         (Verdict::Fail, goes)
     }
 
-    /// Why positions that show no rise prove nothing, if they do not. A member that copies stores what it
-    /// copies in runs, and keeps them so when it becomes primary: numbers without gaps may have been given
-    /// out in order wherever they lie.
+    /// The reason why positions without a rise prove nothing, if so. A secondary stores documents
+    /// in runs, and keeps this order when it becomes primary. Consecutive numbers may therefore
+    /// have been assigned in order wherever they are stored.
     fn doubt_of_positions(&self, first: &Field) -> Option<(Verdict, String)> {
         let path = first.path.as_str();
         if rising::is_random(first) {
@@ -254,13 +256,14 @@ impl Judge<'_> {
         })
     }
 
-    /// A rising field splits what the fields before it leave together, and new documents go to the end
-    /// of each part: with few values before it, to few chunks (SK-10 asks for many).
+    /// A rising field subdivides each group of equal preceding fields, and new documents go to the
+    /// end of each group. With few distinct preceding values, they go to few chunks (SK-10 asks for
+    /// many).
     fn coarse_before_rising(&self, key: &[(String, bool)]) -> Option<(Verdict, String)> {
         let rises = |path: &str| self.rising.get(path).copied().unwrap_or_default();
         let at = key.iter().skip(1).position(|(path, hashed)| !hashed && rises(path))? + 1;
         let before = &key[..at];
-        // One value per document: each of them is an end of its own.
+        // One value per document: each forms its own group.
         if self.is_unique(before) {
             return None;
         }

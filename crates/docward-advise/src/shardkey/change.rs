@@ -1,15 +1,15 @@
-//! Why the server would refuse a key, and the zones of one (SK-11).
+//! The reasons why the server would refuse a key, and the zones of a key (SK-11).
 
 use docward_model::{CollectionKind, Field, Index, KeyFields, ZonePlan};
 
 use super::Judge;
 use docward_rules::facts::{sharding, statements, text};
 
-/// How the shell writes a value.
+/// Formats a value in shell notation.
 type Literal = fn(&str) -> String;
 
 impl Judge<'_> {
-    /// Why the server would not take the key at all. That says nothing about how it spreads.
+    /// The reasons why the server would refuse the key. They are independent of its distribution.
     pub(super) fn refusals(&self, key: &[(String, bool)]) -> Vec<String> {
         let mut out = Vec::new();
         if self.collection.kind == CollectionKind::Capped {
@@ -48,21 +48,22 @@ impl Judge<'_> {
         out
     }
 
-    /// Unique indexes that shards could not keep unique.
+    /// Unique indexes whose uniqueness shards could not enforce.
     pub(super) fn not_unique_any_more(&self, key: &[(String, bool)]) -> Vec<&Index> {
         let indexes = self.collection.indexes.iter().flatten();
         indexes.filter(|index| !may_stay_unique(index, key)).collect()
     }
 
-    /// Zones for a key that begins with the field that says where documents must live (SK-11): one
-    /// for each value seen. The values themselves are data, so they are written out on demand only.
+    /// Zones for a key that begins with the field that determines where documents must be stored
+    /// (SK-11): one for each value found. The values themselves are data, so they are written out
+    /// only on request.
     pub(super) fn zone_plan(
         &self,
         zone: &str,
         key: &KeyFields,
         show_values: bool,
     ) -> Option<ZonePlan> {
-        /// More values are no zones, or none that anybody would write out.
+        /// The maximum number of zones; more values are too many to write out.
         const MOST: usize = 20;
         let (_, field) = self.field(zone)?;
         let values = self.values_as_text(field).filter(|v| (1..=MOST).contains(&v.0.len()));
@@ -92,7 +93,7 @@ impl Judge<'_> {
         Some(ZonePlan { commands, values_hidden, too_many })
     }
 
-    /// A zone, and all documents with one value of the zone field bound to it.
+    /// Creates a zone, and binds all documents with one value of the zone field to it.
     fn zone_commands(&self, zone: &str, key: &KeyFields, name: &str, literal: &str) -> [String; 2] {
         let ns = statements::quoted(&self.collection.namespace.to_string());
         let bound = |end: &str| {
@@ -117,8 +118,8 @@ impl Judge<'_> {
         ]
     }
 
-    /// The values of a field with few of them, and how the shell writes them; `None` when they are not
-    /// all known or not of one plain type.
+    /// The values of a field with few of them, and their shell notation; `None` if they are not all
+    /// known or not of one plain type.
     fn values_as_text<'f>(&self, field: &'f Field) -> Option<(Vec<&'f str>, Literal)> {
         use docward_model::BsonType::{Int, Long, String as Text};
         let listed = field.enumeration.as_ref()?;
@@ -134,8 +135,8 @@ impl Judge<'_> {
     }
 }
 
-/// Whether each shard alone can keep an index unique: it begins with the key's fields, in their order,
-/// or with `_id`.
+/// Returns whether each shard can enforce the uniqueness of an index on its own: it begins with the
+/// key's fields, in order, or with `_id`.
 fn may_stay_unique(index: &Index, key: &[(String, bool)]) -> bool {
     !index.unique
         || index.keys.first().is_none_or(|first| first.path == "_id")

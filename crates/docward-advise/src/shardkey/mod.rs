@@ -1,8 +1,9 @@
-//! Shard keys measured and ranked (ALG-9, SK-1 to SK-13): how many values a key has, whether one of
-//! them dominates, whether it rises with time, how evenly it would spread and how many reads name it.
+//! Measures and ranks shard keys (ALG-9, SK-1 to SK-13): the number of values, the most frequent
+//! value, a rise with time, the evenness of the distribution, and the share of reads that contain
+//! the key.
 //!
-//! Single fields are judged by their profile. What several fields do together, and how chunks would
-//! fall, is worked out on documents drawn at random.
+//! Single fields are checked by their profile. Combinations of fields, and the distribution of
+//! chunks, are computed on documents drawn at random.
 
 mod age;
 mod change;
@@ -27,23 +28,24 @@ use docward_rules::facts::{
 };
 use places::CHUNKS;
 
-/// Ranges that make a hash dear (SK-9).
+/// The share of range reads from which a hashed key is expensive (SK-9).
 const RANGES: f64 = 0.2;
 
-/// What is wanted.
+/// The question to answer.
 #[derive(Clone, Debug, Default)]
 pub struct KeyQuestion {
-    /// Keys to judge; none means to propose.
+    /// Keys to check; empty to propose some.
     pub keys: Vec<KeyFields>,
-    /// Shards to spread over.
+    /// The number of shards.
     pub shards: Option<u32>,
-    /// A field that says where documents must live, put first in every proposal (SK-11).
+    /// A field that determines where documents must be stored; it comes first in every proposal
+    /// (SK-11).
     pub zone: Option<String>,
-    /// Whether the plan of zones may hold values out of documents.
+    /// True if the zone plan may contain values of documents.
     pub show_values: bool,
 }
 
-/// Judges and proposes keys for a collection.
+/// Checks and proposes keys for a collection.
 pub fn shard_keys(
     collection: &Collection,
     evidence: &Evidence,
@@ -53,7 +55,7 @@ pub fn shard_keys(
     let profile = collection.profile.as_ref()?;
     let shards = question.shards.or(sharding::shards(evidence, settings)).unwrap_or(3).max(2);
     let placement = placement(evidence, &collection.namespace);
-    // The key that is there is the first one to ask about.
+    // The current key is checked first.
     let keys = match &placement {
         Some(placement) if question.keys.is_empty() => vec![placement.fields.clone()],
         _ => question.keys.clone(),
@@ -87,7 +89,8 @@ pub fn shard_keys(
     let mut proposals = judge.proposals(&spreading, zone);
     proposals.retain(|p| !judged.iter().any(|j| is_good(j) && j.fields == p.fields));
     proposals.truncate(propose::PROPOSALS);
-    // To change a good key copies everything for nothing; without a zone that was asked for, others are for comparison.
+    // Changing a good key would copy all data for no benefit. Unless a zone was requested, others
+    // are shown for comparison.
     let keeps = placement
         .as_ref()
         .is_some_and(|placed| judged.iter().any(|j| is_good(j) && j.fields == placed.fields));
@@ -122,10 +125,10 @@ pub fn shard_keys(
     })
 }
 
-/// Said of other keys where the one in use is good.
+/// The advice on other keys if the current one is good.
 const KEEP: &str = "for comparison only: the key that the collection has is good, and to change it copies everything";
 
-/// Where a cluster keeps the documents of a collection.
+/// The placement of a collection's documents in a cluster.
 fn placement(evidence: &Evidence, namespace: &Namespace) -> Option<Placement> {
     let cluster = sharding::cluster(evidence)?;
     let sharded = cluster.collection(namespace)?;
@@ -137,7 +140,7 @@ fn placement(evidence: &Evidence, namespace: &Namespace) -> Option<Placement> {
     })
 }
 
-/// Where keys fail: the figures of `K001` to `K003` and `W011`, as configured for a namespace.
+/// The thresholds of `K001` to `K003` and `W011`, as configured for a namespace.
 struct Limits {
     values: u64,
     values_per_shard: u64,
@@ -179,18 +182,18 @@ struct Judge<'a> {
     limits: Limits,
     reads: Option<Vec<Cow<'a, QueryStats>>>,
     key_change: KeyChange<'a>,
-    /// Where the cluster keeps the documents.
+    /// The placement of the documents in the cluster.
     placement: Option<&'a Placement>,
-    /// What the server said about keys.
+    /// The server's analyses of keys.
     analyses: &'a [KeyAnalysis],
-    /// What tells the newest documents.
+    /// The source of the age of documents.
     clock: Clock<'a>,
-    /// Which of the fields in question rise by themselves.
+    /// The candidate fields, and whether their values rise with time.
     rising: BTreeMap<String, bool>,
 }
 
 impl<'a> Judge<'a> {
-    /// Documents there are, read or not.
+    /// The number of documents in the collection.
     fn documents(&self) -> u64 {
         self.profile.total.max(self.profile.documents)
     }
@@ -200,12 +203,12 @@ impl<'a> Judge<'a> {
         Some((at as u32, &self.profile.fields[at]))
     }
 
-    /// Chunks in the simulation.
+    /// The number of chunks in the simulation.
     fn chunks(&self) -> usize {
         CHUNKS * self.shards as usize
     }
 
-    /// Different values a key needs (SK-1).
+    /// The number of distinct values a key needs (SK-1).
     fn needed(&self) -> u64 {
         let Limits { values, values_per_shard, .. } = self.limits;
         sharding::needed_values(values, values_per_shard, Some(self.shards))
@@ -250,7 +253,7 @@ impl<'a> Judge<'a> {
             });
         }
         let has = |verdict: Verdict| checks.iter().any(move |c| c.verdict == verdict);
-        // Without a workload, SK-4 is open for every key and says nothing about this one.
+        // Without a workload, SK-4 is unknown for every key and says nothing about this one.
         let open = checks.iter().any(|c| c.verdict == Verdict::Unknown && c.clause != "SK-4");
         let verdict = if !refusals.is_empty() || has(Verdict::Fail) {
             Verdict::Fail
@@ -277,7 +280,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Why the values of a key cannot be compared, if they cannot.
+    /// The reason why the values of a key cannot be compared, if so.
     fn not_comparable(&self, key: &[(String, bool)]) -> Option<String> {
         key.iter().find_map(|(path, hashed)| {
             let (at, field) = self.field(path)?;
@@ -296,7 +299,7 @@ impl<'a> Judge<'a> {
                     "hashing cuts the decimals of `{path}` to whole numbers, which were not counted"
                 ));
             }
-            // Of wide documents the sample keeps the first scalars only.
+            // For wide documents the sample contains only the first scalars.
             let sample = &self.profile.sample;
             let kept = sample.iter().filter(|d| d.values.iter().any(|v| v.field == at)).count();
             let expected = field.types.non_null() as f64 / self.profile.documents.max(1) as f64;
@@ -348,7 +351,7 @@ impl<'a> Judge<'a> {
                 format!("{counted}; {} are needed for {} shards", text::count(needed), self.shards),
             )
         } else if documents < 2 * needed && repeats < self.limits.repeats {
-            // A small collection cannot show many values of anything.
+            // A small collection cannot show many distinct values.
             check(Verdict::Unknown, format!("{counted}: too few documents to tell"))
         } else {
             check(
@@ -409,13 +412,13 @@ impl<'a> Judge<'a> {
         KeyCheck { clause: "SK-4", verdict, evidence }
     }
 
-    /// Reads recorded; `None` without a workload.
+    /// The number of recorded reads; `None` without a workload.
     fn counted_reads(&self) -> Option<u64> {
         Some(self.reads.as_ref()?.iter().map(|s| s.count).sum())
     }
 
-    /// The reads, and how many of them come from elsewhere: who knows the queries of this collection
-    /// only would not find them.
+    /// The number of reads, and how many of them come from other collections, because users who
+    /// look only at this collection's queries would not find those.
     fn reads_in_words(&self) -> String {
         let joined = self.reads.iter().flatten().filter(|read| matches!(read, Cow::Owned(_)));
         let all = text::plural(self.counted_reads().unwrap_or_default(), "read");
@@ -427,7 +430,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Why nothing is said about shares of the reads.
+    /// The reason why there are no shares of reads.
     fn why_no_share(&self) -> String {
         match self.counted_reads().unwrap_or_default() {
             0 => "the workload shows no reads of this collection".to_owned(),
@@ -439,7 +442,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// The share of the reads that pass a test, when there are enough to say so.
+    /// The share of reads that satisfy a test, if there are enough.
     fn share_of_reads(&self, test: impl Fn(&QueryStats) -> bool) -> Option<f64> {
         let all = self.counted_reads()?;
         let with: u64 = self.reads.iter().flatten().filter(|s| test(s)).map(|s| s.count).sum();
@@ -447,7 +450,8 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// Whether every document has one value at the field: it lies in no array and under no key that is data.
+/// Returns whether every document has a single value at the field: it is in no array and below no
+/// key that is data.
 fn is_plain(profile: &Profile, field: &Field) -> bool {
     let mut at = Some(field);
     while let Some(f) = at {
@@ -459,7 +463,7 @@ fn is_plain(profile: &Profile, field: &Field) -> bool {
     true
 }
 
-/// Whether some values are objects or arrays.
+/// Returns whether some values are objects or arrays.
 fn is_container(field: &Field) -> bool {
     field.types.of(BsonType::Object) + field.types.of(BsonType::Array) > 0
 }

@@ -1,5 +1,5 @@
-//! Sampled documents in the order of a key: groups of equal values, chunks, and where the newest
-//! documents fall.
+//! Sampled documents in key order: groups of equal values, chunks, and the chunks of the newest
+//! documents.
 
 use std::collections::BTreeMap;
 
@@ -7,16 +7,16 @@ use docward_model::{BsonType, SampledDocument, SampledValue};
 
 use super::age::Age;
 
-/// Chunks per shard in the simulation.
+/// The number of chunks per shard in the simulation.
 pub(super) const CHUNKS: usize = 8;
-/// Documents whose age is known below which the newest tenth is too few to see a hot end.
+/// With fewer documents of known age, the newest tenth is too small to show a hot end.
 const LEAST_AGED: usize = 300;
 
-/// A field's part in the order of chunks: type, value, its rest, then the hash to tell values apart
-/// that begin alike.
+/// A field's part in the order of chunks: type, value, the rest of the value, then the hash to
+/// distinguish values with the same beginning.
 pub(super) type Part = (u8, i64, u64, u64);
 
-/// A sampled document: its value of the key, and its age when something tells.
+/// A sampled document: its key value, and its age if known.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Placed {
     pub(super) place: Vec<Part>,
@@ -29,7 +29,7 @@ pub(super) fn part(document: &SampledDocument, field: Option<u32>, hashed: bool)
     match value {
         None => (0, 0, 0, 0),
         Some(v) if hashed => {
-            // The server cuts numbers to 64-bit integers before it hashes them.
+            // The server truncates numbers to 64-bit integers before it hashes them.
             let hash = match v.kind {
                 BsonType::Int | BsonType::Long => v.order as u64,
                 BsonType::Double => double(v.order) as i64 as u64,
@@ -49,12 +49,13 @@ pub(super) fn part(document: &SampledDocument, field: Option<u32>, hashed: bool)
     }
 }
 
-/// The sample was drawn by the hash of `_id`: mixed again, so that it spreads as the server's does.
+/// The sample was drawn by the hash of `_id`, so the hash is mixed again to spread like the
+/// server's.
 fn mixed(hash: u64) -> u64 {
     hash.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(31).wrapping_mul(0xd6e8_feb8_6659_fd93)
 }
 
-/// The double that sorts by this number, and the number a double sorts by: each undoes the other.
+/// The double for a sort key, the inverse of the conversion to a sort key.
 fn double(order: i64) -> f64 {
     f64::from_bits((order ^ (((order >> 63) as u64) >> 1) as i64) as u64)
 }
@@ -64,8 +65,8 @@ fn order(n: f64) -> i64 {
     bits ^ (((bits >> 63) as u64) >> 1) as i64
 }
 
-/// Whether so many different values begin alike that the order of this part is not known: a fifth of
-/// the documents, in groups too large to be told apart by chunks.
+/// Returns whether too many distinct values have the same beginning, so that the order of this part
+/// is unknown: more than a fifth of the documents, in groups of more than 1 % each.
 pub(super) fn is_blurred(places: &[Placed], at: usize) -> bool {
     let mut parts: Vec<Part> = places.iter().map(|p| p.place[at]).collect();
     parts.sort_unstable();
@@ -78,13 +79,13 @@ pub(super) fn is_blurred(places: &[Placed], at: usize) -> bool {
     5 * blurred > parts.len()
 }
 
-/// How often each value comes, of sorted places.
+/// The number of occurrences of each value, in sorted places.
 pub(super) fn groups(places: &[Placed]) -> Vec<usize> {
     places.chunk_by(|a, b| a.place == b.place).map(<[_]>::len).collect()
 }
 
-/// Cuts sorted places into about so many chunks, never between equal values: the place each begins
-/// with and its size.
+/// Splits sorted places into about this many chunks, never between equal values; returns the start
+/// and the size of each.
 fn chunks<'p>(places: &[&'p Placed], count: usize) -> Vec<(&'p [Part], usize)> {
     let wanted = places.len().div_ceil(count).max(1);
     let mut out: Vec<(&[Part], usize)> = Vec::new();
@@ -97,7 +98,8 @@ fn chunks<'p>(places: &[&'p Placed], count: usize) -> Vec<(&'p [Part], usize)> {
     out
 }
 
-/// The share of data on the fullest shard when chunks are dealt out, largest first, to the emptiest.
+/// The share of data on the fullest shard if chunks are assigned, largest first, to the emptiest
+/// shard.
 pub(super) fn fullest_shard(places: &[Placed], shards: u32) -> f64 {
     let all: Vec<&Placed> = places.iter().collect();
     let mut sizes: Vec<usize> =
@@ -112,24 +114,26 @@ pub(super) fn fullest_shard(places: &[Placed], shards: u32) -> f64 {
     load.into_iter().max().unwrap_or(0) as f64 / places.len().max(1) as f64
 }
 
-/// Where the newest documents go.
+/// The distribution of the newest documents.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Newest {
-    /// The share of them in the chunk that gets most of them.
+    /// Their share in the chunk that receives most of them.
     pub(super) share: f64,
     /// The share of the older documents in that chunk.
     pub(super) older: f64,
 }
 
 impl Newest {
-    /// A hot end: a chunk gets a large part of the new documents, and far more than it has of the
-    /// old ones. A chunk that is large because one value is frequent is another matter (SK-2).
+    /// Returns whether there is a hot end: a chunk that receives a large part of the new documents,
+    /// and far more than its part of the old ones. A chunk that is large because of a frequent
+    /// value is a separate matter (SK-2).
     pub(super) fn is_hot(&self) -> bool {
         self.share >= 0.3 && self.share >= 2.0 * self.older
     }
 }
 
-/// Cuts chunks on the older nine tenths and asks how much of the newest tenth falls into one of them.
+/// Splits the older nine tenths into chunks and computes the largest part of the newest tenth in
+/// one of them.
 pub(super) fn newest(places: &[Placed], count: usize) -> Option<Newest> {
     let mut ages: Vec<Age> = places.iter().filter_map(|p| p.age).collect();
     if ages.len() < LEAST_AGED {
@@ -139,14 +143,14 @@ pub(super) fn newest(places: &[Placed], count: usize) -> Option<Newest> {
     let cut = ages[ages.len() * 9 / 10];
     let aged = places.iter().filter(|p| p.age.is_some());
     let (new, old): (Vec<&Placed>, Vec<&Placed>) = aged.partition(|p| p.age >= Some(cut));
-    // Many of the same age: the newest cannot be told from the rest.
+    // Many have the same age, so the newest cannot be identified.
     if new.len() * 3 > ages.len() {
         return None;
     }
     let bounds = chunks(&old, count);
     let mut hits: BTreeMap<usize, usize> = BTreeMap::new();
     for placed in &new {
-        // What lies before the first bound belongs to the first chunk.
+        // Values before the first bound belong to the first chunk.
         let at = bounds.partition_point(|(begin, _)| *begin <= placed.place.as_slice());
         *hits.entry(at.max(1) - 1).or_default() += 1;
     }

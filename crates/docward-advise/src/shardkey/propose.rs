@@ -1,4 +1,4 @@
-//! Keys worth proposing, and their order (ALG-9, SK-10, SK-11).
+//! Proposes and ranks keys (ALG-9, SK-10, SK-11).
 
 use std::cmp::Ordering;
 
@@ -7,16 +7,16 @@ use docward_model::{BsonType, CollectionKind, Field, KeyFields, KeyVerdict, Quer
 use super::{Judge, RANGES, is_plain};
 use docward_rules::facts::{rising, sharding, text, words};
 
-/// Fields tried.
+/// The maximum number of fields to try.
 const FIELDS: usize = 24;
-/// Proposals made.
+/// The maximum number of proposals.
 pub(super) const PROPOSALS: usize = 5;
-/// Documents below which a collection needs no shards and tells nothing about keys.
+/// With fewer documents a collection needs no shards and is no basis for a choice.
 const LEAST_DOCUMENTS: u64 = 100;
 
 impl<'a> Judge<'a> {
-    /// Keys that would do, whether the server takes them or not, best first: by the reads they target,
-    /// then by how evenly they spread.
+    /// Keys that distribute well, whether the server accepts them or not, best first: by the reads
+    /// they target, then by evenness.
     pub(super) fn spreading(&self, fields: &[&str], zone: Option<&str>) -> Vec<KeyVerdict> {
         let no_zone = zone.is_some_and(|zone| self.field(zone).is_none());
         if self.documents() < LEAST_DOCUMENTS || no_zone {
@@ -64,8 +64,8 @@ impl<'a> Judge<'a> {
         if zone.is_some() {
             return passed;
         }
-        // A longer key says something new when reads ask for its second field within the first, or
-        // when the first alone does not do.
+        // A longer key is useful if reads filter by its second field within the first, or if the
+        // first alone is not sufficient.
         let singles: Vec<(String, bool)> =
             passed.iter().filter(|v| v.fields.len() == 1).map(|v| v.fields[0].clone()).collect();
         let mut out: Vec<KeyVerdict> = Vec::new();
@@ -82,14 +82,14 @@ impl<'a> Judge<'a> {
         out
     }
 
-    /// Whether a key is known to spread. Where nothing tells the age of documents, values that each
-    /// document has its own of may be given out in order.
+    /// Returns whether a key is known to distribute well. If the age of documents is unknown,
+    /// unique values may have been assigned in order.
     fn is_known_to_spread(&self, key: &KeyVerdict, for_zone: bool) -> bool {
         let may_rise = |path: &str| self.field(path).is_none_or(|(_, f)| rising::is_own(f));
         key.spread.is_some()
             && key.checks.iter().all(|check| match (check.clause, check.verdict) {
                 (_, Verdict::Pass | Verdict::Warn) | ("SK-4", Verdict::Unknown) => true,
-                // A zone key begins with the field it has to, whether reads name it or not.
+                // A zone key must begin with its field, whether reads contain it or not.
                 ("SK-4", Verdict::Fail) => for_zone,
                 ("SK-3", Verdict::Unknown) => {
                     key.fields.iter().all(|(path, hashed)| *hashed || !may_rise(path))
@@ -98,8 +98,8 @@ impl<'a> Judge<'a> {
             })
     }
 
-    /// Whether reads that fix the first field ask for a range or an order of the second, often enough
-    /// to keep such documents together (SK-10).
+    /// Returns whether reads with a fixed first field use a range or an order of the second often
+    /// enough to keep such documents together (SK-10).
     fn is_read_within(&self, key: &[(String, bool)]) -> bool {
         let [(first, _), (second, _), ..] = key else { return false };
         let within = |s: &QueryStats| {
@@ -110,9 +110,10 @@ impl<'a> Judge<'a> {
         self.share_of_reads(within).is_some_and(|share| share > RANGES)
     }
 
-    /// Smaller is better: reads that name the key, then whether its hash scatters ranges that are read
-    /// often (SK-9), then what kind of field it begins with, then whether reads ask within it, then how
-    /// evenly it spreads. A zone comes first whatever reads name, so there the field behind it decides.
+    /// The rank of a key, smaller is better. The criteria, in order: reads that contain the key;
+    /// whether its hash scatters frequent range reads (SK-9); the kind of its first field; whether
+    /// reads filter within it; evenness. A zone field comes first whatever reads contain, so there
+    /// the next field decides.
     fn rank(&self, key: &KeyVerdict, for_zone: bool) -> (f64, bool, u8, bool, f64, usize) {
         let decisive = key.fields.get(usize::from(for_zone)).map_or("", |(path, _)| path.as_str());
         let named = if for_zone {
@@ -137,8 +138,8 @@ impl<'a> Judge<'a> {
         )
     }
 
-    /// How likely reads name a field, when no workload says: ids of other things, then the document's
-    /// own, then anything but times and amounts.
+    /// The likelihood that reads contain a field, if there is no workload: ids of other entities,
+    /// then the document's own, then everything except times and amounts.
     fn likelihood(&self, path: &str) -> u8 {
         let Some((_, field)) = self.field(path) else { return 5 };
         let kind = |kind: BsonType| field.types.of(kind) * 2 > field.count;
@@ -155,7 +156,8 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Fields a key may be made of: scalars that every document has, those that reads name first.
+    /// The fields a key may consist of: scalars that every document has, those that reads contain
+    /// first.
     pub(super) fn candidates(&self) -> Vec<&'a str> {
         let asked = |path: &str| -> u64 {
             let reads = self.reads.iter().flatten();
@@ -167,8 +169,8 @@ impl<'a> Judge<'a> {
         };
         let scalar = |field: &Field| {
             let few = |n: u64| n * 2 < field.count.max(1);
-            // Doubles without a fraction are ids written by drivers that know no integers; binaries
-            // of subtype 4 are UUIDs.
+            // Doubles without a fraction are ids written by drivers without integers; binaries of
+            // subtype 4 are UUIDs.
             let fractions = field.number.map_or(0, |number| number.fractional_doubles);
             let uuids = field.blob.as_ref().map_or(0, |blob| {
                 blob.subtypes.iter().filter(|(kind, _)| *kind == 4).map(|(_, n)| n).sum()
@@ -226,7 +228,7 @@ impl<'a> Judge<'a> {
         "no field or pair of fields is known to have enough values without one dominating or rising; add a field made for it".to_owned()
     }
 
-    /// For a key that would do but for unique indexes: which they are and what can be done.
+    /// For a key that is good except for unique indexes: those indexes, and the options.
     fn why_not_unique(&self, key: &KeyVerdict) -> Option<String> {
         let indexes = self.not_unique_any_more(&key.fields);
         if indexes.is_empty() || indexes.len() < key.refusals.len() {

@@ -1,4 +1,5 @@
-//! How many values a key has, how frequent the most frequent is, and how chunks of it would fall.
+//! Computes the number of values of a key, the frequency of the most frequent one, and the
+//! distribution of its chunks.
 
 use docward_model::{BsonType, Field, Fullest, KeySpread};
 
@@ -7,7 +8,7 @@ use super::{
     places::{self, Placed, groups},
 };
 
-/// Sampled documents below which one occurrence of a value says something about its frequency.
+/// In smaller samples a single occurrence of a value says something about its frequency.
 const LEAST_SAMPLE: usize = 50;
 
 impl Judge<'_> {
@@ -29,15 +30,15 @@ impl Judge<'_> {
         }
     }
 
-    /// The share of the fullest shard as it is, for the key that the collection has.
+    /// The actual share of the fullest shard, for the current key of the collection.
     fn fullest_measured(&self, key: &[(String, bool)]) -> Option<(f64, Fullest)> {
         let placement = self.placement.filter(|placement| placement.fields == key)?;
         let (shares, by) = placement.shares()?;
         Some((shares.iter().map(|(_, share)| *share).fold(0.0, f64::max), by))
     }
 
-    /// The key's value in every sampled document with its age, sorted by the key, and whether the
-    /// values begin alike for too long to be sorted.
+    /// The key value of every sampled document with its age, sorted by the key, and whether the
+    /// common beginnings of values are too long for sorting.
     pub(super) fn places(&self, key: &[(String, bool)]) -> (Vec<Placed>, bool) {
         let fields: Vec<(Option<u32>, bool)> = key
             .iter()
@@ -60,7 +61,7 @@ impl Judge<'_> {
         (placed, blurred)
     }
 
-    /// Whether no two documents share a value of the key: `_id` is part of it.
+    /// Returns whether key values are unique because `_id` is a part of the key.
     pub(super) fn is_unique(&self, key: &[(String, bool)]) -> bool {
         key.iter().any(|(path, hashed)| {
             path == "_id"
@@ -72,13 +73,13 @@ impl Judge<'_> {
         })
     }
 
-    /// Whether values differ behind the point only, which a hash does not see.
+    /// Returns whether values only differ in their fraction, which a hash ignores.
     pub(super) fn is_cut_by_hashing(&self, path: &str) -> bool {
         let number = self.field(path).and_then(|(_, field)| field.number.as_ref());
         number.is_some_and(|n| n.fractional_doubles > 0)
     }
 
-    /// Different values of the whole key, and whether that is exact.
+    /// The number of distinct values of the whole key, and whether it is exact.
     pub(super) fn values(&self, key: &[(String, bool)], placed: &[Placed]) -> (f64, bool) {
         if self.is_unique(key) {
             return (self.documents() as f64, true);
@@ -100,7 +101,7 @@ impl Judge<'_> {
         let of = |field: &(&Field, bool)| {
             let values = field.0.distinct.values.max(1.0);
             match &field.0.number {
-                // Whole numbers between the smallest and the largest.
+                // The number of integers between the minimum and the maximum.
                 Some(n) if cut(field) => values.min(n.max.trunc() - n.min.trunc() + 1.0),
                 _ => values,
             }
@@ -111,7 +112,7 @@ impl Judge<'_> {
         if placed.len() as u64 >= self.profile.documents {
             return (groups.len() as f64, true);
         }
-        // Chao's estimate of what the sample did not show: values seen once and twice tell.
+        // Chao's estimator for unseen values, from the values that occur once and twice.
         let once = groups.iter().filter(|&&n| n == 1).count() as f64;
         let twice = groups.iter().filter(|&&n| n == 2).count() as f64;
         let unseen = if twice > 0.0 {
@@ -137,7 +138,7 @@ impl Judge<'_> {
             return share.max(missing);
         }
         let most = groups(placed).into_iter().max().unwrap_or(0);
-        // One occurrence among the sampled says nothing about frequency.
+        // A single occurrence in the sample says nothing about frequency.
         if placed.len() >= LEAST_SAMPLE && most <= 1 {
             1.0 / documents
         } else {

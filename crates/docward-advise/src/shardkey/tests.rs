@@ -1,4 +1,4 @@
-//! Keys on made-up collections, one test for each thing the clauses ask.
+//! Tests of keys on generated collections, one for each requirement of the clauses.
 
 mod order;
 mod reads;
@@ -8,7 +8,7 @@ use docward_model::{IdOrder, ThresholdSetting};
 use super::*;
 use docward_rules::testing::{Example, override_at};
 
-/// A key: paths, `#` in front of hashed ones.
+/// A key: paths, with `#` before hashed ones.
 fn key(fields: &[&str]) -> KeyFields {
     let field = |f: &&str| match f.strip_prefix('#') {
         Some(path) => (path.to_owned(), true),
@@ -33,7 +33,7 @@ fn check<'a>(report: &'a KeyReport, clause: &str) -> &'a KeyCheck {
     report.judged[0].checks.iter().find(|c| c.clause == clause).expect("the clause")
 }
 
-/// The verdict about a clause for each key, on one collection.
+/// The verdict on a clause for each key, on one collection.
 fn verdicts(example: &Example, clause: &str, keys: &[(&[&str], Verdict)]) {
     for (fields, expected) in keys {
         let question =
@@ -48,7 +48,7 @@ fn proposed(report: &KeyReport) -> Vec<String> {
     report.proposals.iter().map(|p| sharding::key_text(&p.fields)).collect()
 }
 
-/// Looks random, and is the same every time.
+/// A pseudo-random number that is the same every time.
 fn noise(i: u32) -> u32 {
     let mut n = i.wrapping_mul(2_654_435_761).wrapping_add(0x9e37_79b9);
     n ^= n >> 15;
@@ -56,7 +56,7 @@ fn noise(i: u32) -> u32 {
     n ^ (n >> 13)
 }
 
-/// So many documents, each made of the text that a function gives for its number.
+/// This many documents, each with the fields that a function returns for its number.
 fn documents(n: u32, fields: impl Fn(u32) -> String) -> String {
     (0..n).map(|i| format!("{{{}}}\n", fields(i))).collect()
 }
@@ -69,7 +69,7 @@ fn date(i: u32) -> String {
     format!("{{\"$date\": {}}}", 1_700_000_000_000u64 + u64::from(i) * 1000)
 }
 
-/// As a random walk over a running collection leaves it.
+/// Marks the documents as drawn by a random walk on a running collection.
 fn drawn_at_random(body: &str) -> Example {
     let mut example = Example::new("K001", "", body);
     let profile = example.evidence.collections[0].profile.as_mut().expect("documents");
@@ -93,7 +93,7 @@ fn st_24() -> String {
     })
 }
 
-/// Orders of 1,200 users in two regions, in three states, in the order they were made.
+/// Orders of 1,200 users in two regions, in three states, in creation order.
 fn orders() -> String {
     documents(3000, |i| {
         format!(
@@ -119,7 +119,7 @@ fn sk_1_sk_2_sk_7_sk_8_dominated_keys_fail_whatever_their_cardinality() {
     let example = example(&st_24());
     verdicts(&example, "SK-1", &[(&["status"], Verdict::Fail)]);
     verdicts(&example, "SK-2", &[(&["status"], Verdict::Fail), (&["country"], Verdict::Fail)]);
-    // A frequent value is no hot end: the old documents have it as often.
+    // A frequent value is not a hot end: the old documents have it as often.
     verdicts(&example, "SK-3", &[(&["country"], Verdict::Pass)]);
     let country = report(&st_24(), &["country"]).judged[0].spread.expect("values");
     assert!((country.top_share - 0.6).abs() < 0.05);
@@ -173,7 +173,7 @@ fn sk_3_documents_drawn_at_random_are_judged_by_type() {
     assert!(!keys.is_empty());
     assert!(!keys.contains(&"{ seq: 1 }".to_owned()), "{keys:?}");
     assert!(!keys.contains(&"{ madeId: 1 }".to_owned()), "{keys:?}");
-    // ObjectIds tell the age whatever the order.
+    // ObjectIds give the age in any order.
     let with_time = drawn_at_random(&documents(3000, |i| {
         let at = noise(i) % 1_000_000;
         format!("\"_id\": {}, \"seq\": {at}, \"userId\": {}", oid(at), noise(i + 2) % 1200)
@@ -276,11 +276,11 @@ fn sk_3_rising_text_is_seen() {
         &[
             (&["stamp"], Verdict::Fail),
             (&["urn"], Verdict::Fail),
-            // These begin alike for longer than is kept.
+            // Their common beginning is longer than the part that is kept.
             (&["far"], Verdict::Unknown),
         ],
     );
-    // Sorted by something else: the name and the form of the values tell.
+    // Sorted by another field: the name and the form of the values show it.
     let sorted = documents(3000, |i| {
         let at = noise(i) % 6000;
         format!(
@@ -305,13 +305,13 @@ fn sk_3_a_file_sorted_by_the_key_is_ordered_by_the_time_in_its_ids() {
     let by_id = sorted(&|i| oid(noise(i) % 1_000_000));
     verdicts(&example(&by_id), "SK-3", &[(&["userId"], Verdict::Pass)]);
     assert_eq!(proposed(&report(&by_id, &[]))[0], "{ userId: 1 }");
-    // Loaded within minutes: the ids tell when that was, not how old the documents are.
+    // Loaded within minutes: the ids contain the time of loading, not the age of the documents.
     let loaded = documents(3000, |i| {
         let (id, made) = (oid(i / 10), date(noise(i) % 90_000_000));
         format!("\"_id\": {id}, \"userId\": {}, \"createdAt\": {made}", i * 2 / 5)
     });
     verdicts(&example(&loaded), "SK-3", &[(&["userId"], Verdict::Pass)]);
-    // Without such ids nobody knows whether it was sorted or rises.
+    // Without such ids it is unknown whether the values were sorted or rise.
     let by_word = sorted(&|i| format!("\"{:08x}\"", noise(i)));
     verdicts(&example(&by_word), "SK-3", &[(&["userId"], Verdict::Unknown)]);
 }
@@ -355,7 +355,7 @@ fn sk_4_the_workload_decides_among_good_keys() {
     assert_eq!(proposals[0].targeted, Some(0.9));
 }
 
-/// Reads by a condition on `userId`, and by nothing else.
+/// Reads with a condition on `userId` only.
 fn reads_by_user(condition: &str) -> String {
     format!(
         "{}ran x90 {{\"command\": {{\"find\": \"t_order_item\", \"filter\": {{\"userId\": {condition}}}}}}}",
@@ -395,7 +395,7 @@ fn sk_9_ranges_of_a_hashed_field_are_warned_about() {
     let found = ask(&example(0.0), &hashed);
     assert_eq!(check(&found, "SK-9").verdict, Verdict::Warn);
     assert_eq!(found.judged[0].verdict, Verdict::Pass, "a warning is no failure");
-    // Plain keys are preferred.
+    // Ranged keys are preferred.
     let proposals = proposed(&ask(&example(0.0), &KeyQuestion::default()));
     assert_eq!(proposals[0], "{ userId: 1 }", "{proposals:?}");
 }
@@ -430,7 +430,7 @@ fn sk_11_zones_are_planned_without_values_unless_they_are_asked_for() {
     );
     assert!(plan.commands[3].contains("<value 2>"), "{plan:?}");
     assert!(plan.commands.iter().all(|c| !c.contains("EU") && !c.contains("US")), "{plan:?}");
-    // Too many values for zones: nothing that the flag could fill in.
+    // Too many values for zones, so the flag would have no effect.
     let many = zoned(&orders(), "sub.tenant", false).zones.expect("zones");
     assert!(!many.values_hidden && many.commands.len() == 2, "{many:?}");
     let (field, values) = many.too_many.expect("more than anybody writes out");
@@ -454,7 +454,7 @@ fn sk_11_the_zone_comes_first_and_the_plan_has_both_zones() {
         let shard = format!("sh.addShardToZone(\"<shard for {name}>\", \"{name}\")");
         assert!(plan.commands.contains(&shard), "{plan:?}");
     }
-    // The field that reads ask for goes behind the zone.
+    // The field that reads filter by follows the zone field.
     let by_tenant = format!(
         "{}ran x90 {{\"command\": {{\"find\": \"t_order_item\", \"filter\": {{\"sub.tenant\": 7}}}}}}",
         orders()
@@ -474,7 +474,7 @@ fn keys_the_server_refuses_are_told_apart_from_bad_ones() {
         assert_eq!(judged.verdict, Verdict::Fail, "{fields:?}");
         assert!(judged.commands.is_empty(), "{:?}", judged.commands);
         let cardinality = judged.checks.iter().filter(|c| c.clause == "SK-1");
-        // Of arrays nothing is counted.
+        // Arrays are not counted.
         let expected = usize::from(fields != ["tags"]);
         assert_eq!(cardinality.count(), expected, "{:?}", judged.checks);
         judged.refusals
@@ -515,7 +515,7 @@ fn sk_1_unique_indexes_that_refuse_every_good_key_are_named() {
     assert!(two.contains("`late_1` { late: 1 }, `status_1` { status: 1 };"), "{two}");
     let zoned = nothing(late, Some("region"));
     assert!(zoned.contains("{ region: 1, userId: 1 } would do"), "{zoned}");
-    // Where reads name no key at all, indexes are not to blame.
+    // If reads contain no key at all, indexes are not the reason.
     let reads = "ran x90 {\"command\": {\"find\": \"t_order_item\", \"filter\": {\"other\": 7}}}";
     let scattered = nothing(&format!("{late}{reads}"), None);
     assert!(scattered.contains("of 90 reads"), "{scattered}");
@@ -555,7 +555,7 @@ fn sk_12_the_key_in_use_is_not_changed_to_itself() {
     assert!(refined[0].contains("createIndex") && refined[1].contains("refine"), "{refined:?}");
     let (_, moved) = change(&["#_id"]);
     assert!(moved.len() == 1 && moved[0].starts_with("sh.reshardCollection"), "{moved:?}");
-    // Beside a good key in use others are for comparison.
+    // If the current key is good, others are shown for comparison.
     let found = ask(&example, &KeyQuestion::default());
     assert_eq!(found.judged[0].verdict, Verdict::Pass, "{:?}", found.judged[0].checks);
     assert!(!found.proposals.is_empty());
@@ -590,7 +590,8 @@ fn figures_are_right_or_not_given() {
     // `_id` is unique by definition.
     let id = report(&body, &["#_id"]).judged[0].spread.expect("values");
     assert_eq!((id.values, id.exact), (3000.0, true));
-    // The sample keeps the first scalars of a wide document, which is no reason to call others null.
+    // The sample contains only the first scalars of a wide document, so missing ones must not count
+    // as null.
     let wide = documents(400, |i| {
         let many: Vec<String> = (0..140).map(|n| format!("\"f{n}\": {}", noise(i + n))).collect();
         format!("\"_id\": {i}, {}", many.join(", "))
@@ -598,7 +599,7 @@ fn figures_are_right_or_not_given() {
     assert_eq!(report(&wide, &["f3"]).judged[0].verdict, Verdict::Unknown);
     assert!(report(&wide, &["f3"]).judged[0].spread.is_some());
     assert!(report(&wide, &["f139", "f3"]).judged[0].spread.is_none());
-    // A field that nobody has is no matter of the server's.
+    // A field that no document has is not a reason for the server to refuse the key.
     let nobody = report(&body, &["nobody"]);
     assert_eq!(check(&nobody, "SK-1").verdict, Verdict::Fail);
     assert_eq!(nobody.judged[0].refusals, [""; 0]);

@@ -1,7 +1,7 @@
-//! Typed values: from the text or the parts given for them to the bytes they become.
+//! Converts typed values: from their text or their parts to BSON bytes.
 //!
-//! `wrapper` finds the parts in Extended JSON, `shell` in function calls; what they mean is the
-//! same and is here.
+//! `wrapper` parses the parts in Extended JSON, `shell` in function calls; their meaning is the
+//! same and is implemented here.
 
 use std::str::FromStr;
 
@@ -11,7 +11,7 @@ use super::error::{Error, offset, quote};
 use super::reader::{Read, Reader, element};
 use super::{date, number};
 
-/// The types of values that JSON itself has no notation for.
+/// The types of values without a notation in JSON itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     ObjectId,
@@ -78,7 +78,7 @@ impl Kind {
         }
     }
 
-    /// The error that something else was found.
+    /// The error for a value with other content.
     pub(super) fn invalid(self, at: usize, found: String) -> Box<Error> {
         let (kind, expected) = (self.name(), self.expected());
         Box::new(Error::InvalidValue { at: offset(at), kind, expected, found })
@@ -87,7 +87,7 @@ impl Kind {
 
 /// A value ready to be written.
 pub(super) enum Built {
-    /// A type, and a value of up to 16 bytes of which so many count.
+    /// A type, and a value of up to 16 bytes with its length.
     Fixed(u8, [u8; 16], usize),
     /// A type, and a value of any length.
     Bytes(u8, Vec<u8>),
@@ -99,7 +99,7 @@ fn fixed<const N: usize>(element: u8, bytes: [u8; N]) -> Built {
     Built::Fixed(element, room, N)
 }
 
-/// The value of a kind that one text makes; `None` if the text or the kind is not so.
+/// Builds a value of a kind from one text; `None` if the text is invalid or the kind needs more.
 pub(super) fn from_text(kind: Kind, text: &[u8]) -> Option<Built> {
     Some(match kind {
         Kind::ObjectId => fixed(element::OBJECT_ID, hexadecimal::<12>(text)?),
@@ -115,7 +115,7 @@ pub(super) fn from_text(kind: Kind, text: &[u8]) -> Option<Built> {
     })
 }
 
-/// The value of a kind that one or two parts make; `None` if they do not.
+/// Builds a value of a kind from one or two parts; `None` if they are invalid.
 pub(super) fn from_parts(
     kind: Kind,
     first: RawBsonRef<'_>,
@@ -164,7 +164,7 @@ pub(super) fn from_parts(
         (_, Value::String(text), None) => from_text(kind, text.as_bytes())?,
         (Kind::Double, Value::Double(value), None) => fixed(element::DOUBLE, value.to_le_bytes()),
         (Kind::Decimal, Value::Double(value), None) => {
-            // As JavaScript writes numbers, which is what the shell would hand over.
+            // The format of numbers in JavaScript, which is what the shell would pass on.
             let text = if value.abs() < 1e21 { format!("{value}") } else { format!("{value:e}") };
             fixed(element::DECIMAL, decimal(text.as_bytes())?)
         }
@@ -185,7 +185,7 @@ pub(super) fn from_parts(
 }
 
 impl Reader<'_> {
-    /// Writes the value that a text at `at` makes.
+    /// Writes the value built from a text at `at`.
     pub(super) fn put_text(&mut self, kind: Kind, text: &[u8], at: usize) -> Read<u8> {
         match from_text(kind, text) {
             Some(built) => Ok(self.put_built(built)),
@@ -216,7 +216,7 @@ impl Reader<'_> {
     }
 }
 
-/// A value in words, for errors.
+/// Describes a value, for errors.
 pub(super) fn show(value: Option<RawBsonRef<'_>>) -> String {
     match value {
         None => "nothing".to_owned(),
@@ -234,12 +234,12 @@ pub(super) fn show(value: Option<RawBsonRef<'_>>) -> String {
     }
 }
 
-/// A whole number of any type.
+/// An integer of any type.
 fn whole(value: RawBsonRef<'_>) -> Option<i64> {
     match value {
         RawBsonRef::Int32(value) => Some(value.into()),
         RawBsonRef::Int64(value) => Some(value),
-        // Beyond 2^53 a double does not say which whole number was meant.
+        // Beyond 2^53 a double does not identify a single integer.
         RawBsonRef::Double(value) if value.fract() == 0.0 && value.abs() <= 9e15 => {
             Some(value as i64)
         }
@@ -247,7 +247,7 @@ fn whole(value: RawBsonRef<'_>) -> Option<i64> {
     }
 }
 
-/// A whole number as text, in no other than the usual form.
+/// Parses an integer in its usual form only.
 fn integer<T: FromStr>(text: &[u8]) -> Option<T> {
     if number::form(text) != Some(number::Form::Whole) {
         return None;
@@ -263,7 +263,7 @@ fn decimal(text: &[u8]) -> Option<[u8; 16]> {
     let named = ["nan", "inf", "infinity"]
         .iter()
         .any(|name| unsigned.eq_ignore_ascii_case(name.as_bytes()));
-    // `007` is no number elsewhere; here, the specification has such cases.
+    // `007` is not a number elsewhere; here it is, because the specification has such cases.
     let zeros = unsigned.iter().take_while(|&&byte| byte == b'0').count();
     let significant = &unsigned[zeros..];
     let zero_only = zeros > 0 && significant.is_empty();
@@ -275,8 +275,9 @@ fn decimal(text: &[u8]) -> Option<[u8; 16]> {
     bson::Decimal128::from_str(text).ok().map(|value| value.bytes())
 }
 
-/// Digits with an optional sign and point, few enough for 64 bits: what amounts look like. The `bson`
-/// crate builds its decimals bit by bit, which would be a sixth of reading a file of orders.
+/// Parses digits with an optional sign and decimal point that fit 64 bits, the usual form of
+/// amounts. The `bson` crate builds its decimals bit by bit, which would take a sixth of the time
+/// for a file of orders.
 fn plain_decimal(text: &[u8]) -> Option<[u8; 16]> {
     const MOST_DIGITS: usize = 18;
     const EXPONENT_BIAS: u64 = 6176;
@@ -309,7 +310,7 @@ fn plain_decimal(text: &[u8]) -> Option<[u8; 16]> {
     Some(bytes)
 }
 
-/// Whether a text, after leading zeros or not, is a number.
+/// Returns whether a text, possibly after leading zeros, is a number.
 fn is_decimal(significant: &[u8], after_zeros: bool) -> bool {
     let starts_with_digit = significant.first().is_some_and(u8::is_ascii_digit);
     if after_zeros && !starts_with_digit {
@@ -336,7 +337,7 @@ fn text_or_empty(value: Option<RawBsonRef<'_>>) -> Option<&str> {
     }
 }
 
-/// A regular expression, with its options in the order BSON wants; `None` if it contains NUL.
+/// Builds a regular expression, with its options in the order of BSON; `None` if it contains NUL.
 pub(super) fn regex(pattern: &[u8], options: &[u8]) -> Option<Built> {
     if pattern.contains(&0) || options.contains(&0) {
         return None;
@@ -346,7 +347,7 @@ pub(super) fn regex(pattern: &[u8], options: &[u8]) -> Option<Built> {
     bytes.push(0);
     let first = bytes.len();
     bytes.extend_from_slice(options);
-    // Options beyond ASCII do not exist; sorting their bytes would make them invalid UTF-8.
+    // There are no options beyond ASCII; sorting their bytes would produce invalid UTF-8.
     if options.is_ascii() {
         bytes[first..].sort_unstable();
     }
@@ -357,7 +358,7 @@ pub(super) fn regex(pattern: &[u8], options: &[u8]) -> Option<Built> {
 fn binary(subtype: u8, content: &[u8]) -> Built {
     let mut bytes = Vec::with_capacity(content.len() + 9);
     if subtype == 2 {
-        // The old binary subtype has its length once more inside.
+        // The old binary subtype contains its length a second time.
         bytes.extend_from_slice(&(content.len() as u32 + 4).to_le_bytes());
         bytes.push(subtype);
     }
@@ -375,7 +376,7 @@ fn subtype(value: Option<RawBsonRef<'_>>) -> Option<u8> {
         None => Some(0),
         Some(RawBsonRef::String(text)) => {
             let digits = text.strip_prefix("0x").unwrap_or(text);
-            // Version 1 wrote negative subtypes as eight digits: ffffff80 for 80.
+            // Version 1 wrote negative subtypes with eight digits: ffffff80 for 80.
             let digits = digits.strip_prefix("ffffff").filter(|d| d.len() == 2).unwrap_or(digits);
             if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
                 return None;
@@ -436,7 +437,8 @@ fn uuid(text: &[u8]) -> Option<[u8; 16]> {
     hexadecimal(&digits)
 }
 
-/// The value of every base64 digit, in the usual and in the URL alphabet, and 255 for all else.
+/// The value of every base64 digit, in the standard and the URL alphabet, and 255 for everything
+/// else.
 const BASE64: [u8; 256] = {
     let mut table = [0xFF; 256];
     let alphabet = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

@@ -1,11 +1,12 @@
-//! Dates as text: ISO 8601 as Extended JSON, `mongoexport` and the shells write it.
+//! Parses dates in text: ISO 8601 as Extended JSON, `mongoexport` and the shells write it.
 //!
-//! Not here: the other forms JavaScript's `Date` understands; they depend on locale and time zone.
+//! Not included: the other formats that JavaScript's `Date` accepts, because they depend on locale
+//! and time zone.
 
-/// Reads a date and tells its milliseconds since 1970 in UTC; `None` if it is none.
+/// Parses a date to milliseconds since 1970 in UTC; `None` if it is invalid.
 ///
-/// `-` and `:` may be missing, `T` may be a space; a date without time is midnight and one
-/// without offset is in UTC, both as `ISODate` has it. Digits beyond milliseconds are dropped.
+/// `-` and `:` are optional, and `T` may be a space. A date without a time is midnight, and one
+/// without an offset is in UTC, both as in `ISODate`. Digits beyond milliseconds are dropped.
 pub(super) fn parse(text: &[u8]) -> Option<i64> {
     let mut text = Text(text);
     let year = match text.0.first()? {
@@ -48,11 +49,11 @@ pub(super) fn parse(text: &[u8]) -> Option<i64> {
     text.0.is_empty().then_some(midnight + (minutes * 60 + second) * 1000 + millisecond)
 }
 
-/// The rest of the text to read.
+/// The rest of the text to parse.
 struct Text<'a>(&'a [u8]);
 
 impl Text<'_> {
-    /// Reads exactly so many digits.
+    /// Reads exactly this many digits.
     fn number(&mut self, count: usize) -> Option<i64> {
         let (digits, rest) = self.0.split_at_checked(count)?;
         let mut value = 0;
@@ -66,7 +67,7 @@ impl Text<'_> {
         Some(value)
     }
 
-    /// Passes one of these bytes if it comes next.
+    /// Skips one of these bytes if it comes next.
     fn skip(&mut self, bytes: &[u8]) -> bool {
         let found = self.0.first().is_some_and(|byte| bytes.contains(byte));
         if found {
@@ -116,7 +117,7 @@ fn days_in(year: i64, month: i64) -> i64 {
     }
 }
 
-/// The days from 1970-01-01 to a day of the Gregorian calendar.
+/// The number of days from 1970-01-01 to a day of the Gregorian calendar.
 fn days_before(year: i64, month: i64, day: i64) -> i64 {
     const BEFORE_MONTH: [i64; 12] = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334];
     const BEFORE_1970: i64 = 719_162;

@@ -1,15 +1,15 @@
-//! What can be wrong with a text, and where.
+//! The errors in a text, with their positions.
 //!
-//! Not here: deciding how to go on after an error (`skip`).
+//! Not included: continuing after an error (`skip`).
 
 use std::fmt;
 
-/// A place in the stream of text.
+/// A position in the stream of text.
 ///
-/// Lines and columns count from 1. Columns count bytes, as the text may not even be UTF-8.
+/// Lines and columns count from 1. Columns count bytes, because the text may not be UTF-8.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Place {
-    /// Bytes from the start of the stream.
+    /// The number of bytes from the start of the stream.
     pub offset: u64,
     /// The line.
     pub line: u64,
@@ -31,145 +31,145 @@ pub enum Error {
     /// The stream ends before something is closed.
     #[error("unexpected end of input at {at}: the {what} that began at {began} is not closed")]
     UnexpectedEnd {
-        /// Where the stream ends.
+        /// The position of the end of the stream.
         at: Place,
-        /// What is open: a document, an array, a comment.
+        /// The open construct: a document, an array, a comment.
         what: &'static str,
-        /// Where that began.
+        /// The position of its start.
         began: Place,
     },
-    /// Something other than a document where a document has to stand.
+    /// Other content in the place of a document.
     #[error("expected a document at {at}, found {found}")]
     NotADocument {
-        /// Where it is.
+        /// The position of the error.
         at: Place,
-        /// What stands there.
+        /// The content found.
         found: String,
     },
-    /// The text does not follow the grammar.
+    /// The text violates the grammar.
     #[error("expected {expected} at {at}, found {found}")]
     Unexpected {
-        /// Where it is.
+        /// The position of the error.
         at: Place,
-        /// What would have been right.
+        /// The expected content.
         expected: &'static str,
-        /// What stands there.
+        /// The content found.
         found: String,
     },
-    /// Documents and arrays inside one another beyond what is sensible.
+    /// Documents and arrays are nested too deeply.
     #[error("nested too deeply at {at}: at most {limit} levels are read")]
     TooDeep {
-        /// Where the first level too many opens.
+        /// The position of the first level beyond the limit.
         at: Place,
-        /// How many levels are read.
+        /// The maximum number of levels.
         limit: usize,
     },
-    /// A document so long that it is surely no document.
+    /// A document that is too long to be one.
     #[error("the {what} that began at {at} is too long: at most {limit} bytes are read")]
     TooLong {
-        /// Where it began.
+        /// The position of its start.
         at: Place,
-        /// What is too long: a document, a comment.
+        /// The construct that is too long: a document, a comment.
         what: &'static str,
-        /// How many bytes are read.
+        /// The maximum number of bytes.
         limit: usize,
     },
-    /// A document that takes more BSON than MongoDB stores.
+    /// A document that exceeds MongoDB's limit as BSON.
     #[error(
         "the document that began at {at} takes more than {limit} bytes as BSON, more than MongoDB can store; it was left out"
     )]
     TooLarge {
-        /// Where it began.
+        /// The position of its start.
         at: Place,
-        /// How many bytes of BSON are read.
+        /// The maximum number of bytes of BSON.
         limit: usize,
     },
     /// Bytes in a string or name that are not UTF-8.
     #[error("invalid UTF-8 at {at}: found the byte 0x{byte:02X}")]
     InvalidUtf8 {
-        /// Where the first wrong byte is.
+        /// The position of the first invalid byte.
         at: Place,
-        /// That byte.
+        /// The invalid byte.
         byte: u8,
     },
-    /// A backslash in a string with something after it that means nothing.
+    /// An invalid escape sequence in a string.
     #[error(
         "invalid escape at {at}: expected one of \\\" \\\\ \\/ \\b \\f \\n \\r \\t or \\u with four \
          hexadecimal digits, found {found}"
     )]
     InvalidEscape {
-        /// Where the backslash is.
+        /// The position of the backslash.
         at: Place,
-        /// The escape as it stands.
+        /// The escape sequence.
         found: String,
     },
-    /// Half a surrogate pair: no character.
+    /// Half of a surrogate pair, which is not a character.
     #[error("lone surrogate \\u{unit:04X} at {at}: expected a high and a low surrogate in a row")]
     LoneSurrogate {
-        /// Where the backslash is.
+        /// The position of the backslash.
         at: Place,
         /// The surrogate.
         unit: u16,
     },
-    /// A NUL character where BSON ends text with one.
+    /// A NUL character in a text that BSON terminates with NUL.
     #[error("found a NUL character in {what} at {at}: BSON cannot hold one there")]
     NulCharacter {
-        /// Where the name or value begins.
+        /// The position of the name or value.
         at: Place,
-        /// What it is in: a field name, a regular expression.
+        /// The construct that contains it: a field name, a regular expression.
         what: &'static str,
     },
-    /// Something that begins like a number and is none.
+    /// Text that begins like a number but is not one.
     #[error(
         "invalid number at {at}: expected a decimal number in the range of a double, found `{text}`"
     )]
     InvalidNumber {
-        /// Where it begins.
+        /// The position of its start.
         at: Place,
         /// The text.
         text: String,
     },
-    /// A bare word that is no value.
+    /// A bare word that is not a value.
     #[error("unknown word `{word}` at {at}: expected a value")]
     UnknownWord {
-        /// Where it begins.
+        /// The position of its start.
         at: Place,
         /// The word.
         word: String,
     },
-    /// A typed value such as `{"$oid": …}` or `ObjectId(…)` with wrong content.
+    /// A typed value such as `{"$oid": …}` or `ObjectId(…)` with invalid content.
     #[error("invalid {kind} at {at}: expected {expected}, found {found}")]
     InvalidValue {
-        /// Where the content, or the whole value, begins.
+        /// The position of the content, or of the whole value.
         at: Place,
         /// The type.
         kind: &'static str,
-        /// What would have been right.
+        /// The expected content.
         expected: &'static str,
-        /// What stands there.
+        /// The content found.
         found: String,
     },
-    /// A typed value in Extended JSON with a field that does not belong to it.
+    /// A typed value in Extended JSON with an additional field.
     #[error(
         "unexpected field {field} at {at}: `{wrapper}` makes a typed value and stands without it"
     )]
     ExtraField {
-        /// Where the typed value begins.
+        /// The position of the typed value.
         at: Place,
         /// The field that makes it a typed value.
         wrapper: &'static str,
-        /// The field too many.
+        /// The additional field.
         field: String,
     },
 }
 
 impl Error {
-    /// The message without text out of the document: what was found is named by its kind only.
+    /// The message without text from the document: found content is described by its kind only.
     pub fn without_values(&self) -> String {
         redact(&self.to_string())
     }
 
-    /// Where the error is.
+    /// The position of the error.
     pub fn place(&self) -> Place {
         match self {
             Self::UnexpectedEnd { at, .. }
@@ -189,8 +189,8 @@ impl Error {
         }
     }
 
-    /// Turns every place, in which the reader filled in only the offset within its piece of text,
-    /// into a place in the stream.
+    /// Converts every position, in which the reader only set the offset within its piece of text,
+    /// to a position in the stream.
     pub(super) fn relocate(&mut self, mut place: impl FnMut(u64) -> Place) {
         if let Self::UnexpectedEnd { began, .. } = self {
             *began = place(began.offset);
@@ -213,18 +213,18 @@ impl Error {
     }
 }
 
-/// A place of which only the offset is known yet, see [`Error::relocate`].
+/// A position of which only the offset is known yet, see [`Error::relocate`].
 pub(super) fn offset(offset: usize) -> Place {
     Place { offset: offset as u64, line: 0, column: 0 }
 }
 
-/// How many bytes of a text an error shows.
+/// The maximum number of bytes of a text that an error shows.
 const SHOWN: usize = 32;
 
-/// How many bytes after the place of an error its message may depend on.
+/// The number of bytes after an error's position that its message may depend on.
 pub(super) const LOOKAHEAD: usize = SHOWN + 8;
 
-/// What stands at `pos`, in words.
+/// Describes the content at `pos`.
 pub(super) fn describe(input: &[u8], pos: usize) -> String {
     let Some(&first) = input.get(pos) else {
         return "the end of the input".to_owned();
@@ -249,27 +249,28 @@ pub(super) fn describe(input: &[u8], pos: usize) -> String {
     }
 }
 
-/// The text in double quotes, with everything unprintable escaped.
+/// The text in double quotes, with unprintable characters escaped.
 pub(super) fn quote(text: &[u8]) -> String {
     format!("{:?}", shorten(text))
 }
 
-/// The beginning of the text, with a sign that it is only that.
+/// The beginning of a text, marked as truncated.
 pub(super) fn shorten(text: &[u8]) -> String {
     if text.len() <= SHOWN {
         return String::from_utf8_lossy(text).into_owned();
     }
-    // Cutting a character in two would show a replacement character nobody wrote.
+    // Splitting a character would show a replacement character that the input does not contain.
     let end = (SHOWN - 3..=SHOWN).rev().find(|&i| text[i] & 0xC0 != 0x80).unwrap_or(SHOWN);
     format!("{}…", String::from_utf8_lossy(&text[..end]))
 }
 
-/// Whether a byte can be part of a bare word: a field name without quotes or a shell word.
+/// Returns whether a byte can be a part of a bare word: an unquoted field name or a shell word.
 pub(super) fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$' || byte >= 0x80
 }
 
-/// Replaces what stands in quotes or backticks by its kind, unless it is a single sign of the grammar.
+/// Replaces text in quotes or backticks by its kind, unless it is a single character of the
+/// grammar.
 fn redact(message: &str) -> String {
     let mut out = String::with_capacity(message.len());
     let Some((head, found)) = message.split_once("found ") else { return message.to_owned() };
@@ -279,7 +280,7 @@ fn redact(message: &str) -> String {
     while let Some(at) = rest.find(['"', '`']) {
         let mark = if rest[at..].starts_with('"') { '"' } else { '`' };
         let body = &rest[at + 1..];
-        // The last mark closes: the text itself may hold quotes.
+        // The last quote closes, because the text itself may contain quotes.
         let end = body.rfind(mark).unwrap_or(body.len());
         out.push_str(&rest[..at]);
         if body[..end].chars().count() <= 1 && !body[..end].chars().all(char::is_alphanumeric) {

@@ -1,19 +1,20 @@
-//! JSON text in, raw BSON bytes out.
+//! Converts JSON text to raw BSON bytes.
 //!
-//! One parser for everything people keep MongoDB documents in: JSON lines, an array of documents,
+//! One parser for every text format of MongoDB documents: JSON lines, an array of documents,
 //! documents one after another; plain JSON, Extended JSON 1 and 2 (canonical and relaxed), and the
 //! notation of mongosh and the old `mongo` shell (`ObjectId("…")`, unquoted names, comments,
-//! trailing commas). Which notation a value is in is decided value by value, so mixtures work too.
+//! trailing commas). The notation is detected for each value, so mixtures work too.
 //!
-//! [`Parser`] takes the stream piece by piece and survives broken documents: it reports the error
-//! and goes on with the next document. [`parse_one`] is for a text that is one document.
+//! [`Parser`] consumes the stream piece by piece and tolerates broken documents: it reports the
+//! error and continues with the next document. [`parse_one`] is for a text that is a single
+//! document.
 //!
-//! Numbers become the types `mongoimport` would give them: a whole number is an int32 when it
-//! fits, else an int64 when it fits, else a double; a fraction or an exponent makes a double.
-//! Duplicate field names are kept, as BSON can hold them.
+//! Numbers get the types that `mongoimport` assigns: an integer is an int32 if it fits, else an
+//! int64 if it fits, else a double; a fraction or an exponent makes a double. Duplicate field names
+//! are kept, because BSON permits them.
 //!
-//! Not here: reading files or decompressing (`docward-collect`), reading BSON, and evaluating
-//! JavaScript: only the literal forms listed in `shell` are understood.
+//! Not included: reading files or decompression (`docward-collect`), reading BSON, and evaluating
+//! JavaScript: only the literal forms listed in `shell` are supported.
 
 mod convert;
 mod date;

@@ -1,26 +1,26 @@
-//! Numbers, with the types `mongoimport` gives them.
+//! Parses numbers, with the types that `mongoimport` assigns.
 //!
-//! Whole numbers of up to 16 digits and short decimals are read here; everything else is cut out
-//! and left to the standard library.
+//! Integers of up to 16 digits and short decimals are parsed here; all others by the standard
+//! library.
 
 use super::error::{Error, is_word, offset, shorten};
 use super::reader::{Read, Reader, element};
 use super::swar;
 
-/// The powers of ten a double holds exactly.
+/// The powers of ten that a double represents exactly.
 const POWERS: [f64; 23] = [
     1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
     1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
 ];
 
-/// The powers of ten by which eight digits move.
+/// The powers of ten for a shift by up to eight digits.
 const SHIFTS: [u64; 9] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
 
-/// Up to here every whole number is a double.
+/// Every integer up to here is exact as a double.
 const EXACT: u64 = 1 << 53;
 
-/// Reads up to 16 digits: their value and count. `None` if there may be more digits, or too
-/// little input to tell.
+/// Reads up to 16 digits: their value and count. `None` if there may be more digits, or too little
+/// input to decide.
 #[inline(always)]
 fn digits(input: &[u8], pos: usize) -> Option<(u64, usize)> {
     let (count, value) = swar::digits(swar::load(input, pos)?);
@@ -44,7 +44,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads a number in the common forms; `None`, with nothing read, for all others.
+    /// Reads a number in the common forms; `None` for all others, without consuming anything.
     #[inline(always)]
     fn short_number(&mut self) -> Option<u8> {
         let input = self.input;
@@ -59,7 +59,7 @@ impl Reader<'_> {
             b'.' => {
                 let (fraction, places) = digits(input, pos + 1)?;
                 pos += 1 + places;
-                // Up to 15 digits on each side: only together may they be too many.
+                // Up to 15 digits on each side: only their sum can exceed the limit.
                 if places == 0
                     || count + places > 19
                     || !matches!(input[pos], b',' | b'}' | b']' | b'\t'..=b' ')
@@ -71,14 +71,14 @@ impl Reader<'_> {
                 if mantissa > EXACT {
                     return None;
                 }
-                // Both exact, so the one rounding of the division gives the nearest double.
+                // Both are exact, so the single rounding of the division gives the nearest double.
                 let value = mantissa as f64 / POWERS[places];
                 let value = if negative { -value } else { value };
                 self.put_word(value.to_bits(), 8);
                 self.pos = pos;
                 Some(element::DOUBLE)
             }
-            // What may follow; everything else is sorted out at leisure.
+            // The common characters after a number; all others take the slow path.
             b',' | b'}' | b']' | b'\t'..=b' ' => {
                 let value = if negative { -(whole as i64) } else { whole as i64 };
                 self.pos = pos;
@@ -88,7 +88,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Writes a whole number in the smallest type that holds it.
+    /// Writes an integer in the smallest type that fits.
     #[inline(always)]
     pub(super) fn put_integer(&mut self, value: i64) -> u8 {
         if value == i64::from(value as i32) {
@@ -138,7 +138,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Writes the number that a text is; `None` if it is none.
+    /// Writes the number in a text; `None` if it is not a number.
     fn put_number(&mut self, text: &[u8]) -> Option<u8> {
         let form = form(text)?;
         let text = std::str::from_utf8(text).ok()?;
@@ -152,12 +152,12 @@ impl Reader<'_> {
     }
 }
 
-/// The double a text in the form of a number is, unless it is beyond the range of doubles.
+/// Parses a text in the form of a number as a double, unless it is out of range.
 fn double(text: &str) -> Option<f64> {
     text.parse().ok().filter(|value: &f64| value.is_finite())
 }
 
-/// How a number is written.
+/// The form of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     /// Digits only.
@@ -166,9 +166,9 @@ pub(super) enum Form {
     Fraction,
 }
 
-/// How a text is written as a number; `None` if it is none. As lenient as JavaScript about `.5`,
-/// `5.` and `+5`, which appear in hand-written files; not about `007`, which means something else
-/// in too many languages.
+/// The form of a number in a text; `None` if it is not a number. Accepts `.5`, `5.` and `+5` like
+/// JavaScript, because they appear in hand-written files; refuses `007`, which has another meaning
+/// in many languages.
 pub(super) fn form(text: &[u8]) -> Option<Form> {
     let text = text.strip_prefix(b"-").or(text.strip_prefix(b"+")).unwrap_or(text);
     let run = |text: &[u8]| text.iter().take_while(|b| b.is_ascii_digit()).count();
@@ -199,7 +199,7 @@ pub(super) fn form(text: &[u8]) -> Option<Form> {
     rest.is_empty().then_some(form)
 }
 
-/// The double a text is by the rules of `$numberDouble`.
+/// Parses a text by the rules of `$numberDouble`.
 pub(super) fn double_from(text: &[u8]) -> Option<f64> {
     match text {
         b"NaN" => Some(f64::NAN),

@@ -1,18 +1,18 @@
-//! Reads one document: the grammar of objects and arrays, and the bytes they become.
+//! Reads one document: the grammar of objects and arrays, and the BSON bytes.
 //!
-//! There is no tree in between: values are written as they are read, and lengths and types that
-//! are known only later are patched in. The work buffer is longer than what is written and is
-//! written by index, which makes the bounds check and the capacity check one and lets strings be
-//! copied eight bytes at a time without regard to where they end.
+//! There is no intermediate tree: values are written while they are read, and lengths and types
+//! that are known only later are patched in. The work buffer is longer than its content and is
+//! written by index. This combines the bounds check and the capacity check, and strings can be
+//! copied eight bytes at a time regardless of where they end.
 //!
-//! Not here: strings (`text`), numbers (`number`), `$oid` and its kind (`wrapper`), bare words
-//! (`shell`), and what lies between documents (`stream`).
+//! Not included: strings (`text`), numbers (`number`), typed values such as `$oid` (`wrapper`),
+//! bare words (`shell`), and the text between documents (`stream`).
 
 use super::error::{Error, describe, is_word, offset};
 use super::stream::MAX_DEPTH;
 use crate::walk::MAX_DOCUMENT;
 
-/// The outcome of reading something. Boxed, so that the good case travels in a register.
+/// The result of reading. The error is boxed, so that a success fits into a register.
 pub(super) type Read<T> = Result<T, Box<Error>>;
 
 /// The type bytes of BSON elements.
@@ -40,7 +40,7 @@ pub(super) mod element {
     pub(crate) const MAX_KEY: u8 = 0x7F;
 }
 
-/// How much room the buffer has at least when it grows: more than any fixed-size write.
+/// The minimum room when the buffer grows: more than any fixed-size write.
 const ROOM: usize = 64;
 
 /// Reads one document from `input` and writes it to the work buffer.
@@ -48,30 +48,31 @@ pub(super) struct Reader<'i> {
     pub(super) input: &'i [u8],
     /// The next byte to read.
     pub(super) pos: usize,
-    /// The work buffer; what counts of it ends at `end`.
+    /// The work buffer; its valid content ends at `end`.
     pub(super) buf: Vec<u8>,
-    /// Where the next byte is written. May be past the end of `buf`, which grows on writing.
+    /// The position of the next write. It may be past the end of `buf`, which grows on writing.
     pub(super) end: usize,
-    /// Where the document begins, for errors.
+    /// The start of the document, for errors.
     start: usize,
     depth: usize,
 }
 
 impl<'i> Reader<'i> {
-    /// A reader of the document whose `{` is at `pos`. `buf` is any vector, for its memory.
+    /// Creates a reader for the document whose `{` is at `pos`. `buf` is any vector, to reuse its
+    /// memory.
     pub(super) fn new(input: &'i [u8], pos: usize, buf: Vec<u8>) -> Self {
         Self { input, pos, buf, end: 0, start: pos, depth: 0 }
     }
 
-    /// Reads the document. Its own fields are never a typed value: `{"$oid": "…"}` as a whole
-    /// document is a document with the field `$oid`.
+    /// Reads the document. It is never a typed value itself: `{"$oid": "…"}` as a whole document is
+    /// a document with the field `$oid`.
     pub(super) fn top(&mut self) -> Read<()> {
         let open = self.pos;
         self.pos += 1;
         self.fields(open)
     }
 
-    /// Reads fields up to and including the `}`; the `{`, at `open`, is read already.
+    /// Reads fields up to and including the `}`; the `{` at `open` was already read.
     pub(super) fn fields(&mut self, open: usize) -> Read<()> {
         self.enter(open)?;
         let slot = self.end;
@@ -114,7 +115,7 @@ impl<'i> Reader<'i> {
         Ok(())
     }
 
-    /// Reads array elements up to and including `close`, `pos` being at the opening bracket.
+    /// Reads array elements up to and including `close`; `pos` is at the opening bracket.
     pub(super) fn elements(&mut self, close: u8, names: Names) -> Read<()> {
         self.enter(self.pos)?;
         self.pos += 1;
@@ -151,7 +152,7 @@ impl<'i> Reader<'i> {
         Ok(())
     }
 
-    /// Reads the value that begins with `byte`, the one at `pos`, and tells its type.
+    /// Reads the value that begins with `byte`, the one at `pos`, and returns its type.
     #[inline(always)]
     pub(super) fn value(&mut self, byte: u8) -> Read<u8> {
         match byte {
@@ -182,7 +183,7 @@ impl<'i> Reader<'i> {
         Ok(element::DOCUMENT)
     }
 
-    /// Refuses a document as soon as it is too large, rather than when all of it has been converted.
+    /// Refuses a document as soon as it is too large, rather than after its conversion.
     #[inline(always)]
     fn check_size(&self) -> Read<()> {
         if self.end <= MAX_DOCUMENT { Ok(()) } else { Err(self.too_large()) }
@@ -204,7 +205,7 @@ impl<'i> Reader<'i> {
         Ok(())
     }
 
-    /// Closes a level: passes the bracket, ends the document and fills in its length.
+    /// Closes a level: skips the bracket, ends the document and writes its length.
     #[inline(always)]
     fn leave(&mut self, slot: usize) {
         self.pos += 1;
@@ -213,7 +214,7 @@ impl<'i> Reader<'i> {
         self.patch_length(slot, self.end - slot);
     }
 
-    /// The next byte that is neither white space nor comment. `pos` is moved to it.
+    /// The next byte that is neither whitespace nor comment. `pos` is moved to it.
     #[inline(always)]
     pub(super) fn peek(&mut self) -> Read<u8> {
         match self.input.get(self.pos) {
@@ -222,7 +223,7 @@ impl<'i> Reader<'i> {
         }
     }
 
-    /// [`Self::peek`] when something has to be passed first.
+    /// [`Self::peek`] if something has to be skipped first.
     fn peek_past(&mut self) -> Read<u8> {
         match blank(self.input, self.pos) {
             Blank::Until(pos) => self.pos = pos,
@@ -278,16 +279,16 @@ impl<'i> Reader<'i> {
         })
     }
 
-    /// The error that something else than `expected` stands at `pos`.
+    /// The error for content at `pos` that differs from `expected`.
     #[cold]
     pub(super) fn unexpected(&self, expected: &'static str) -> Box<Error> {
         let found = describe(self.input, self.pos);
         Box::new(Error::Unexpected { at: offset(self.pos), expected, found })
     }
 
-    /// What was written from `from` on.
+    /// The bytes written from `from` on.
     pub(super) fn written(&self, from: usize) -> &[u8] {
-        // The end may be past the buffer when nothing but room for a length was written.
+        // The end may be past the buffer if only room for a length was written.
         self.buf.get(from..self.end).unwrap_or_default()
     }
 
@@ -301,7 +302,7 @@ impl<'i> Reader<'i> {
         self.end += 1;
     }
 
-    /// Writes eight bytes of which `used` count.
+    /// Writes eight bytes, of which `used` are valid.
     #[inline(always)]
     pub(super) fn put_word(&mut self, word: u64, used: usize) {
         self.set_word(self.end, word);
@@ -330,7 +331,7 @@ impl<'i> Reader<'i> {
         self.end += bytes.len();
     }
 
-    /// Writes room for a type, an array index as text, and the NUL that ends it.
+    /// Writes room for a type, an array index as text, and its final NUL.
     #[inline(always)]
     fn put_index(&mut self, index: u32) {
         let digit = |value: u32| u64::from(b'0') + u64::from(value);
@@ -365,7 +366,7 @@ impl<'i> Reader<'i> {
         }
     }
 
-    /// Fills in a length for which four bytes were left out. [`super::MAX_TEXT`] bounds it.
+    /// Writes a length into the four bytes reserved for it. [`super::MAX_TEXT`] bounds it.
     #[inline(always)]
     pub(super) fn patch_length(&mut self, at: usize, length: usize) {
         if let Some(slot) = self.buf.get_mut(at..at + 4) {
@@ -381,27 +382,27 @@ impl<'i> Reader<'i> {
     }
 }
 
-/// How the elements of an array are named.
+/// The names of array elements.
 #[derive(Clone, Copy)]
 pub(super) enum Names {
-    /// By their number, as BSON arrays are.
+    /// Their index, as in BSON arrays.
     Indexes,
-    /// As the fields of a reference to a document.
+    /// The fields of a DBRef.
     DbRef,
 }
 
 const DB_REF_NAMES: [&[u8]; 3] = [b"$ref\0", b"$id\0", b"$db\0"];
 
-/// Where white space and comments end.
+/// The end of whitespace and comments.
 pub(super) enum Blank {
     /// At something else, or at the end of the input.
     Until(usize),
-    /// Not at all: the comment that begins here is not closed, or what begins here may yet become
-    /// a comment.
+    /// No end: the comment that begins here is not closed, or the text here may still become a
+    /// comment.
     Open(usize),
 }
 
-/// Passes white space and comments.
+/// Skips whitespace and comments.
 pub(super) fn blank(input: &[u8], mut pos: usize) -> Blank {
     loop {
         match input.get(pos) {

@@ -1,6 +1,6 @@
-//! Bare words: `true` and its kind, and the notation of mongosh and the old `mongo` shell.
+//! Reads bare words: `true` and the like, and the notation of mongosh and the old `mongo` shell.
 //!
-//! Understood are: `true`, `false`, `null`, `undefined`, `NaN`, `Infinity`, `/pattern/flags`,
+//! Supported are: `true`, `false`, `null`, `undefined`, `NaN`, `Infinity`, `/pattern/flags`,
 //! `MinKey`, `MaxKey`, and calls, with or without `new`, of the functions listed in [`function`]
 //! with literal arguments. Everything else is an error; nothing is evaluated.
 
@@ -11,14 +11,14 @@ use super::error::{Error, is_word, offset, shorten};
 use super::reader::{Names, Read, Reader, element};
 use super::wrapper::inner_names;
 
-/// What a function makes of its arguments.
+/// The result of a function call.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Function {
-    /// A value, from arguments in the order `convert` has them in.
+    /// A value, from arguments in the order of `convert`.
     Make(Kind),
-    /// A value, from arguments in the opposite order.
+    /// A value, from arguments in the reverse order.
     MakeReversed(Kind),
-    /// A value that needs no arguments, and not even brackets.
+    /// A value without arguments, and optionally without parentheses.
     Constant(u8),
     /// A document `{$ref, $id, $db}`.
     DbRef,
@@ -118,7 +118,7 @@ impl<'i> Reader<'i> {
         self.call(function, start)
     }
 
-    /// Takes the word at `pos`, which may have points inside.
+    /// Reads the word at `pos`, which may contain dots.
     fn take_word(&mut self) -> Read<&'i [u8]> {
         let rest = self.input.get(self.pos..).unwrap_or_default();
         let Some(length) = rest.iter().position(|&byte| !is_word(byte) && byte != b'.') else {
@@ -128,7 +128,7 @@ impl<'i> Reader<'i> {
         Ok(&rest[..length])
     }
 
-    /// Reads the arguments of a call, `pos` being at the bracket, and writes what it makes.
+    /// Reads the arguments of a call, with `pos` at the parenthesis, and writes its result.
     fn call(&mut self, function: Function, start: usize) -> Read<u8> {
         let arguments = self.pos;
         if let Function::Make(kind) = function {

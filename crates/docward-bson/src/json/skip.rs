@@ -1,26 +1,26 @@
-//! Finds where reading can go on after something that could not be read.
+//! Finds the position to continue reading from after invalid input.
 //!
-//! What is skipped is broken in an unknown way, so nothing in it can be trusted: a quote may be
-//! missing, or a bracket. Two signs are looked for, and the first one wins: the bracket that
-//! closes the broken document by simple counting, and a line that begins with `{` no further
-//! right than the broken document did. The second also holds inside what seems to be a string or
-//! a comment, since those are what swallows documents when their end is missing.
+//! The skipped input is invalid in an unknown place, so nothing in it is reliable: a quote or a
+//! bracket may be missing. The first of two signs decides: the bracket that closes the broken
+//! document by simple counting, or a line that begins with `{` with at most the indentation of the
+//! broken document. The second also applies inside an apparent string or comment, because an
+//! unterminated one swallows the following documents.
 //!
-//! Not here: reporting. The stream may end anywhere within what is skipped, so this is a state
-//! machine that goes on with the next piece.
+//! Not included: reporting. The stream may be split anywhere within the skipped input, so this is a
+//! state machine that continues with the next piece.
 
-/// What is being skipped, and how far into it the last piece went.
+/// The kind of the skipped input, and the state at the end of the last piece.
 #[derive(Debug)]
 pub(super) struct Skip {
-    /// A broken document, rather than something else that is no document.
+    /// True for a broken document, false for other input that is not a document.
     document: bool,
     in_array: bool,
-    /// How far right a line may begin with `{` to be the next document.
+    /// The maximum indentation of a `{` at the start of a line that begins the next document.
     indent: u64,
     braces: u32,
     brackets: u32,
     state: State,
-    /// How many blanks this line began with, as long as it has nothing else.
+    /// The number of spaces at the start of this line, as long as it contains nothing else.
     blanks: Option<u64>,
 }
 
@@ -38,7 +38,7 @@ enum State {
 }
 
 impl Skip {
-    /// Skips a broken document, beginning at its `{`.
+    /// Skips a broken document, starting at its `{`.
     pub(super) fn document(in_array: bool, indent: u64) -> Self {
         Self {
             document: true,
@@ -51,13 +51,13 @@ impl Skip {
         }
     }
 
-    /// Skips something else: up to the end of its line or, in an array, of the element.
+    /// Skips other input: up to the end of its line or, in an array, of the element.
     pub(super) fn other(in_array: bool, indent: u64) -> Self {
         Self { document: false, ..Self::document(in_array, indent) }
     }
 
-    /// Skips as much as belongs to it. `Some` is where to go on; `None` if it takes all of
-    /// `input` and maybe more.
+    /// Skips input. `Some` is the position to continue from; `None` if all of `input` is skipped
+    /// and possibly more.
     pub(super) fn run(&mut self, input: &[u8]) -> Option<usize> {
         for (index, &byte) in input.iter().enumerate() {
             match byte {
@@ -84,7 +84,7 @@ impl Skip {
         None
     }
 
-    /// Whether only blanks came before on this line.
+    /// Returns whether the current line contains only spaces so far.
     pub(super) fn is_at_line_start(&self) -> bool {
         self.blanks.is_some()
     }
@@ -98,7 +98,7 @@ impl Skip {
         !self.document && self.is_flat() && between
     }
 
-    /// Takes one byte. `Some(0)` if the end is before it, `Some(1)` if after it.
+    /// Processes one byte. `Some(0)` if the end is before it, `Some(1)` if after it.
     fn byte(&mut self, byte: u8) -> Option<usize> {
         self.state = match (self.state, byte) {
             (State::Open, b'"' | b'\'') => State::String(byte),
@@ -123,7 +123,7 @@ impl Skip {
         None
     }
 
-    /// Takes one byte outside strings and comments.
+    /// Processes one byte outside strings and comments.
     fn open(&mut self, byte: u8) -> Option<usize> {
         match byte {
             b'"' | b'\'' => self.state = State::String(byte),

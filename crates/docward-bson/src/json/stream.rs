@@ -1,29 +1,29 @@
-//! The stream: what lies between documents, and the places of everything in it.
+//! Reads the stream: the text between documents, and the positions of everything in it.
 //!
-//! Not here: what is inside documents (`reader`).
+//! Not included: the content of documents (`reader`).
 
 use super::error::{Error, LOOKAHEAD, Place, describe, is_word, offset};
 use super::reader::{Blank, Reader, blank};
 use super::skip::Skip;
 
-/// How many documents and arrays inside one another are read. MongoDB stores 100.
+/// The maximum nesting depth of documents and arrays. MongoDB stores 100.
 pub const MAX_DEPTH: usize = 200;
 
-/// How many bytes of text one document may have. MongoDB stores 16 MiB of BSON, and the most
-/// long-winded notation, canonical Extended JSON of small numbers, takes less than four times as much.
+/// The maximum number of bytes of text in one document. MongoDB stores 16 MiB of BSON, and the
+/// longest notation, canonical Extended JSON of small numbers, takes less than four times as much.
 ///
-/// It also bounds what callers have to buffer, and keeps every length within the 31 bits that
-/// BSON has for it: no text becomes more than eight times as long.
+/// It also limits how much callers have to buffer, and keeps every length within BSON's 31 bits: no
+/// text becomes more than eight times as long.
 pub const MAX_TEXT: usize = 64 << 20;
 
-/// How many bytes of work space are kept from one document to the next: enough for the largest
-/// that MongoDB stores.
+/// The number of bytes of work space kept between documents: enough for the largest that MongoDB
+/// stores.
 const KEPT: usize = 64 << 20;
 
-/// Splits a stream of text into documents and turns each into BSON.
+/// Splits a stream of text into documents and converts each to BSON.
 ///
-/// Documents may stand one after another, with or without line ends or commas between, or in a
-/// top-level array. Comments, any white space and a byte order mark at the start are passed over.
+/// Documents may follow one another, with or without line ends or commas between them, or be in a
+/// top-level array. Comments, whitespace and a byte order mark at the start are skipped.
 ///
 /// ```
 /// use docward_bson::json::{Parser, Step};
@@ -50,61 +50,61 @@ const KEPT: usize = 64 << 20;
 /// ```
 #[derive(Debug)]
 pub struct Parser {
-    /// How much was consumed.
+    /// The number of bytes consumed.
     offset: u64,
-    /// How many line ends of it.
+    /// The number of line ends consumed.
     lines: u64,
-    /// Where the current line begins.
+    /// The start of the current line.
     line_start: u64,
-    /// Whether the current line has had only blanks.
+    /// True if the current line contains only spaces so far.
     line_is_blank: bool,
-    /// Whether the byte order mark was looked for.
+    /// True if the byte order mark was looked for.
     started: bool,
-    /// Where the top-level array began that the next document is in.
+    /// The start of the top-level array that contains the next document.
     array: Option<Place>,
-    /// What has yet to be skipped.
+    /// The input that remains to be skipped.
     skip: Option<Skip>,
-    /// Work space, kept for its memory.
+    /// Work space, kept to reuse its memory.
     buf: Vec<u8>,
 }
 
-/// The outcome of [`Parser::step`].
+/// The result of [`Parser::step`].
 ///
-/// `consumed` is how much of the input is done with: the next step has to begin after it.
+/// `consumed` is the number of bytes processed: the next step has to begin after them.
 #[derive(Debug)]
 pub enum Step {
     /// A document was read.
     Document {
-        /// How much of the input is done with.
+        /// The number of bytes processed.
         consumed: usize,
     },
-    /// There is no complete document in the input and more may follow.
+    /// The input contains no complete document, and more may follow.
     ///
     /// The next step begins with the document again, so callers should offer twice as much each
-    /// time to keep the whole effort proportional to the length of the document. They never have
-    /// to offer much more than [`MAX_TEXT`].
+    /// time to keep the total effort proportional to the length of the document. They never have to
+    /// offer much more than [`MAX_TEXT`].
     NeedMore {
-        /// How much of the input is done with.
+        /// The number of bytes processed.
         consumed: usize,
     },
-    /// Something could not be read.
+    /// Invalid input.
     Failed {
-        /// How much of the input is done with. After it, reading goes on: at the next document if
-        /// that can be told.
+        /// The number of bytes processed. Reading continues after them: at the next document if it
+        /// can be found.
         consumed: usize,
-        /// What is wrong.
+        /// The error.
         error: Error,
     },
     /// The stream has ended.
     End,
 }
 
-/// What comes next in the stream.
+/// The next item in the stream.
 enum Next {
     Document(usize),
     NeedMore(usize),
     End,
-    /// Something is wrong between documents; where it is, the error, and what to skip from there.
+    /// An error between documents: its position, the error, and the input to skip from there.
     Failed(usize, Error, Skip),
 }
 
@@ -124,12 +124,12 @@ impl Default for Parser {
 }
 
 impl Parser {
-    /// A parser at the start of a stream.
+    /// Creates a parser for the start of a stream.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Where the stream is: the place of the next byte of input.
+    /// The position of the next byte of input.
     pub fn place(&self) -> Place {
         Place {
             offset: self.offset,
@@ -138,11 +138,10 @@ impl Parser {
         }
     }
 
-    /// Reads the next document from `input`, which is the unread rest of the stream as far as it
-    /// is at hand, and appends it to `out`; unless a document was read, `out` stays as it is.
+    /// Reads the next document from `input`, the available unread part of the stream, and appends
+    /// it to `out`. If no document was read, `out` stays unchanged.
     ///
-    /// `eof` says that nothing follows `input`. With it, the outcome is never
-    /// [`Step::NeedMore`].
+    /// `eof` means that nothing follows `input`. The result is then never [`Step::NeedMore`].
     pub fn step(&mut self, input: &[u8], eof: bool, out: &mut Vec<u8>) -> Step {
         let mut from = 0;
         if let Some(skip) = &mut self.skip {
@@ -176,13 +175,14 @@ impl Parser {
         }
     }
 
-    /// Ends the stream, of which `input` is the rest without a further document.
+    /// Ends the stream; `input` is the rest, without a further document.
     fn end(&mut self, input: &[u8]) -> Step {
         let at = self.place_of(input, input.len());
         self.advance(input);
         self.skip = None;
         match self.array.take() {
-            // Every document in it was handed out; but someone who counts them should know.
+            // Every document of the array was returned, but its missing end is an error that
+            // callers should report.
             Some(began) => {
                 let error = Error::UnexpectedEnd { at, what: "array", began };
                 Step::Failed { consumed: input.len(), error }
@@ -200,7 +200,7 @@ impl Parser {
             }
             self.started = true;
             if input.starts_with(MARK) {
-                // Not a part of the line to anyone who looks at it.
+                // Editors do not show it as a part of the line.
                 self.line_start = MARK.len() as u64;
                 pos = MARK.len();
             }
@@ -274,14 +274,14 @@ impl Parser {
             let error = Error::TooLong { at, what: "document", limit: MAX_TEXT };
             return self.fail(input, start, error, skip);
         }
-        // What an error says may depend on a little more than its place.
+        // The message of an error may depend on a few bytes after its position.
         let wrong = (error.place().offset as usize).min(limit);
         let undecided = matches!(error, Error::UnexpectedEnd { .. }) || limit - wrong < LOOKAHEAD;
         if undecided && !eof && input.len() - start <= MAX_TEXT {
             self.advance(&input[..start]);
             return Step::NeedMore { consumed: start };
         }
-        // A word or number that the end of the stream cuts is not wrong in itself.
+        // A word or number that the end of the piece splits is not an error in itself.
         let is_cut = limit == input.len()
             && input[wrong..].iter().all(|&byte| is_word(byte) || b"+-.\\".contains(&byte));
         let error = if is_cut {
@@ -293,7 +293,7 @@ impl Parser {
         self.fail(input, start, error, skip)
     }
 
-    /// Reports an error whose places are offsets into `input`, and skips from `pos` on.
+    /// Reports an error whose positions are offsets into `input`, and skips from `pos` on.
     fn fail(&mut self, input: &[u8], pos: usize, mut error: Error, mut skip: Skip) -> Step {
         error.relocate(|offset| self.place_of(input, offset as usize));
         let mut consumed = pos;
@@ -306,7 +306,7 @@ impl Parser {
             None => {
                 consumed = input.len();
                 self.skip = Some(skip);
-                // The array around it ends there too, for the same reason.
+                // The enclosing array ends there too, for the same reason.
                 if matches!(error, Error::UnexpectedEnd { .. }) {
                     self.array = None;
                 }
@@ -316,7 +316,7 @@ impl Parser {
         Step::Failed { consumed, error }
     }
 
-    /// Takes note of white space and comments that were passed.
+    /// Tracks whitespace and comments that were skipped.
     fn note_blank(&mut self, passed: &[u8]) {
         if let Some(last) = memchr::memrchr(b'\n', passed) {
             self.line_is_blank = is_blank(&passed[last..]);
@@ -325,12 +325,12 @@ impl Parser {
         }
     }
 
-    /// How far right `pos` is, if only blanks are before it on its line; else 0.
+    /// The indentation of `pos`, if only spaces precede it on its line; else 0.
     fn indent(&self, input: &[u8], pos: usize) -> u64 {
         if self.line_is_blank { self.place_of(input, pos).column - 1 } else { 0 }
     }
 
-    /// The place of a byte of `input`, which begins where the stream is.
+    /// The position of a byte of `input`, which begins at the current position of the stream.
     fn place_of(&self, input: &[u8], pos: usize) -> Place {
         let before = &input[..pos.min(input.len())];
         let offset = self.offset + before.len() as u64;
@@ -342,7 +342,7 @@ impl Parser {
         Place { offset, line: self.lines + lines + 1, column: offset - line_start + 1 }
     }
 
-    /// Moves on past `consumed`.
+    /// Advances past `consumed`.
     fn advance(&mut self, consumed: &[u8]) {
         let lines = memchr::memchr_iter(b'\n', consumed).count() as u64;
         if lines > 0 {
@@ -358,9 +358,9 @@ fn is_blank(bytes: &[u8]) -> bool {
     bytes.iter().all(u8::is_ascii_whitespace)
 }
 
-/// Turns a text that is one document into BSON.
+/// Converts a text that is a single document to BSON.
 ///
-/// White space and comments around it are allowed, anything else is an error.
+/// Whitespace and comments around it are permitted; anything else is an error.
 pub fn parse_one(text: &str) -> Result<Vec<u8>, Error> {
     let mut parser = Parser::new();
     let mut out = Vec::new();

@@ -1,13 +1,13 @@
-//! Eight bytes at a time in one `u64`: finding bytes and reading digits.
+//! Processes eight bytes at a time in one `u64`: finds bytes and reads digits.
 //!
-//! Words are little-endian, so the first byte of the text is the lowest. The masks have the top
-//! bit of a byte set where something was found. Borrows and carries can set wrong bits *above* the
-//! first right one, so only the lowest set bit may be used, which is all that callers need.
+//! Words are little-endian, so the first byte of the text is the lowest. Masks have the top bit of
+//! a byte set for a match. Borrows and carries can set wrong bits *above* the first right one, so
+//! only the lowest set bit may be used, which is all that callers need.
 
 const LOW: u64 = 0x0101_0101_0101_0101;
 const HIGH: u64 = 0x8080_8080_8080_8080;
 
-/// The eight bytes at `pos`, if there are so many.
+/// The eight bytes at `pos`, if there are that many.
 #[inline(always)]
 pub(super) fn load(input: &[u8], pos: usize) -> Option<u64> {
     let bytes = input.get(pos..)?.first_chunk::<8>()?;
@@ -32,24 +32,24 @@ pub(super) fn high(word: u64) -> u64 {
     word & HIGH
 }
 
-/// The index of the first marked byte of a mask that is not zero.
+/// The index of the first marked byte of a non-zero mask.
 #[inline(always)]
 pub(super) fn first(mask: u64) -> usize {
     (mask.trailing_zeros() / 8) as usize
 }
 
-/// How many decimal digits the word begins with, and their value.
+/// The number of leading decimal digits of the word, and their value.
 #[inline(always)]
 pub(super) fn digits(word: u64) -> (usize, u64) {
-    // Digits become 0 to 9; adding 0x76 carries anything else that is ASCII into the top bit.
+    // Digits become 0 to 9; adding 0x76 carries any other ASCII byte into the top bit.
     let values = word ^ (LOW * b'0' as u64);
     let others = (values.wrapping_add(LOW * 0x76) | values) & HIGH;
     if others == 0 {
         return (8, combine(values));
     }
     let count = first(others);
-    // Zeros in front of the digits (the lower bytes) do not change the value. Two shifts, as one
-    // by all 64 bits would overflow when there is no digit at all.
+    // Zeros before the digits (the lower bytes) do not change the value. Two shifts, because a
+    // single shift by 64 bits would overflow if there is no digit.
     let aligned = (values << 8) << (56 - 8 * count);
     (count, combine(aligned))
 }

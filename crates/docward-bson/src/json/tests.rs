@@ -1,4 +1,4 @@
-//! Tests of the whole parser. Those of single steps are beside them.
+//! Tests of the whole parser. Tests of single steps are next to them.
 
 mod corpus;
 mod dialects;
@@ -12,7 +12,7 @@ use bson::Document;
 
 use super::{Error, Parser, Step, parse_one};
 
-/// The document a text is.
+/// Parses a text to a document.
 #[track_caller]
 fn read(text: &str) -> Document {
     match parse_one(text) {
@@ -21,7 +21,7 @@ fn read(text: &str) -> Document {
     }
 }
 
-/// A document from its bytes, all of which have to be valid.
+/// Decodes a document from its bytes, all of which must be valid.
 #[track_caller]
 fn decode(bytes: &[u8]) -> Document {
     match Document::from_reader(bytes) {
@@ -30,10 +30,10 @@ fn decode(bytes: &[u8]) -> Document {
     }
 }
 
-/// What a stream gives: documents as bytes, and errors.
+/// The result of a stream: documents as bytes, and errors.
 type Outcome = Vec<Result<Vec<u8>, Error>>;
 
-/// Reads a whole stream that is at hand.
+/// Reads a stream that is available as a whole.
 fn read_all(input: &[u8]) -> Outcome {
     let mut rest = input;
     let mut parser = Parser::new();
@@ -62,7 +62,7 @@ fn read_all(input: &[u8]) -> Outcome {
     }
 }
 
-/// Reads a whole stream that arrives in pieces.
+/// Reads a stream that arrives in pieces.
 fn read_pieces(input: &[u8], piece: usize) -> Outcome {
     let (mut start, mut end) = (0, 0);
     let mut parser = Parser::new();
@@ -90,7 +90,7 @@ fn read_pieces(input: &[u8], piece: usize) -> Outcome {
     }
 }
 
-/// The shared data at hand, or a note that there is none.
+/// The path of shared test data; prints a note if it is missing.
 fn shared(path: &str) -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data").join(path);
     if path.exists() {
@@ -100,7 +100,7 @@ fn shared(path: &str) -> Option<PathBuf> {
     None
 }
 
-/// Says something to whoever runs the tests.
+/// Prints a note for the developer.
 #[expect(clippy::print_stderr, reason = "a skipped test has to be visible")]
 fn note(text: &str) {
     eprintln!("{text}");

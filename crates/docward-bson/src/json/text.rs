@@ -1,7 +1,7 @@
-//! Strings and quoted names: copying them out while looking for their end.
+//! Reads strings and quoted names: copies them while searching for their end.
 //!
-//! Nearly every string is short ASCII without a backslash, so that case is one loop of load,
-//! store and test; anything else goes on in a loop that knows about everything.
+//! Nearly every string is short ASCII without a backslash, so that case is one loop of load, store
+//! and test; all others continue in a loop that handles every case.
 
 use std::borrow::Cow;
 
@@ -9,14 +9,15 @@ use super::error::{Error, offset, shorten};
 use super::reader::{Read, Reader, element};
 use super::swar;
 
-/// The bytes in a quoted text that stop the fast loop: its end, a backslash, and beyond ASCII.
+/// The bytes in a quoted text that end the fast loop: its closing quote, a backslash, and non-ASCII
+/// bytes.
 #[inline(always)]
 fn stops(word: u64, quote: u8) -> u64 {
     swar::equal(word, quote) | swar::equal(word, b'\\') | swar::high(word)
 }
 
 impl<'i> Reader<'i> {
-    /// Reads a string value; the double quote is read already.
+    /// Reads a string value; the double quote was already read.
     #[inline(always)]
     pub(super) fn string(&mut self) -> Read<u8> {
         let slot = self.end;
@@ -29,7 +30,7 @@ impl<'i> Reader<'i> {
         Ok(element::STRING)
     }
 
-    /// Reads a string value in single quotes; the quote is read already.
+    /// Reads a string value in single quotes; the quote was already read.
     pub(super) fn string_in_single_quotes(&mut self) -> Read<u8> {
         let slot = self.end;
         self.end += 4;
@@ -44,8 +45,7 @@ impl<'i> Reader<'i> {
         self.patch_length(slot, self.end - slot - 4);
     }
 
-    /// Reads a field name without the NUL that BSON puts after it; the double quote is read
-    /// already.
+    /// Reads a field name without BSON's final NUL; the double quote was already read.
     #[inline(always)]
     pub(super) fn name(&mut self) -> Read<()> {
         let start = self.pos;
@@ -55,13 +55,13 @@ impl<'i> Reader<'i> {
         Ok(())
     }
 
-    /// Reads a text in quotes of any kind; the first quote is read already.
+    /// Reads a text in quotes of any kind; the first quote was already read.
     pub(super) fn text_in(&mut self, quote: u8, name: bool) -> Read<()> {
         self.text_from(self.pos, quote, name)
     }
 
-    /// Copies plain text up to its double quote. `false` if something else comes first: then it
-    /// is copied up to there.
+    /// Copies plain text up to its double quote. Returns `false` if something else comes first,
+    /// after copying up to there.
     #[inline(always)]
     fn plain<const NAME: bool>(&mut self) -> bool {
         let (mut pos, mut end) = (self.pos, self.end);
@@ -73,7 +73,7 @@ impl<'i> Reader<'i> {
             if NAME {
                 stop |= swar::equal(word, 0);
             }
-            // A whole word, however much of it counts: what follows overwrites the rest.
+            // Always a whole word: later writes overwrite the invalid rest.
             self.set_word(end, word);
             if stop == 0 {
                 pos += 8;
@@ -90,10 +90,10 @@ impl<'i> Reader<'i> {
         plain
     }
 
-    /// Copies a text that began at `start` from `pos` on, with everything that can be in it.
+    /// Copies a text that began at `start` from `pos` on, with all kinds of content.
     #[inline(never)]
     fn text_from(&mut self, start: usize, quote: u8, name: bool) -> Read<()> {
-        // Checked as a whole at the end: escapes are ASCII in the input, so it is UTF-8 exactly
+        // Validated as a whole at the end: escapes are ASCII in the input, so it is UTF-8 exactly
         // if everything between them is.
         let mut ascii = true;
         let first = self.end;
@@ -143,7 +143,7 @@ impl<'i> Reader<'i> {
             b'n' => b'\n',
             b'r' => b'\r',
             b't' => b'\t',
-            // JavaScript only, and written by mongosh.
+            // Exists in JavaScript only; mongosh writes it.
             b'v' => 0x0B,
             b'0' => 0,
             b'u' => return self.unicode_escape(),
@@ -190,7 +190,7 @@ impl<'i> Reader<'i> {
         Ok(())
     }
 
-    /// Reads so many hexadecimal digits of an escape.
+    /// Reads this many hexadecimal digits of an escape.
     fn hexadecimal(&self, from: usize, count: usize) -> Read<u16> {
         let mut value = 0;
         for index in from..from + count {
@@ -216,7 +216,7 @@ impl<'i> Reader<'i> {
         self.put_bytes(character.encode_utf8(&mut [0; 4]).as_bytes());
     }
 
-    /// Reads a text in quotes without writing it, `pos` being at the quote.
+    /// Reads a text in quotes without writing it; `pos` is at the quote.
     pub(super) fn quoted(&mut self, quote: u8) -> Read<Cow<'i, [u8]>> {
         let input = self.input;
         let start = self.pos + 1;

@@ -1,8 +1,8 @@
-//! Extended JSON: objects such as `{"$oid": "…"}` that stand for one typed value.
+//! Reads Extended JSON: objects such as `{"$oid": "…"}` that represent one typed value.
 //!
-//! An object is taken for a typed value by its first field. `$ref`/`$id` stay documents, as they
-//! are in BSON. `$regex` and `$type` are query operators too, so they make a typed value only in
-//! the complete form that version 1 gave it.
+//! The first field of an object decides whether it is a typed value. `$ref`/`$id` stay documents,
+//! as in BSON. `$regex` and `$type` are query operators too, so they form a typed value only in the
+//! complete form of version 1.
 
 use std::borrow::Cow;
 
@@ -12,18 +12,18 @@ use super::convert::{self, Built, Kind};
 use super::error::{Error, is_word, offset, quote};
 use super::reader::{Read, Reader, element};
 
-/// What the first field of an object makes it.
+/// The form of an object, from its first field.
 #[derive(Clone, Copy)]
 enum Shape {
-    /// A typed value made of one text, at least in the usual form.
+    /// A typed value with one text, at least in the usual form.
     Text(Kind, &'static str),
-    /// A typed value with more inside, or more than one field.
+    /// A typed value with nested fields, or with more than one field.
     Parts(Kind, &'static str),
-    /// A typed value together with a second field, else a document.
+    /// A typed value if there is a matching second field, otherwise a document.
     Maybe(Kind),
 }
 
-/// A typed value that is one text: what the text is to become, the text, and where it is.
+/// A typed value with one text: its kind, the text, and its position.
 struct Single<'i> {
     kind: Kind,
     text: Cow<'i, [u8]>,
@@ -69,7 +69,7 @@ impl<'i> Reader<'i> {
             let value = self.single(after, kind)?;
             if let Some(Single { kind, text, at }) = value {
                 let element = self.put_text(kind, &text, at)?;
-                // A date may have been given as a whole number, see `single`.
+                // A date may have been given as an integer, see `single`.
                 return Ok(if matches!(shape, Shape::Text(Kind::Date, _)) {
                     element::DATE
                 } else {
@@ -77,7 +77,7 @@ impl<'i> Reader<'i> {
                 });
             }
         }
-        // Not in the usual form: read it as a document and see what that amounts to.
+        // Not in the usual form: parse it as a document and convert that.
         self.pos = name_at;
         let slot = self.end;
         self.fields(open)?;
@@ -92,7 +92,7 @@ impl<'i> Reader<'i> {
         Ok(self.put_built(built))
     }
 
-    /// The name at `pos`, if it is written without escapes, and where it ends.
+    /// The name at `pos`, if it is written without escapes, and its end.
     fn plain_name(&self) -> Option<(&'i [u8], usize)> {
         let quote = self.input.get(self.pos).filter(|byte| matches!(byte, b'"' | b'\''));
         let start = self.pos + usize::from(quote.is_some());
@@ -106,9 +106,9 @@ impl<'i> Reader<'i> {
         }
     }
 
-    /// Reads the rest of an object that has one text as its value, after the name; `None` if it is
-    /// written in another way. Does not read values of other kinds: reading them here and then
-    /// again would double at every level.
+    /// Reads the rest of an object whose value is one text, after the name; `None` if it has
+    /// another form. Does not read values of other kinds: reading them here and again later would
+    /// double the time at every level.
     fn single(&mut self, after: usize, kind: Kind) -> Read<Option<Single<'i>>> {
         self.pos = after;
         let Some(byte) = self.colon()? else {
@@ -134,7 +134,7 @@ impl<'i> Reader<'i> {
         Ok(self.closed(b'}')?.then_some(Single { kind, text, at }))
     }
 
-    /// Passes the colon, if one is next, and tells the byte after it.
+    /// Skips the colon, if it comes next, and returns the byte after it.
     fn colon(&mut self) -> Read<Option<u8>> {
         if self.peek()? != b':' {
             return Ok(None);
@@ -143,7 +143,8 @@ impl<'i> Reader<'i> {
         self.peek().map(Some)
     }
 
-    /// Passes the closing bracket, after a comma or not; `false` if something else is next.
+    /// Skips the closing bracket, with an optional comma before it; `false` if something else comes
+    /// next.
     pub(super) fn closed(&mut self, close: u8) -> Read<bool> {
         let mut byte = self.peek()?;
         if byte == b',' {
@@ -157,7 +158,7 @@ impl<'i> Reader<'i> {
     }
 }
 
-/// What a document that begins like a typed value means; `None` if it is only a document.
+/// The typed value of a document that begins like one; `None` if it is an ordinary document.
 fn meaning(shape: Shape, document: &RawDocument, open: usize) -> Read<Option<Built>> {
     let field = |name: &str| document.get(name).ok().flatten();
     let (kind, wrapper) = match shape {
@@ -199,7 +200,7 @@ fn meaning(shape: Shape, document: &RawDocument, open: usize) -> Read<Option<Bui
             }
             (first, second)
         }
-        // `$regularExpression` with text in it exists in no version.
+        // `$regularExpression` with a text in it exists in no version.
         (Kind::Regex, _) => return Err(kind.invalid(open, convert::show(value))),
         _ => (value, partner.and_then(field)),
     };
@@ -215,7 +216,7 @@ fn meaning(shape: Shape, document: &RawDocument, open: usize) -> Read<Option<Bui
     }
 }
 
-/// The fields inside a typed value that has a document in it.
+/// The field names inside a typed value that contains a document.
 pub(super) fn inner_names(kind: Kind) -> [&'static str; 2] {
     match kind {
         Kind::Binary => ["base64", "subType"],
@@ -225,7 +226,7 @@ pub(super) fn inner_names(kind: Kind) -> [&'static str; 2] {
     }
 }
 
-/// The error that a typed value has other fields than those that belong to it.
+/// The error for a typed value with additional fields.
 fn refuse_others(
     document: &RawDocument,
     wrapper: &'static str,
@@ -234,7 +235,7 @@ fn refuse_others(
 ) -> Read<()> {
     for (index, item) in document.iter().enumerate() {
         let Ok((name, _)) = item else { continue };
-        // A name that comes twice is one too many as well.
+        // A repeated name is an additional field too.
         if !allowed.contains(&Some(name.as_str())) || index >= allowed.iter().flatten().count() {
             let field = quote(name.as_str().as_bytes());
             return Err(Box::new(Error::ExtraField { at: offset(open), wrapper, field }));

@@ -1,4 +1,4 @@
-//! `aws ec2 describe-security-groups`: groups whose rules all let in; nothing keeps out.
+//! `aws ec2 describe-security-groups`: groups whose rules all allow; there are no deny rules.
 
 use docward_model::{AccessRule, Peer, PortRange, Protocol};
 use serde::Deserialize;
@@ -103,7 +103,7 @@ impl Permission {
         }))
     }
 
-    /// No port, or -1, stands for all of them. What is no range must not pass for one that nothing is in.
+    /// No port, or -1, means all ports. An invalid range must not be treated as an empty one.
     fn ports(&self, protocol: Protocol) -> Result<PortRange, String> {
         let (first, last) = match (self.from_port, self.to_port) {
             _ if protocol == Protocol::Any => return Ok(PortRange::every(protocol)),

@@ -1,4 +1,5 @@
-//! `az network nsg show` and `az network nsg list`: rules with priorities, some of them the platform's.
+//! `az network nsg show` and `az network nsg list`: rules with priorities, some of them built into
+//! the platform.
 
 use docward_model::{AccessRule, Peer, PortRange};
 use serde::Deserialize;
@@ -40,7 +41,7 @@ struct Named {
     id: String,
 }
 
-/// A range of addresses, or a tag the platform knows the addresses of.
+/// An address range, or a service tag whose addresses the platform knows.
 #[derive(Deserialize)]
 #[serde(try_from = "String")]
 enum Prefix {
@@ -64,8 +65,8 @@ impl TryFrom<String> for Prefix {
     }
 }
 
-/// Whether a tag stands for the network around the machines. Others stand for services of the platform,
-/// some of which (`AzureCloud`) anybody can rent an address of.
+/// Returns whether a tag means the network of the machines. Other tags are services of the
+/// platform, and anyone can rent an address of some of them (`AzureCloud`).
 fn is_own(tag: &str) -> bool {
     ["VirtualNetwork", "AzureLoadBalancer"].iter().any(|own| tag.eq_ignore_ascii_case(own))
 }

@@ -1,4 +1,4 @@
-//! Docward's own format: addresses, and rules one by one, in TOML or JSON. See docs/security.md.
+//! Docward's own format: addresses and single rules, in TOML or JSON. See docs/security.md.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::{
     typed,
 };
 
-/// The keys by which a JSON file of this format is known.
+/// The keys that identify a JSON file of this format.
 pub(super) const KEYS: [&str; 6] =
     ["public_ip", "load_balancer_vip", "listener_port", "mongodb_port", "rules", "layers"];
 

@@ -1,6 +1,6 @@
-//! `gcloud compute firewall-rules list --format=json`: rules of a network, each for some targets or for
-//! every machine. What has the same targets is a group. A rule for every machine counts in the groups of
-//! single targets too, by its priority.
+//! `gcloud compute firewall-rules list --format=json`: rules of a network, each for some targets or
+//! for every machine. Rules with the same targets form a group. A rule for every machine also
+//! applies in the groups of single targets, by its priority.
 
 use std::collections::BTreeMap;
 
@@ -46,7 +46,7 @@ struct Firewall {
     denied: Vec<Traffic>,
 }
 
-/// What the platform takes when a rule has no priority.
+/// The platform's default priority.
 fn usual_priority() -> i64 {
     1000
 }
@@ -63,7 +63,7 @@ struct Traffic {
 type Ranked = Vec<(i64, AccessRule)>;
 
 pub(super) fn groups(text: &str) -> Result<Export, Fault> {
-    // A list as the API has it, or as the command prints it.
+    // A list in the format of the API, or as the command prints it.
     let is_api = !text.trim_start().starts_with('[') && text.contains("\"items\"");
     let entries: Vec<Entry<Firewall>> =
         if is_api { typed::<List>(text, FORMAT)?.items } else { one_or_list(text, FORMAT)? };
@@ -72,7 +72,7 @@ pub(super) fn groups(text: &str) -> Result<Export, Fault> {
         let inbound = rule.direction.as_deref().map(|d| is_first(d, "INGRESS", "EGRESS"));
         Ok((inbound.unwrap_or(Ok(true))? && !rule.disabled).then_some(rule))
     });
-    // By network: the rules for every machine, and those of each target.
+    // By network: the rules for every machine, and the rules of each target.
     let mut networks: BTreeMap<String, (Ranked, BTreeMap<String, Ranked>)> = BTreeMap::new();
     for firewall in firewalls {
         let network = firewall.network.as_deref().unwrap_or("default");

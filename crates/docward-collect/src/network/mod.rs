@@ -1,12 +1,15 @@
-//! Files about firewalls and security groups: Docward's own short format (TOML or JSON) and what
-//! cloud platforms export (JSON), told apart by their shape. Files in, [`Network`] out.
+//! Reads files about firewalls and security groups: Docward's own short format (TOML or JSON) and
+//! the exports of cloud platforms (JSON). It detects the format by the structure. Files in,
+//! [`Network`] out.
 //!
-//! The own format is understood as a whole or refused with the place at fault. A rule of an export that
-//! is odd is told and left out; it is kept that something was, because half a list of rules would make an
-//! open door look shut. Only incoming connections matter here; rules for outgoing ones are passed
-//! over, and so are protocols without ports (ICMP).
+//! Docward's own format is either read completely or refused with the position of the error. An
+//! unreadable rule of an export is reported and left out, and the result records that it is
+//! incomplete, because with half of the rules an open port could look closed. Only incoming
+//! connections are relevant here; rules for outgoing ones and protocols without ports (ICMP) are
+//! skipped.
 //!
-//! Read on: `declared` (the own format), `aws`, `azure`, `gcp`, `tencent`, `parts` (addresses and ports).
+//! Read on: `declared` (Docward's own format), `aws`, `azure`, `gcp`, `tencent`, `parts` (addresses
+//! and ports).
 
 mod aws;
 mod azure;
@@ -26,21 +29,21 @@ use serde::{Deserialize, de::IgnoredAny};
 
 use crate::trouble::Trouble;
 
-/// No export of rules is as long as this.
+/// The size limit of a file; exports of rules are far smaller.
 const LONGEST: u64 = 64 * 1024 * 1024;
 
-/// What files about the network told.
+/// The result of reading network files.
 #[derive(Debug, Default)]
 pub struct NetworkFiles {
     /// The rules and addresses, unless no file could be read.
     pub network: Option<Network>,
-    /// The files, in the order they were named; a rule counts as a document.
+    /// The files, in the order they were named; each rule counts as a document.
     pub sources: Vec<Source>,
-    /// What could not be read.
+    /// Files and rules that could not be read.
     pub problems: Vec<Problem>,
 }
 
-/// Why a file cannot be used.
+/// The reason why a file cannot be used.
 #[derive(Debug, thiserror::Error)]
 enum Fault {
     #[error(transparent)]
@@ -65,29 +68,29 @@ enum Fault {
     NoGroups,
 }
 
-/// What one file told.
+/// The content of one file.
 #[derive(Debug, Default)]
 struct Content {
     network: Network,
-    /// What groups of other files stand in front of, by their id or name.
+    /// The layers of groups in other files, by group id or name.
     layers: BTreeMap<String, Layer>,
 }
 
-/// What the export of a platform holds.
+/// The content of a platform's export.
 #[derive(Debug, Default)]
 struct Export {
     groups: Vec<RuleGroup>,
-    /// Rules that could not be read, and why.
+    /// Rules that could not be read, with the reason.
     unread: Vec<String>,
 }
 
-/// Reads files about the network. Never fails: what could not be read is in
+/// Reads network files. Never fails: files that could not be read are in
 /// [`NetworkFiles::problems`].
 pub fn read_network_rules(files: &[String]) -> NetworkFiles {
     understand(files.iter().map(|name| (name.as_str(), bytes_of(name))))
 }
 
-/// The same for files that were read already, by their names.
+/// The same for files that are already in memory, with their names.
 pub fn parse_network_rules(files: &[(&str, &[u8])]) -> NetworkFiles {
     understand(files.iter().map(|(name, bytes)| (*name, Ok(bytes.to_vec()))))
 }
@@ -96,7 +99,7 @@ fn understand<'n>(files: impl Iterator<Item = (&'n str, Result<Vec<u8>, Fault>)>
     let mut read = NetworkFiles::default();
     let mut layers: Vec<(&str, String, Layer)> = Vec::new();
     let mut unread: Vec<String> = Vec::new();
-    // The file of each group.
+    // The file of each group, by index.
     let mut origins: Vec<&str> = Vec::new();
     for (name, bytes) in files {
         let mut source = Source {
@@ -149,8 +152,8 @@ fn understand<'n>(files: impl Iterator<Item = (&'n str, Result<Vec<u8>, Fault>)>
     read
 }
 
-/// Groups of several files may have one name, such as that of the network every project has: the file
-/// then tells them apart.
+/// Distinguishes groups with the same name in several files, such as the default network of every
+/// project, by adding the file name.
 fn tell_apart(groups: &mut [RuleGroup], origins: &[&str]) {
     let mut known = BTreeSet::new();
     for (group, origin) in groups.iter_mut().zip(origins) {
@@ -171,11 +174,12 @@ fn join(all: &mut Network, more: Network) {
     all.unread.extend(more.unread);
 }
 
-/// What is in a file.
+/// Reads a file.
 fn bytes_of(name: &str) -> Result<Vec<u8>, Fault> {
     let opened = std::fs::File::open(name).map_err(|error| Fault::File(Trouble::opening(error)))?;
     let mut bytes = Vec::new();
-    // One byte more than allowed tells that there is too much, also of what has no length.
+    // Reading one byte more than the limit detects files that are too large, including those
+    // without a known length.
     let outcome = opened.take(LONGEST + 1).read_to_end(&mut bytes);
     outcome.map_err(|error| Fault::File(Trouble::Open(error)))?;
     if bytes.len() as u64 > LONGEST {
@@ -184,7 +188,7 @@ fn bytes_of(name: &str) -> Result<Vec<u8>, Fault> {
     Ok(bytes)
 }
 
-/// What the bytes of a file say.
+/// Parses the bytes of a file.
 fn content(name: &str, bytes: &[u8]) -> Result<Content, Fault> {
     if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
         return Err(Fault::File(Trouble::Utf16));
@@ -195,7 +199,8 @@ fn content(name: &str, bytes: &[u8]) -> Result<Content, Fault> {
     parse(text, &stem)
 }
 
-/// Understands a text, told by its shape. `stem` names a group whose export does not.
+/// Parses a text whose format its structure determines. `stem` names a group if the export does
+/// not.
 fn parse(text: &str, stem: &str) -> Result<Content, Fault> {
     if text.trim().is_empty() {
         return Err(Fault::File(Trouble::Empty));
@@ -225,7 +230,7 @@ fn parse(text: &str, stem: &str) -> Result<Content, Fault> {
     Ok(Content { network, ..Content::default() })
 }
 
-/// Whether a text is JSON rather than TOML, in which a table begins with a bracket too.
+/// Returns whether a text is JSON rather than TOML, in which a table also begins with a bracket.
 fn looks_like_json(text: &str) -> bool {
     let text = text.trim_start();
     match text.strip_prefix('[') {
@@ -245,12 +250,13 @@ fn keys(text: &str) -> Result<Vec<String>, serde_json::Error> {
     Ok(object.into_keys().collect())
 }
 
-/// Reads a text as one format; the error says which that was and where it was left.
+/// Parses a text as one format; the error names the format and the position.
 fn typed<'t, T: Deserialize<'t>>(text: &'t str, format: &'static str) -> Result<T, Fault> {
     serde_json::from_str(text).map_err(|error| Fault::Json { format, error })
 }
 
-/// One object or a list of them, as command-line tools print what they show and what they list.
+/// One object or a list of them: command-line tools print an object for `show` and a list for
+/// `list`.
 fn one_or_list<'t, T: Deserialize<'t>>(
     text: &'t str,
     format: &'static str,
@@ -262,12 +268,12 @@ fn one_or_list<'t, T: Deserialize<'t>>(
     }
 }
 
-/// Rules by precedence: a lower number first, and of two equal ones the one that keeps out.
+/// Sorts rules by precedence: a lower number first, and of two equal ones the deny rule.
 fn by_precedence(rules: &mut [(i64, docward_model::AccessRule)]) {
     rules.sort_by_key(|(priority, rule)| (*priority, rule.allows));
 }
 
-/// A group of an export.
+/// Creates a group of an export.
 fn group(name: String, id: Option<String>, rules: Vec<docward_model::AccessRule>) -> RuleGroup {
     RuleGroup { name, id, layer: None, rules }
 }
@@ -278,7 +284,7 @@ mod tests {
 
     use super::*;
 
-    /// What a text is understood as: `group: rule allow|deny sources ports`.
+    /// Prints the parsed rules as text: `group: rule allow|deny sources ports`.
     pub(super) fn read(text: &str) -> Vec<String> {
         let content = parse(text, "stem").unwrap_or_else(|fault| panic!("{fault}"));
         let peer = |peer: &Peer| match peer {

@@ -1,4 +1,4 @@
-//! Addresses and ports as the formats write them, and entries of lists that may be odd.
+//! Addresses and ports as the formats write them, and lists whose entries may be invalid.
 
 use std::{fmt, marker::PhantomData, net::IpAddr};
 
@@ -11,12 +11,12 @@ use serde::{
     },
 };
 
-/// Every address there is.
+/// All addresses.
 pub(super) fn everyone() -> [Peer; 2] {
     [Peer::Range(IpNet::V4(Ipv4Net::default())), Peer::Range(IpNet::V6(Ipv6Net::default()))]
 }
 
-/// A range of addresses, or a single one.
+/// An address range, or a single address.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Range(pub(super) IpNet);
 
@@ -49,7 +49,7 @@ impl<'de> Deserialize<'de> for Address {
     }
 }
 
-/// Ports in text: `27017`, `1000-2000`, `*`, `ALL`.
+/// Parses ports: `27017`, `1000-2000`, `*`, `ALL`.
 pub(super) fn ports(text: &str, protocol: Protocol) -> Result<PortRange, String> {
     let text = text.trim();
     if text == "*" || text.eq_ignore_ascii_case("all") {
@@ -62,7 +62,7 @@ pub(super) fn ports(text: &str, protocol: Protocol) -> Result<PortRange, String>
     }
 }
 
-/// A port or a range of ports, as a number or in text; the protocol is said elsewhere.
+/// A port or a port range, as a number or as text; the protocol comes from elsewhere.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ports(pub(super) PortRange);
 
@@ -92,7 +92,7 @@ impl<'de> Deserialize<'de> for Ports {
     }
 }
 
-/// The protocol a rule names; `None` for those without ports. Numbers are the internet's own.
+/// The protocol of a rule; `None` for protocols without ports. Numbers are IANA protocol numbers.
 pub(super) fn protocol(text: &str) -> Option<Protocol> {
     match text.to_ascii_lowercase().as_str() {
         "tcp" | "6" => Some(Protocol::Tcp),
@@ -102,7 +102,7 @@ pub(super) fn protocol(text: &str) -> Option<Protocol> {
     }
 }
 
-/// A text; an empty one stands for nothing.
+/// A text; an empty one counts as absent.
 #[derive(Clone, Debug)]
 pub(super) struct Filled<T>(pub(super) Option<T>);
 
@@ -117,10 +117,10 @@ impl<'de, T: DeserializeOwned> Deserialize<'de> for Filled<T> {
     }
 }
 
-/// A rule in a list. An odd one is kept as such, so that the others can be judged.
+/// A rule in a list. An invalid one is kept as an error, so that the others can be checked.
 #[derive(Debug)]
 pub(super) struct Entry<T> {
-    /// What it calls itself.
+    /// Its own name.
     name: Option<String>,
     rule: Result<T, String>,
 }
@@ -135,8 +135,8 @@ impl<'de, T: DeserializeOwned> Deserialize<'de> for Entry<T> {
     }
 }
 
-/// What can be read of a list of rules, each with its number; `None` is what does not matter here. The
-/// others are told in `unread`.
+/// Reads the entries of a list of rules, with their numbers. `read` returns `None` for rules that
+/// are not relevant. Unreadable ones are added to `unread`.
 pub(super) fn readable<T, R>(
     entries: Vec<Entry<T>>,
     group: &str,
@@ -157,7 +157,7 @@ pub(super) fn readable<T, R>(
     all
 }
 
-/// Which of two words a text is, in whichever case.
+/// Returns which of two words a text is, ignoring case.
 pub(super) fn is_first(text: &str, first: &str, second: &str) -> Result<bool, String> {
     match text {
         text if text.eq_ignore_ascii_case(first) => Ok(true),

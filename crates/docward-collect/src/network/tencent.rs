@@ -1,5 +1,5 @@
-//! Tencent Cloud's `DescribeSecurityGroupPolicies`, as the API answers or `tccli` prints it. The answer
-//! does not name the group: the file does.
+//! Tencent Cloud's `DescribeSecurityGroupPolicies`, as the API returns it or `tccli` prints it. The
+//! response does not contain the name of the group, so the file name is used.
 
 use docward_model::{AccessRule, Peer, PortRange};
 use serde::Deserialize;
@@ -51,7 +51,7 @@ struct AddressTemplate {
     address_group_id: Option<String>,
 }
 
-/// `ALL`, `27017`, `80,443`, `1000-2000`; an empty text when a template has them.
+/// `ALL`, `27017`, `80,443`, `1000-2000`; empty if a service template contains the ports.
 #[derive(Deserialize)]
 #[serde(try_from = "String")]
 struct PolicyPorts(Vec<PortRange>);
@@ -87,7 +87,7 @@ impl Policy {
         let index = self.policy_index.unwrap_or(number);
         let stated = self.protocol.filter(|text| !text.is_empty());
         let ports = match (stated.as_deref().map(protocol), self.port) {
-            // A template of services, whose ports are kept elsewhere.
+            // A service template, whose ports are stored elsewhere.
             (None, _) => Vec::new(),
             (Some(None), _) => return Ok(None),
             (Some(Some(protocol)), Some(PolicyPorts(ports))) if !ports.is_empty() => {

@@ -1,4 +1,4 @@
-//! `mongodump --archive`: collections side by side, with checksums.
+//! `mongodump --archive`: interleaved collections with checksums.
 
 use std::collections::BTreeMap;
 
@@ -20,22 +20,22 @@ use crate::{
 /// A collection in an archive.
 #[derive(Default)]
 struct Content {
-    /// `None` when it is passed over.
+    /// `None` if the collection is skipped.
     slot: Option<Slot>,
-    /// The file problems with its documents are reported of.
+    /// The file that problems with its documents are reported for.
     file: Option<FileId>,
     crc: Crc64,
-    /// Whether documents are expected at all: views have none.
+    /// True if documents are expected: views have none.
     expected: bool,
     ended: bool,
 }
 
-/// What was found in an archive so far.
+/// The state of an archive while it is read.
 struct Archive<'d> {
     source: usize,
     display: &'d str,
     contents: BTreeMap<Namespace, Content>,
-    /// The collection of the present block; `None` if its documents are to be left out.
+    /// The collection of the current block; `None` if its documents are skipped.
     current: Option<Namespace>,
 }
 
@@ -126,7 +126,7 @@ impl Reader<'_, '_, '_> {
         }
     }
 
-    /// Notes a collection the archive announces.
+    /// Records a collection that the archive announces.
     fn announced(
         &mut self,
         archive: &mut Archive<'_>,
@@ -209,7 +209,7 @@ impl Reader<'_, '_, '_> {
         archive.current = Some(namespace);
     }
 
-    /// Takes documents of the present block, as far as they are to be read.
+    /// Takes the documents of the current block that are to be read.
     fn take_documents(&mut self, archive: &Archive<'_>, offset: u64, length: usize) {
         let content = archive.current.as_ref().and_then(|ns| archive.contents.get(ns));
         let Some((slot, file)) = content.and_then(|content| Some((content.slot?, content.file?)))
@@ -225,7 +225,7 @@ impl Reader<'_, '_, '_> {
         self.leave_unread(archive.source, slot, rest.documents);
     }
 
-    /// Closes a collection at its end in an archive, if nothing else can hold more of it.
+    /// Closes a collection at its end in an archive, if no other file can contain more of it.
     fn close_if_last(&mut self, slot: Slot, namespace: &Namespace) {
         if self.open_ended == 1 && !self.remaining.contains_key(namespace) {
             self.engine.close(slot);

@@ -1,4 +1,4 @@
-//! `.bson`: documents back to back.
+//! `.bson`: contiguous documents.
 
 use std::{io, time::Instant};
 
@@ -11,16 +11,16 @@ use crate::{
     trouble::Trouble,
 };
 
-/// With a sample taken, the rest of a source up to this size is still counted; the number of
-/// documents in a longer one is estimated.
+/// When a sample is taken, the rest of a source up to this size is still counted; for a larger one
+/// the number of documents is estimated.
 const COUNTED: u64 = 256 * 1024 * 1024;
 
-/// A length beyond what MongoDB stores but within this may be that of a document all the same.
+/// A length above MongoDB's limit but within this one may still be that of a document.
 const OVERSIZED: i32 = 256 * 1024 * 1024;
 
 impl Reader<'_, '_, '_> {
-    /// Passes over a document that is too large to be stored, of which `held` bytes are at hand; false
-    /// when it does not look like one: it must begin with an element and end with a NUL.
+    /// Skips a document that is too large for MongoDB, of which `held` bytes are available; returns
+    /// false if it does not look like a document: it must begin with an element and end with a NUL.
     fn pass_oversized(&mut self, stream: &mut Stream<'_>, held: usize, length: i32) -> bool {
         let begins = self.engine.held(held).get(4).is_some_and(|tag| matches!(tag, 1..=0x13));
         if !begins || !(0..=OVERSIZED).contains(&length) || held >= length as usize {
@@ -49,7 +49,8 @@ impl Reader<'_, '_, '_> {
         slot: Slot,
         mut stream: Stream<'_>,
     ) {
-        // Where the held bytes begin in the (unpacked) stream, and documents before them.
+        // The offset of the held bytes in the (decompressed) stream, and the number of documents
+        // before them.
         let (mut offset, mut read) = match self.pull_bson(file, slot, &mut stream) {
             Ok(pulled) => pulled,
             Err(error) => return self.failed(file, &stream, 0, error),
@@ -89,7 +90,7 @@ impl Reader<'_, '_, '_> {
             }
             match end {
                 End::Full => {}
-                // Whoever stopped the run knows that the end is missing.
+                // If the user stopped the run, a missing end is expected.
                 End::Eof if self.is_stopped() => {
                     self.sources[source].sampled = true;
                     break;
@@ -117,13 +118,13 @@ impl Reader<'_, '_, '_> {
         self.leave_unread(source, slot, counted);
     }
 
-    /// When reading has to end.
+    /// The time at which reading has to end.
     fn until(&self) -> Option<Instant> {
         self.began.checked_add(self.request.max_time?)
     }
 
-    /// Lets the profiling threads read what is in order at the beginning of a file, if that is worth
-    /// it; how many bytes and documents it was.
+    /// Lets the profiling threads read the intact beginning of a file, if that is worthwhile;
+    /// returns the number of bytes and documents.
     fn pull_bson(
         &mut self,
         file: FileId,
@@ -156,13 +157,13 @@ impl Reader<'_, '_, '_> {
     }
 }
 
-/// Whether too much is left to count it.
+/// Returns whether the rest is too long to be counted.
 pub(super) fn is_long(stream: &Stream<'_>) -> bool {
     let (position, length) = stream.raw_position();
     length.is_some_and(|length| length.saturating_sub(position) > COUNTED)
 }
 
-/// How many documents a stream has, if the rest is like the part in which `documents` were.
+/// Estimates the number of documents in a stream from the part that contained `documents`.
 pub(super) fn estimate(stream: &Stream<'_>, documents: u64) -> u64 {
     match stream.raw_position() {
         (position, Some(length)) if position > 0 && length > position => {

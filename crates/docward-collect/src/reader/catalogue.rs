@@ -1,4 +1,4 @@
-//! Metadata files, preludes and `system.indexes`: small, read whole, before any documents.
+//! Metadata files, preludes and `system.indexes`: small, and read completely before any documents.
 
 use docward_bson::dump;
 use docward_model::Namespace;
@@ -12,11 +12,11 @@ use crate::{
     trouble::Trouble,
 };
 
-/// Metadata longer than this is not read. A validator can have 16 MiB; as JSON, several times that.
+/// Longer metadata is not read. A validator can have 16 MiB, and several times that as JSON.
 const LONGEST: u64 = 64 * 1024 * 1024;
 
 impl Reader<'_, '_, '_> {
-    /// Reads a file of facts that stands in the file system.
+    /// Reads a catalogue file from the file system.
     pub(super) fn read_facts_of_file(&mut self, source: usize, item: &Item) {
         if !is_facts(item.what) || self.is_stopped() {
             return;
@@ -28,7 +28,7 @@ impl Reader<'_, '_, '_> {
         }
     }
 
-    /// Reads facts from a stream.
+    /// Reads catalogue facts from a stream.
     pub(super) fn read_facts(&mut self, source: usize, item: &Item, stream: Stream<'_>) {
         let file = self.file(source, &item.display);
         if item.what != What::Prelude
@@ -54,7 +54,7 @@ impl Reader<'_, '_, '_> {
         let mut place = item.place.clone();
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         let facts: Option<Facts> = match std::str::from_utf8(bytes) {
-            // An empty file says nothing; so did old versions for collections without options.
+            // An empty file is valid: old versions wrote one for collections without options.
             Ok(text) if text.trim().is_empty() => None,
             Ok(text) => match catalogue::read(text, "") {
                 Ok(facts) => Some(facts),
@@ -84,7 +84,7 @@ impl Reader<'_, '_, '_> {
         }
     }
 
-    /// Takes over what metadata says, and tells what in it cannot be.
+    /// Adds the facts of metadata, and reports values that are invalid.
     pub(super) fn add_facts(
         &mut self,
         file: FileId,
@@ -123,7 +123,7 @@ impl Reader<'_, '_, '_> {
         }
     }
 
-    /// Reads a stream to its end, unpacked.
+    /// Reads a stream to its end, decompressed.
     fn read_whole(&mut self, file: FileId, item: &Item, mut stream: Stream<'_>) -> Option<Vec<u8>> {
         if stream.peek(2) == [0x1f, 0x8b] {
             stream = stream.gunzip();
@@ -151,7 +151,7 @@ impl Reader<'_, '_, '_> {
     }
 }
 
-/// Whether a file holds facts rather than documents.
+/// Returns whether a file contains catalogue facts rather than documents.
 pub(super) fn is_facts(what: What) -> bool {
     matches!(what, What::Metadata | What::Prelude | What::SystemIndexes)
 }

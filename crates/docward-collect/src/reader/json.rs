@@ -1,4 +1,4 @@
-//! JSON of every dialect, turned into BSON on the way.
+//! JSON of every dialect, converted to BSON.
 
 use docward_bson::{
     dump::MAX_DOCUMENT,
@@ -16,7 +16,7 @@ use crate::{
     trouble::Trouble,
 };
 
-/// How much text is read at a time, at first; more for a document that does not fit.
+/// The initial size of the text buffer; it grows for a document that does not fit.
 const TEXT: usize = 1024 * 1024;
 
 impl Reader<'_, '_, '_> {
@@ -36,7 +36,7 @@ impl Reader<'_, '_, '_> {
         loop {
             let (got, end) = stream.fill(&mut text[held..]);
             held += got;
-            // A failed stream may have ended in the middle of anything: its end is not judged.
+            // A failed or stopped stream may end anywhere, so its end is not checked.
             let is_end = matches!(end, End::Eof) && !self.is_stopped();
             let (mut at, mut documents, mut ended) = (0, 0, false);
             loop {
@@ -98,7 +98,7 @@ impl Reader<'_, '_, '_> {
             text.copy_within(at..held, 0);
             held -= at;
             if held > text.len() / 2 {
-                // A document's text is bounded; so is the room for it.
+                // The text of a document is bounded, and so is the buffer.
                 text.resize((text.len() * 2).min(MAX_TEXT + 2 * TEXT), 0);
             }
         }

@@ -1,5 +1,5 @@
-//! Works the reading list off: opens, looks at the first bytes, and hands on to the reader of that
-//! format. Whatever goes wrong becomes a trouble of that file.
+//! Processes the reading list: opens each file, detects its format, and calls the reader of that
+//! format. Any failure becomes a problem of that file.
 
 mod archive;
 mod bson;
@@ -32,7 +32,7 @@ use crate::{
     trouble::{Trouble, Troubles},
 };
 
-/// The sources read so far and everything they have in common.
+/// The state of reading, shared by all sources.
 pub(crate) struct Reader<'r, 'scope, 'env> {
     request: &'r Request,
     progress: &'r dyn Progress,
@@ -41,40 +41,40 @@ pub(crate) struct Reader<'r, 'scope, 'env> {
     troubles: Troubles,
     table: Table,
     sources: Vec<Source>,
-    /// Which source a file belongs to.
+    /// The source of each file.
     source_of: BTreeMap<FileId, usize>,
-    /// True paths of the sources.
+    /// Canonical paths of the sources.
     paths: BTreeSet<PathBuf>,
-    /// Whole names of collections whose file names had to be cut.
+    /// Full names of collections whose file names are truncated.
     whole_names: BTreeMap<Namespace, String>,
-    /// Files yet to be read, by collection.
+    /// The number of unread files, by collection.
     remaining: BTreeMap<Namespace, usize>,
-    /// Files yet to be read whose collections are not known beforehand.
+    /// The number of unread files whose collections are not known in advance.
     open_ended: usize,
-    /// Text being parsed, kept for its memory.
+    /// Text being parsed; kept to reuse its memory.
     text: Vec<u8>,
-    /// Bytes of progress made with the present entry of the list.
+    /// Bytes of progress on the current item.
     advanced: u64,
-    /// Collections of the server, whose documents are not read.
+    /// System collections, whose documents are not read.
     passed_over: BTreeSet<String>,
     interrupted: bool,
-    /// When reading began.
+    /// The start of reading.
     began: Instant,
-    /// Whether it was ended by the time allowed for it.
+    /// True if the time limit ended the run.
     out_of_time: bool,
-    /// Evidence that was saved by other runs.
+    /// Evidence saved by other runs.
     saved: Vec<SavedEvidence>,
-    /// The newest date any source shows.
+    /// The newest date of any source.
     taken_ms: Option<i64>,
-    /// Whether collections of a deployment were not read to their ends.
+    /// True if some collections of a deployment were not read completely.
     left_open: bool,
     /// Deployments that answered, by the names of their sources.
     deployments: Vec<(String, Option<DeploymentId>)>,
-    /// What servers say that clients do.
+    /// The workload that servers report.
     workload: Recorder,
-    /// Whether they said anything.
+    /// True if servers reported a workload.
     has_workload: bool,
-    /// Some documents of each collection of the deployment being read.
+    /// Some documents of each collection of the current deployment.
     kept: live::Kept,
 }
 
@@ -82,9 +82,9 @@ pub(crate) struct Reader<'r, 'scope, 'env> {
 struct Planned<'r> {
     source: usize,
     items: Vec<Item>,
-    /// Whether the source is a directory that `mongodump` wrote.
+    /// True if the source is a directory that `mongodump` wrote.
     is_dump: bool,
-    /// The connection to a deployment that answered.
+    /// The connection to a deployment that responded.
     session: Option<live::Session<'r>>,
 }
 
@@ -165,9 +165,9 @@ impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
             }
         }
         for (file, damages) in outcome.damaged {
-            // What was read again has another file.
+            // A collection that was read again has another file.
             let Some(&source) = self.source_of.get(&file) else { continue };
-            // In a collection nobody finds a document by its place.
+            // The position of a document in a live collection is of no use to the user.
             if self.sources[source].kind == SourceKind::Live {
                 let kinds = damages.kinds.into_iter().collect();
                 let trouble = Trouble::DamagedLive { documents: damages.count, kinds };
@@ -203,7 +203,7 @@ impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
         }
     }
 
-    /// Takes in evidence that another run has saved.
+    /// Adds evidence that another run saved.
     fn take_saved(&mut self, source: usize, saved: Result<SavedEvidence, SavedError>) {
         let name = self.sources[source].name.clone();
         let mut saved = match saved {
@@ -237,7 +237,7 @@ impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
         self.saved.push(saved);
     }
 
-    /// Makes the reading list of a source.
+    /// Creates the reading list of a source.
     fn plan(&mut self, name: &str) -> Planned<'r> {
         let source = self.sources.len();
         self.sources.push(Source {
@@ -302,7 +302,7 @@ impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
         planned
     }
 
-    /// Gives the only collection of a source the name that was asked for.
+    /// Gives the only collection of a source the requested name.
     fn rename_single(&mut self, source: &str, items: &mut [Item]) {
         let Some(namespace) = &self.request.namespace else { return };
         let data: Vec<_> = items.iter().filter(|item| is_data(item)).collect();
@@ -318,7 +318,7 @@ impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
         }
     }
 
-    /// Takes note of what is going to be read, so that collections can be closed when they are.
+    /// Counts the files to read per collection, so that collections can be closed early.
     fn expect(&mut self, items: &[Item]) {
         for item in items {
             match item.what {
@@ -370,19 +370,19 @@ impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
                 )),
                 _ => continue,
             }
-            // What was left unread is done with, too.
+            // The unread rest counts as done, too.
             self.progress.advance(item.bytes.saturating_sub(self.advanced), 0);
         }
     }
 
-    /// Tells how far a stream has been read.
+    /// Reports the progress of a stream.
     fn advance(&mut self, stream: &mut Stream<'_>, documents: u64) {
         let bytes = stream.progress();
         self.advanced += bytes;
         self.progress.advance(bytes, documents);
     }
 
-    /// Closes the collection of a file that was read, if nothing more of it can come.
+    /// Closes the collection of a file that was read, if no more files belong to it.
     fn done(&mut self, item: &Item) {
         if is_open_ended(item) {
             self.open_ended -= 1;
@@ -403,7 +403,7 @@ impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
         }
     }
 
-    /// Reads a file of documents, whatever it is.
+    /// Reads a file of documents in any format.
     fn read_documents(&mut self, source: usize, item: &Item, mut stream: Stream<'_>) {
         let file = self.file(source, &item.display);
         let mut layers = 0;
@@ -411,7 +411,7 @@ impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
             let head = stream.peek(detect::HEAD);
             let goes_on = head.len() == detect::HEAD;
             match detect::format(head, item.name.claim) {
-                // Blanks without end so far: text, if anything.
+                // Only whitespace so far, and the stream continues: it can only be text.
                 Format::Empty if goes_on => break Format::Json,
                 Format::Gzip if layers == 2 => {
                     break Format::Refused(Trouble::Packed("gzip within gzip within gzip"));
@@ -489,7 +489,7 @@ impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
             Format::Bson => self.read_bson(source, file, slot, stream),
             Format::Json => self.read_json(source, file, slot, stream),
             _ => {
-                // Nothing came, or nothing that could be unpacked.
+                // The stream is empty or cannot be decompressed.
                 if let (_, End::Failed(error)) = stream.fill(&mut [0; 1]) {
                     self.failed(file, &stream, 0, error);
                 } else if !place.real {
@@ -506,7 +506,7 @@ impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
         file
     }
 
-    /// The kind of a source is that of the first file that has one.
+    /// A source has the kind of its first file with a known kind.
     fn note_kind(&mut self, source: usize, kind: SourceKind) {
         let source = &mut self.sources[source];
         if source.kind == SourceKind::Unknown {
@@ -514,7 +514,7 @@ impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
         }
     }
 
-    /// The place of an item, with the whole name where the file's was cut.
+    /// The place of an item, with the full name if the file name is truncated.
     fn place_of(&self, item: &Item) -> Place {
         let mut place = item.place.clone();
         if let Some(name) = self.whole_names.get(&place.namespace) {
@@ -523,7 +523,7 @@ impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
         place
     }
 
-    /// How many more documents of a collection are to be read.
+    /// The number of documents of a collection that may still be read.
     fn allowance(&mut self, slot: Slot) -> u64 {
         match self.request.sample {
             Some(sample) => sample.saturating_sub(self.table.entry(slot).taken),
@@ -531,13 +531,13 @@ impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
         }
     }
 
-    /// Notes documents behind those that were read.
+    /// Records documents that follow those that were read.
     fn leave_unread(&mut self, source: usize, slot: Slot, documents: u64) {
         self.table.entry(slot).in_order |= documents > 0;
         self.leave_out(source, slot, documents);
     }
 
-    /// Notes documents that are there and that chance did not choose.
+    /// Records existing documents that the random sample did not include.
     fn leave_out(&mut self, source: usize, slot: Slot, documents: u64) {
         if documents > 0 {
             self.table.entry(slot).unread += documents;
@@ -567,22 +567,23 @@ impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
     }
 }
 
-/// Whether documents of a collection are profiled: those of users are, also in buckets.
+/// Returns whether documents of a collection are profiled: user documents, including those in
+/// buckets.
 fn is_audited(namespace: &Namespace) -> bool {
     !is_server_owned(namespace) || namespace.collection.starts_with("system.buckets.")
 }
 
-/// Whether an entry of the list is more than facts.
+/// Returns whether an item contains documents, not only catalogue facts.
 fn is_data(item: &Item) -> bool {
     matches!(item.what, What::Documents | What::Zip)
 }
 
-/// Whether only the content will tell which collections a file holds.
+/// Returns whether only the content shows which collections a file contains.
 fn is_open_ended(item: &Item) -> bool {
     !matches!(item.name.claim, Claim::Bson | Claim::Json)
 }
 
-/// Whether a file is surely something else than its name says.
+/// Returns whether the content of a file certainly differs from the format its name claims.
 fn differs(format: &Format, claim: Claim) -> bool {
     match format {
         Format::Bson => !matches!(claim, Claim::Bson | Claim::Nothing),
@@ -593,7 +594,7 @@ fn differs(format: &Format, claim: Claim) -> bool {
     }
 }
 
-/// When the newest of the files was written to, Unix time in milliseconds.
+/// The modification time of the newest file, Unix time in milliseconds.
 fn last_written(items: &[Item]) -> Option<i64> {
     let written = items.iter().filter_map(|item| match &item.origin {
         Origin::File(path) => std::fs::metadata(path).and_then(|file| file.modified()).ok(),
@@ -603,7 +604,7 @@ fn last_written(items: &[Item]) -> Option<i64> {
     Some(newest.as_millisecond())
 }
 
-/// The reading list for a file the user named: itself, and its metadata if that lies beside it.
+/// The reading list for a file the user named: the file, and its metadata if that is next to it.
 fn named_file(path: &Path, display: &str, bytes: u64) -> Vec<Item> {
     let file_name =
         path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
@@ -654,8 +655,8 @@ fn named_file(path: &Path, display: &str, bytes: u64) -> Vec<Item> {
     items
 }
 
-/// Whether a file lies in a database of a dump: below a directory called `dump`, or beside or below what
-/// only `mongodump` writes.
+/// Returns whether a file is in a database of a dump: below a directory named `dump`, or next to or
+/// below files that only `mongodump` writes.
 fn is_in_dump(path: &Path) -> bool {
     let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let Some(database) = path.parent() else { return false };
@@ -678,7 +679,7 @@ fn loose(name: &FileName) -> Place {
     Place { namespace: Namespace::new(LOOSE_DATABASE, &name.stem), real: false }
 }
 
-/// Where a member of a zip stands, from its name in there.
+/// The location of a zip member, from its name in the zip.
 fn found_in_zip(name: &str, index: usize, bytes: u64, zip: &str) -> Option<Found> {
     let mut directories: Vec<_> = name
         .split(['/', '\\'])

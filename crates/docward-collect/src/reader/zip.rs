@@ -1,4 +1,4 @@
-//! Zips: each member is read as if it were a file in a directory, unpacked as a stream.
+//! Zips: each member is read like a file in a directory, decompressed as a stream.
 
 use std::{fs::File, io::BufReader, path::Path};
 
@@ -16,7 +16,7 @@ use crate::{
 type Zip = ZipArchive<BufReader<File>>;
 
 impl Reader<'_, '_, '_> {
-    /// Reads all members of a zip that hold data.
+    /// Reads all members of a zip that contain data.
     pub(super) fn read_zip(&mut self, source: usize, path: &Path, display: &str) {
         let opened = File::open(path)
             .map_err(Trouble::opening)
@@ -60,7 +60,7 @@ impl Reader<'_, '_, '_> {
         }
     }
 
-    /// What is in a zip, without what is clearly no data.
+    /// The members of a zip, without those that are clearly not data.
     fn members(&mut self, zip: &mut Zip, display: &str) -> Vec<Found> {
         let mut found = Vec::new();
         for index in 0..zip.len() {
@@ -99,7 +99,7 @@ impl Reader<'_, '_, '_> {
         found
     }
 
-    /// Opens a member and does something with it.
+    /// Opens a member and calls a function with it.
     fn with_member(
         &mut self,
         zip: &mut Zip,

@@ -1,9 +1,9 @@
-//! What can go wrong with a running deployment. A message says what is known for the rest, and
-//! what to do; none repeats a password.
+//! The problems that can occur with a running deployment. A message says what is still known and
+//! what to do; no message contains a password.
 
 use std::time::Duration;
 
-/// A situation in which a server did not give what was asked for.
+/// A situation in which a server did not return the requested data.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LiveTrouble {
     #[error(
@@ -31,7 +31,7 @@ pub(crate) enum LiveTrouble {
     Unreachable {
         patience: Duration,
         why: String,
-        /// Whether a certificate was shown.
+        /// True if the client presented a certificate.
         certified: bool,
     },
     #[error("the login was refused{}: {why}; check user, password and authSource", as_user(user))]
@@ -39,7 +39,7 @@ pub(crate) enum LiveTrouble {
     #[error("the login by certificate was refused: {why}; {}", of_certificate(*certified))]
     Certificate {
         why: String,
-        /// Whether one was shown.
+        /// True if the client presented a certificate.
         certified: bool,
     },
     #[error(
@@ -131,10 +131,10 @@ pub(crate) enum LiveTrouble {
     Forbidden { actions: String, resource: String, effect: &'static str, role: Option<String> },
 }
 
-/// Names of databases that a message lists.
+/// The maximum number of database names in a message.
 const LISTED: usize = 8;
 
-/// The database that was probably meant, else which there are.
+/// The database that was probably meant, or else the list of databases.
 fn near_or_all(wanted: &str, known: &[String]) -> String {
     let distance = |name: &&String| strsim::damerau_levenshtein(wanted, name);
     let nearest = known.iter().min_by_key(distance);
@@ -150,7 +150,8 @@ fn near_or_all(wanted: &str, known: &[String]) -> String {
     }
 }
 
-/// How a handshake ends when a server does not take what it was shown: without a word.
+/// The error of a handshake when a server rejects the client's certificate: it closes the
+/// connection without a message.
 const HUNG_UP: &str = "peer closed connection without sending TLS close_notify";
 
 /// Names of certificate errors in the TLS library, and what to print for each.
@@ -162,7 +163,7 @@ const CERTIFICATES: [(&str, &str); 5] = [
     ("CaUsedAsEndEntity", "its certificate is that of an authority"),
 ];
 
-/// The driver's words without its links and without names of the TLS library.
+/// The driver's message without links and without type names of the TLS library.
 fn plain(why: &str) -> String {
     if let Some(at) = why.find(HUNG_UP) {
         return format!("{}the server ended the TLS handshake", &why[..at]);
@@ -185,7 +186,7 @@ pub fn dns_words(why: &str) -> String {
     }
 }
 
-/// What to do about a server that cannot be reached.
+/// The advice for a server that cannot be reached.
 fn way_out(why: &str, certified: bool) -> &'static str {
     let says = |words: &[&str]| words.iter().any(|word| why.contains(word));
     if says(&["UnknownIssuer"]) {

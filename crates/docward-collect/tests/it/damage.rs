@@ -1,4 +1,4 @@
-//! Damaged files: what can be read is read, the rest is told with its place.
+//! Damaged files: readable data is read, the rest is reported with its position.
 
 use bson::{Bson, doc};
 
@@ -125,7 +125,7 @@ fn broken_json_is_told_by_line_and_the_rest_is_read() {
 #[test]
 fn a_gzip_cut_short_gives_what_was_in_it() {
     let place = Place::new();
-    // Hard to pack, so that half of the packed bytes is about half of the documents.
+    // Incompressible, so that half of the compressed bytes is about half of the documents.
     let noise: Vec<_> = (0..3000_u64)
         .map(|n| doc! { "_id": n.wrapping_mul(0x9e37_79b9_7f4a_7c15) as i64, "n": n as i64 })
         .collect();
@@ -180,7 +180,7 @@ fn the_largest_document_and_deep_nesting() {
     }
 }
 
-/// Large files are read by the profiling threads as long as everything is in order.
+/// The profiling threads read large files as long as the data is intact.
 #[test]
 fn damage_in_a_large_file_is_told_the_same_by_any_number_of_threads() {
     let place = Place::new();
@@ -280,7 +280,7 @@ fn a_document_too_large_to_be_stored_is_passed_over() {
     let all = [bytes(&orders(3)), bytes(std::slice::from_ref(&large)), bytes(&orders(2))].concat();
     place.put("large.bson", all);
     place.put("large.json", [as_json(&orders(3)), as_json(&[large]), as_json(&orders(2))].concat());
-    // Numbers take six times as much room in BSON: refused long before the end.
+    // Numbers take six times as much space in BSON, so the document is refused long before its end.
     let numbers = format!("{{\"a\": [{}1]}}\n{{\"b\": 1}}", "1,".repeat(4_000_000));
     place.put("numbers.json", numbers.into_bytes());
     for (path, name, documents_read) in [

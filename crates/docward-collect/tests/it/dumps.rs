@@ -1,4 +1,4 @@
-//! Directories that `mongodump` wrote, of every age.
+//! Directories written by `mongodump`, of all versions.
 
 use bson::{Document, doc};
 use docward_model::{CollectionKind, Filter, NamespacePattern, SourceKind};
@@ -45,7 +45,7 @@ fn is_read_the_same_at_every_level() {
         assert_eq!(source.bytes as usize, bytes(&orders(30)).len() + bytes(&[user()]).len());
         seen.push(collected.evidence.deployment.server_version);
     }
-    // The prelude lies beside the database, so the last level does not show it.
+    // The prelude is next to the database, so a run on the deepest level does not find it.
     assert_eq!(seen, [Some((7, 0)), Some((7, 0)), None]);
 }
 
@@ -100,7 +100,7 @@ fn kinds_come_from_metadata_and_names() {
     assert_eq!(kind("db.system.orders"), CollectionKind::Plain);
     assert_eq!(kind("db.fs.files"), CollectionKind::GridFsFiles);
     assert_eq!(kind("db.fs.chunks"), CollectionKind::GridFsChunks);
-    // Buckets hold users' data and are read, the server's own collections are not.
+    // Buckets contain user data and are read; system collections are not.
     assert_eq!(documents(&collected, "db.system.buckets.t_metric"), 1);
     assert_eq!(documents(&collected, "db.system.profile"), 0);
     assert_eq!(documents(&collected, "db.system.orders"), 3);

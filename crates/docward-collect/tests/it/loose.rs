@@ -1,4 +1,4 @@
-//! Files in no dump's layout.
+//! Files outside of a dump's layout.
 
 use bson::doc;
 use docward_collect::Request;
@@ -176,7 +176,7 @@ fn what_cannot_be_read_says_why() {
         assert!(problems[0].contains(message), "{path}: {problems:?}");
         assert_eq!(collected.sources[0].kind, SourceKind::Unknown, "{path}");
     }
-    // In a directory, only what might have been meant is a problem.
+    // In a directory, only a file that might have been meant as data is a problem.
     let collected = place.read(".");
     let mut files: Vec<_> = collected
         .problems

@@ -1,4 +1,4 @@
-//! Files as people have them, built here, read back through the public interface.
+//! Files as users have them, built here and read through the public interface.
 #![allow(clippy::unwrap_used, reason = "a test that cannot set up its files should stop there")]
 #![allow(clippy::print_stderr, reason = "a skipped test says so")]
 

@@ -1,4 +1,5 @@
-//! Data nobody here wrote, from beside the repository. Skipped, and said so, where it is missing.
+//! External data sets next to the repository. Tests are skipped with a message if the data is
+//! missing.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +7,7 @@ use docward_collect::Request;
 
 use crate::support::*;
 
-/// A data set, if it is there.
+/// A data set, if it exists.
 fn data(path: &str) -> Option<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/datasets");
     let path = root.join(path);
@@ -90,7 +91,7 @@ fn packed_dumps_of_dbkoda() {
     assert_eq!(collected.evidence.databases, ["OrderExample", "SampleCollections"]);
     assert!(documents(&collected, "OrderExample.orders") > 0);
     assert!(documents(&collected, "SampleCollections.Sakila_films") > 0);
-    // Known by its metadata only.
+    // Only its metadata is known.
     assert!(collection(&collected, "OrderExample.lineitems").profile.is_none());
     assert!(collected.evidence.deployment.names_are_real);
     for threads in [1, 2] {

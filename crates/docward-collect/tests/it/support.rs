@@ -17,7 +17,7 @@ use docward_model::{Collection, Namespace};
 use flate2::{Compression, write::GzEncoder};
 use tempfile::TempDir;
 
-/// A directory that goes away.
+/// A temporary directory.
 pub(crate) struct Place(TempDir);
 
 impl Place {
@@ -70,7 +70,7 @@ pub(crate) fn packed(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// Orders with a few fields, the same every time.
+/// Orders with a few fields, the same in every call.
 pub(crate) fn orders(count: i32) -> Vec<Document> {
     let order = |n: i32| {
         doc! { "_id": n, "no": format!("A-{n:06}"), "total": f64::from(n) * 1.25,
@@ -141,7 +141,7 @@ pub(crate) fn problems(collected: &Collected) -> Vec<String> {
     collected.problems.iter().map(line).collect()
 }
 
-/// Everything rules see, as text.
+/// The evidence for the rules, as text.
 pub(crate) fn evidence(collected: &Collected) -> String {
     format!("{:#?}", collected.evidence)
 }
@@ -192,7 +192,7 @@ impl ArchiveWriter {
         self
     }
 
-    /// The end of a collection, with the right checksum changed by `wrong`.
+    /// Ends a collection; `wrong` is added to the correct checksum.
     pub(crate) fn end(mut self, name: &str, wrong: u64) -> Self {
         let (database, collection) = name.split_once('.').unwrap();
         let crc = (self.crc(name).value() ^ wrong) as i64;
@@ -206,7 +206,7 @@ impl ArchiveWriter {
     }
 }
 
-/// Remembers what it is told; stops the run after so many documents.
+/// Records all calls; stops the run after this many documents.
 #[derive(Default)]
 pub(crate) struct Listener {
     pub(crate) total: AtomicU64,

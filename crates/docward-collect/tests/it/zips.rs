@@ -1,4 +1,4 @@
-//! Zips of any of these.
+//! Zips of all these formats.
 
 use std::io::{Cursor, Write};
 
@@ -94,7 +94,7 @@ fn broken_members_are_problems_and_the_others_are_read() {
     let problems = problems(&collected);
     assert!(problems.iter().any(|p| p.starts_with("broken.zip!a.json: ")), "{problems:?}");
     assert!(problems.iter().all(|p| !p.contains("b.json")), "{problems:?}");
-    // No directory at the end: not a zip any more.
+    // Without the central directory it is no longer a zip.
     place.put("cut.zip", &good[..good.len() - 30]);
     let collected = place.read("cut.zip");
     assert!(crate::support::problems(&collected)[0].contains("the zip cannot be read"));
@@ -106,7 +106,7 @@ fn encrypted_members_are_told() {
     let place = Place::new();
     let mut zip =
         zipped(&[("a.json", as_json(&orders(5)).into_bytes()), ("b.json", b"{}".to_vec())]);
-    // The flag that says "encrypted", in both headers of the first member.
+    // The "encrypted" flag, in both headers of the first member.
     zip[6] |= 1;
     let central = zip.windows(4).position(|w| w == b"PK\x01\x02").unwrap();
     zip[central + 8] |= 1;

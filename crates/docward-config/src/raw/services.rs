@@ -1,4 +1,4 @@
-//! `[deployment]` and `[[service]]` as typed.
+//! Reads `[deployment]` and `[[service]]`, not interpreted.
 
 use toml_edit::Item;
 
@@ -19,7 +19,7 @@ pub(crate) struct RawDeployment<'d> {
     pub(crate) routers_change_often: Option<At<bool>>,
 }
 
-/// `[[service]]`; one without a name was reported and is not here.
+/// `[[service]]`; an entry without a name was reported and is not included.
 pub(crate) struct RawService<'d> {
     pub(crate) name: At<&'d str>,
     pub(crate) class: Option<At<&'d str>>,

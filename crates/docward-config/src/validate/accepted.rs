@@ -1,4 +1,4 @@
-//! What is accepted for a time: suppressions, waivers, and the baseline.
+//! Reads entries that accept findings for a time: suppressions, waivers, and the baseline.
 
 use docward_model::{NamespacePattern, RuleMeta, Settings, Suppression, Waiver};
 
@@ -9,7 +9,7 @@ use crate::{
     suggest::{self, excerpt},
 };
 
-/// Items of checklists that can be waived.
+/// Checklist items that can be waived.
 const LISTS: [(&str, u32); 3] = [("CK", 15), ("SE", 9), ("SC", 7)];
 
 /// Reads `[[suppress]]` and `[[waive]]`.
@@ -75,7 +75,7 @@ fn suppression(
         found.ok()
     });
     let files = entry.file.map(|text| pattern(text, out));
-    // A pattern that cannot be read must not widen the entry to everything.
+    // A pattern that cannot be read must not extend the entry to everything.
     if [&namespaces, &path, &files].into_iter().any(|glob| matches!(glob, Some(None))) {
         return None;
     }

@@ -1,4 +1,4 @@
-//! What the application knows about its collections and its deployment.
+//! Reads the declarations about collections and the deployment.
 
 use docward_model::{CoreSource, Namespace, NamespacePattern, Settings, ShardKey};
 use toml_edit::{Item, Value};
@@ -11,7 +11,7 @@ use crate::{
     suggest::excerpt,
 };
 
-/// Reads `[collections]`, and of `[deployment]` what is about its servers.
+/// Reads `[collections]`, and the keys of `[deployment]` about its servers.
 pub(super) fn read(raw: &Raw<'_>, text: &str, settings: &mut Settings, out: &mut Diagnostics<'_>) {
     if let Some(core) = &raw.core {
         let patterns = core.iter().filter_map(|text| of_collections(*text, out)).collect();
@@ -30,7 +30,7 @@ pub(super) fn read(raw: &Raw<'_>, text: &str, settings: &mut Settings, out: &mut
         }
         if let (Some(pattern), Some(path), Some(max)) = (pattern, path, max) {
             let known = &settings.bounded_arrays;
-            // The first entry counts, see `Settings::array_cap`.
+            // The first entry wins, see `Settings::array_cap`.
             if known.iter().any(|(p, known, _)| p.as_str() == pattern.as_str() && known == path) {
                 let message = format!("`{}` is bounded already, above", excerpt(path));
                 out.note(entry.at, message, Some("the first entry counts".to_owned()));
@@ -74,7 +74,7 @@ fn of_collections(text: At<&str>, out: &mut Diagnostics<'_>) -> Option<Namespace
     Some(found)
 }
 
-/// A path as reports print it: names divided by dots, `[]` after arrays.
+/// A path as reports print it: names separated by dots, `[]` after arrays.
 fn field_path<'d>(path: At<&'d str>, out: &mut Diagnostics<'_>) -> Option<&'d str> {
     let why = if path.value.is_empty() {
         "it is empty"
@@ -152,7 +152,7 @@ fn shard_fields(
         let hashed = match item.as_value() {
             Some(Value::Integer(n)) if *n.value() == 1 => Some(false),
             Some(Value::String(word)) if word.value() == "hashed" => Some(true),
-            // `address.zip = 1` is a nested table in TOML, which loses its place in the order.
+            // `address.zip = 1` is a nested table in TOML, which loses its position in the order.
             _ if item.is_table_like() => {
                 let message = format!("`{shown}` is a table, and a shard key has only fields");
                 let hint = format!("quote paths: `\"{shown}.field\" = 1`");
@@ -184,13 +184,13 @@ fn shard_fields(
             None => sound = false,
         }
     }
-    // A key without one of its fields is another key: all or nothing.
+    // A key without one of its fields is a different key, so it is dropped completely.
     sound.then_some(fields)
 }
 
-/// `6.0`, or `6.0.14` of which the patch does not matter.
+/// Parses `6.0`, or `6.0.14`, ignoring the patch version.
 fn server_version(text: At<&str>, out: &mut Diagnostics<'_>) -> Option<(u32, u32)> {
-    // `parse` alone would take `+6`.
+    // `parse` alone would accept `+6`.
     let number =
         |part: &str| part.bytes().all(|b| b.is_ascii_digit()).then(|| part.parse::<u32>().ok())?;
     let mut parts = text.value.split('.').map(number);

@@ -1,4 +1,4 @@
-//! Rules: selectors, `[rules.CODE]` tables, and settings that change nothing.
+//! Reads rule settings: selectors, `[rules.CODE]` tables, and settings without an effect.
 
 use std::collections::BTreeMap;
 
@@ -16,8 +16,8 @@ use crate::{
     threshold,
 };
 
-/// What is wrong with a word of `select` or `ignore` (or `--select`, `--ignore`): the message and what
-/// to write instead. `None` when it means at least one rule.
+/// The problem with a word of `select` or `ignore` (or `--select`, `--ignore`): the message and the
+/// advice. `None` if it selects at least one rule.
 pub fn selector_problem(selector: &str, rules: &[&RuleMeta]) -> Option<(String, String)> {
     if rules.iter().any(|rule| selects(selector, rule)) {
         return None;
@@ -46,8 +46,8 @@ fn unknown_rule(word: &str, rules: &[&RuleMeta]) -> (String, String) {
     (format!("unknown rule `{}`", excerpt(word)), hint)
 }
 
-/// The words of `select` or `ignore`. Unknown ones are reported and kept: dropping the only word of
-/// `select` would run every rule.
+/// The words of `select` or `ignore`. Unknown ones are reported and kept: without the only word of
+/// `select`, every rule would run.
 pub(super) fn selectors(
     key: &str,
     words: &[At<&str>],
@@ -62,7 +62,7 @@ pub(super) fn selectors(
     words.iter().map(|word| word.value.to_owned()).collect()
 }
 
-/// `[rules.CODE]` tables by code, and where each setting stands.
+/// The `[rules.CODE]` tables by code, and the position of each setting.
 pub(super) fn tables(
     raw: &[RawRule<'_>],
     rules: &[&RuleMeta],
@@ -107,7 +107,7 @@ fn find<'r>(word: &str, rules: &[&'r RuleMeta]) -> Option<&'r RuleMeta> {
     rules.iter().copied().find(|rule| rule.code.eq_ignore_ascii_case(word) || rule.name == word)
 }
 
-/// One `[rules.CODE]` table, and the offsets of the keys it sets.
+/// One `[rules.CODE]` table, and the offsets of its keys.
 fn one<'d>(
     table: &RawRule<'d>,
     rule: &RuleMeta,
@@ -163,7 +163,7 @@ fn unknown_threshold(
     let known: Vec<_> =
         rule.thresholds.iter().map(|t| t.key).chain(keys::RULE.iter().copied()).collect();
     let section = keys::Section { header: "[rules.CODE]", keys: &[] };
-    // What is near in this rule first: many rules share the names of their thresholds.
+    // Similar keys of this rule come first: many rules share the names of their thresholds.
     let hint = suggest::did_you_mean(key.value, known.iter().copied())
         .or_else(|| keys::elsewhere(key.value, section, rules))
         .unwrap_or_else(|| format!("{} has {}", rule.code, suggest::list(&known, "and")));
@@ -171,7 +171,8 @@ fn unknown_threshold(
     out.error(key.at, message, Some(hint));
 }
 
-/// Words are added to the rule's own list, so an empty list does nothing, least of all empty it.
+/// Words are added to the rule's own list, so an empty list has no effect; in particular, it does
+/// not clear the list.
 fn note_empty(value: &ThresholdSetting, key: At<&str>, rule: &RuleMeta, out: &mut Diagnostics<'_>) {
     if matches!(value, ThresholdSetting::Words(words) if words.is_empty()) {
         let message = format!("`{}` of {} is empty and changes nothing", key.value, rule.code);
@@ -179,7 +180,7 @@ fn note_empty(value: &ThresholdSetting, key: At<&str>, rule: &RuleMeta, out: &mu
     }
 }
 
-/// Notes settings that are sound but cannot have an effect, because another one decides.
+/// Notes valid settings that have no effect, because another one overrides them.
 pub(super) fn note_idle(
     raw: &Raw<'_>,
     rules: &[&RuleMeta],
@@ -221,7 +222,7 @@ pub(super) fn note_idle(
             _ => {}
         }
     }
-    // An entry can switch on again what it, or one before it, switches off; nothing else.
+    // An entry can only switch on again what it, or an earlier one, switches off.
     let mut off: Vec<&RuleMeta> = Vec::new();
     for namespace in &raw.namespaces {
         let named = |list: &[At<&str>], rule| list.iter().any(|s| selects(s.value, rule));

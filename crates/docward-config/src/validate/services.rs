@@ -1,4 +1,4 @@
-//! What is declared about the deployment and the services that connect to it.
+//! Reads the declarations about the deployment and the services that connect to it.
 
 use docward_model::{
     DeclaredDeployment, DeclaredTopology, LimitScope, NamespacePattern, Service, ServiceClass,
@@ -12,10 +12,11 @@ use crate::{
     suggest::excerpt,
 };
 
-/// The most that a number of machines, connections or milliseconds can be: more is a slip of the hand.
+/// The maximum for a number of machines, connections or milliseconds: larger ones are typing
+/// errors.
 const MOST: i64 = 1_000_000_000;
 
-/// Reads `[[service]]`, and of `[deployment]` what is about connections.
+/// Reads `[[service]]`, and the keys of `[deployment]` about connections.
 pub(super) fn read(raw: &Raw<'_>, settings: &mut Settings, out: &mut Diagnostics<'_>) {
     settings.deployment = deployment(&raw.deployment, out);
     for entry in &raw.services {
@@ -85,7 +86,7 @@ fn globs(code: &[At<&str>], out: &mut Diagnostics<'_>) -> Vec<NamespacePattern> 
     code.iter().filter_map(|text| pattern(*text, out)).collect()
 }
 
-/// A whole number of something.
+/// An integer count.
 fn count(key: &str, value: Option<At<i64>>, least: i64, out: &mut Diagnostics<'_>) -> Option<u64> {
     let value = value?;
     if (least..=MOST).contains(&value.value) {

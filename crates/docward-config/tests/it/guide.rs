@@ -1,10 +1,10 @@
-//! The guide's examples behave as it says: `docs/configuration.md` is part of this suite.
+//! Tests the examples of the guide: `docs/configuration.md` is part of this suite.
 
 use crate::rules;
 
 const GUIDE: &str = include_str!("../../../../docs/configuration.md");
 
-/// Fences of the guide: info string and body.
+/// The fences of the guide: info string and body.
 pub(crate) fn fences() -> Vec<(&'static str, String)> {
     let mut out = Vec::new();
     let mut open: Option<(&str, String)> = None;

@@ -1,4 +1,4 @@
-//! Tests of the crate from outside, in one binary: linking is what costs.
+//! Tests of the crate's public interface, in one binary, because linking is expensive.
 
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the message")]
 

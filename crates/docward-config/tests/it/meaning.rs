@@ -1,4 +1,4 @@
-//! What sound files mean, key by key.
+//! Tests the interpretation of valid files, key by key.
 
 use docward_config::{Config, FailOn};
 use docward_model::{
@@ -8,7 +8,7 @@ use docward_model::{
 
 use crate::{guide, rules};
 
-/// Parses a file that must be without problems.
+/// Parses a file that must have no problems.
 fn config(text: &str) -> Config {
     let (config, problems) = docward_config::parse(text, "docward.toml", &rules::all());
     assert_eq!(problems, [], "{text}");
@@ -38,7 +38,7 @@ fn a_suppression_is_narrowed_to_files() {
     let of = |text: &str| docward_config::parse(text, "docward.toml", &rules::all());
     let read = config(&entry("file = 'src/legacy/**'")).settings.suppressions;
     assert_eq!(read[0].files.as_ref().map(|glob| glob.as_str()), Some("src/legacy/**"));
-    // What cannot be read must not widen the entry to everything.
+    // A value that cannot be read must not extend the entry to everything.
     for broken in ["file = 3", "file = 'src/{a'", "file = ''"] {
         let (config, problems) = of(&entry(broken));
         assert!(config.settings.suppressions.is_empty() && problems.len() == 1, "{broken}");
@@ -57,7 +57,7 @@ fn every_key_arrives() {
     assert_eq!((d008.severity, d008.enabled), (Some(Severity::Warn), Some(true)));
     assert_eq!(d008.thresholds["max-elements"], ThresholdSetting::Int(200));
     assert_eq!(d008.thresholds["min-correlation"], ThresholdSetting::Float(0.7));
-    // A table under a name is stored under the code.
+    // A table under a rule's name is stored under its code.
     assert_eq!(
         settings.rules["N011"].thresholds["prefer"],
         ThresholdSetting::Text("snake_case".into())
@@ -120,7 +120,7 @@ fn words_of_fail_on() {
         let failing = |severity| value.least().is_some_and(|least| severity >= least);
         assert_eq!([Error, Warn, Info].map(failing), fails, "{word}");
     }
-    // The words of earlier versions.
+    // Names of earlier versions.
     assert_eq!(config("fail-on = 'warn'").fail_on, Some(FailOn::AtLeast(Warn)));
     assert_eq!(config("fail-on = 'info'").fail_on, Some(FailOn::AtLeast(Info)));
     assert_eq!(FailOn::parse("Error"), None);
@@ -146,7 +146,7 @@ fn every_type_of_threshold() {
         ("N006.prefix = ''", ThresholdSetting::Text(String::new())),
         ("N013.allow = ['a']", ThresholdSetting::Words(vec!["a".into()])),
         ("T002.min-double-share = 1", ThresholdSetting::Float(1.0)),
-        // A moment before 1970 is a moment.
+        // Times before 1970 are valid.
         ("T012.earliest = -86_400", ThresholdSetting::Int(-86_400)),
     ] {
         let (path, _) = table.split_once(" = ").unwrap();

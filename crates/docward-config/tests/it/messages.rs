@@ -1,4 +1,4 @@
-//! What is said about faulty files, word for word.
+//! Tests the exact messages for invalid files.
 
 use docward_config::selector_problem;
 
@@ -106,7 +106,7 @@ const CASES: &[(&str, &[&str])] = &[
             "1:27: unknown key `serverVersion` in `[deployment]`; did you mean `server-version`?",
         ],
     ),
-    // Right keys in the wrong place.
+    // Valid keys in the wrong place.
     ("shards = 3", &["1:1: unknown key `shards`; `shards` belongs under `[deployment]`"]),
     ("core = []", &["1:1: unknown key `core`; `core` belongs under `[collections]`"]),
     (
@@ -272,7 +272,7 @@ const CASES: &[(&str, &[&str])] = &[
         "[rules.N011]\nprefer = 'PascalCase'",
         &["2:10: `prefer` of N011 cannot be `PascalCase`; write `camelCase` or `snake_case`"],
     ),
-    // Words of the top level.
+    // Top-level words.
     ("profile = 'neutrl'", &["1:11: `profile` cannot be `neutrl`; did you mean `neutral`?"]),
     ("profile = 'x'", &["1:11: `profile` cannot be `x`; write `vendor` or `neutral`"]),
     (
@@ -477,7 +477,7 @@ const CASES: &[(&str, &[&str])] = &[
             "1:2: `service` must be a list of tables, not a table; write `[[service]]`, with two brackets",
         ],
     ),
-    // Columns count characters, and user text cannot reach the terminal raw.
+    // Columns count characters, and user text never reaches the terminal unescaped.
     (
         "\"é\" = 1\nselect = [\"é\", 'D08']",
         &[
@@ -491,7 +491,7 @@ const CASES: &[(&str, &[&str])] = &[
         "profile = \"\\u001b[31m\\n\"",
         &["1:11: `profile` cannot be `\\u{1b}[31m\\n`; write `vendor` or `neutral`"],
     ),
-    // Syntax, and what is wrong beside it.
+    // Syntax errors, together with other problems.
     (
         "profile = vendor\nselect = ['D'\nfail-on = 'warnin'\n[rules.D08]\n",
         &[
@@ -505,7 +505,7 @@ const CASES: &[(&str, &[&str])] = &[
         "profile = 'vendor'\nprofile = 'neutral'\n[rules.D008]\n[rules.D008]\n",
         &["2:1: `profile` is set twice", "4:8: `D008` is set twice"],
     ),
-    // Sound, but without effect.
+    // Valid, but without effect.
     (
         "select = ['D']\n[rules.D008]\nenabled = false\n[rules.T002]\nenabled = true\n[rules.D009]\nenabled = true",
         &[

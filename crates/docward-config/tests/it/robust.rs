@@ -1,10 +1,10 @@
-//! No text makes the parser panic, hang, or point outside the file.
+//! No text makes the parser panic, hang, or report a position outside the file.
 
 use proptest::prelude::*;
 
 use crate::{guide, rules};
 
-/// Parses, and checks what holds for every text.
+/// Parses, and checks invariants that hold for every text.
 fn survive(text: &str) {
     let (config, problems) = docward_config::parse(text, "docward.toml", &rules::all());
     let lines: Vec<_> = text.split('\n').collect();
@@ -16,7 +16,7 @@ fn survive(text: &str) {
         last = (problem.line, problem.column);
         assert!(!problem.to_string().contains(['\n', '\u{1b}']), "one line, nothing to obey");
     }
-    // Whatever arrived in the settings can be asked for.
+    // Every setting can be queried.
     for rule in rules::all() {
         let _ = config.settings.is_on(rule);
         let _ = config.settings.severity_at(rule, Some("a.b"));
@@ -24,7 +24,7 @@ fn survive(text: &str) {
     }
 }
 
-/// Pieces of files: put together at random they reach further than random characters.
+/// Fragments of files: random combinations reach deeper than random characters.
 const PIECES: &[&str] = &[
     "profile",
     "select",
@@ -134,7 +134,7 @@ proptest! {
 #[test]
 fn every_beginning_of_the_guide() {
     let text = guide::complete_example();
-    // Every third is enough to cut through every kind of token.
+    // Every third position is enough to split every kind of token.
     for (at, _) in text.char_indices().step_by(3) {
         survive(&text[..at]);
     }

@@ -1,4 +1,4 @@
-//! The schema says what the parser says.
+//! Tests that schema and parser agree.
 
 use serde_json::{Map, Value, json};
 use toml_edit::{Document, Item, Value as Toml};
@@ -16,7 +16,7 @@ fn the_same_bytes_whatever_the_order_of_the_rules() {
     rules.reverse();
     assert_eq!(text, docward_config::json_schema(&rules));
     assert!(text.ends_with("}\n") && text.is_ascii());
-    // Written and read again it is the same text: ours is ordinary pretty JSON.
+    // Parsing and writing it again gives the same text: it is ordinary formatted JSON.
     let again: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(serde_json::to_string_pretty(&again).unwrap() + "\n", text);
 }
@@ -55,7 +55,7 @@ fn without_rules_there_is_still_a_schema() {
     assert!(serde_json::from_str::<Value>(&text).is_ok());
 }
 
-/// Files, and whether they are sound: parser and schema must agree.
+/// Files, and whether they are valid: parser and schema must agree.
 #[test]
 fn parser_and_schema_agree() {
     let example = guide::complete_example();

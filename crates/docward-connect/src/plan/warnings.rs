@@ -1,4 +1,4 @@
-//! What to know about a plan, what matters most first.
+//! Warnings about a plan, the most important first.
 
 use docward_model::{LimitScope, text};
 
@@ -83,7 +83,8 @@ fn service_warnings(service: &Sized<'_>, part: &ServicePlan, plan: &Plan, out: &
         out.push(Warning::new(gravity, clause, format!("{whose}{message}")));
     };
     let pool = text::count(part.pool);
-    // The usual range is about all a client's connections for operations, not about each mongos's part.
+    // The usual range applies to all connections of a client for operations, not to its pool per
+    // mongos.
     let pools = plan.deployment.pools();
     let whole = part.pool.saturating_mul(pools);
     if !USUAL_POOL.contains(&whole) && service.given.platform == Platform::Process {

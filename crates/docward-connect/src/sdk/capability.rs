@@ -1,15 +1,15 @@
-//! What each driver can and cannot do of the rule book's options (SDK-ALL.1, GC-26 to GC-29).
+//! The support of each driver for the rule book's options (SDK-ALL.1, GC-26 to GC-29).
 
 use super::SdkLanguage;
 
-/// One option or habit of a driver.
+/// One option or behaviour of a driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capability {
     /// The option or subject.
     pub subject: &'static str,
-    /// How it is set, or what takes its place.
+    /// How to set it, or what replaces it.
     pub note: &'static str,
-    /// Whether it differs from the rule book's samples.
+    /// True if it differs from the rule book's samples.
     pub gap: bool,
     /// The clause.
     pub clause: &'static str,

@@ -1,10 +1,10 @@
-//! Clients written out: the rule book's options, four ways to connect, a health check, one client for the
-//! whole process, and no secret in the file (SDK-ALL, GC-26 to GC-29).
+//! Generates clients with the rule book's options, four connection methods, a health check, one
+//! client for the whole process, and no secret in the file (SDK-ALL, GC-26 to GC-29).
 //!
-//! The templates beside this file are nearly programs of their language: words between double underscores
-//! are filled in, and what stands between `@when METHOD` and `@end` is there when the method is asked for.
-//! What is filled in is a number, a word of a fixed list or a name that was checked, so that nothing can
-//! break out of a string.
+//! The templates next to this file are nearly valid programs: words between double underscores are
+//! replaced, and text between `@when METHOD` and `@end` is included if the method is requested.
+//! Replacements are numbers, words of a fixed list or validated names, so that no value can break
+//! out of a string.
 
 mod capability;
 
@@ -18,12 +18,12 @@ use crate::{CONNECT_TIMEOUT_MS, MAX_IDLE_MS, MIN_POOL, Method, WAIT_QUEUE_MS, re
 pub const SAMPLE_POOL: u32 = 150;
 /// `serverSelectionTimeoutMS` of the samples.
 pub const SELECTION_MS: u32 = 5_000;
-/// Below this, a failover may take longer than the wait for a primary (GC-29).
+/// Below this, a failover may take longer than server selection waits for a primary (GC-29).
 pub const FAILOVER_SELECTION_MS: u32 = 15_000;
-/// Java's time to read an answer in the samples.
+/// Java's read timeout in the samples.
 const READ_MS: u32 = 30_000;
 
-/// Languages clients are written in.
+/// The languages of generated clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "languages by their usual names")]
 pub enum SdkLanguage {
@@ -49,7 +49,7 @@ impl SdkLanguage {
         }
     }
 
-    /// The name of the file; Java and Go read something into it.
+    /// The name of the file; in Java and Go it has a meaning.
     pub fn file_name(self) -> &'static str {
         match self {
             Self::Python => "mongo_client.py",
@@ -71,18 +71,18 @@ pub enum GoVersion {
     V2,
 }
 
-/// What to write.
+/// The options of a generated client.
 #[derive(Clone, Debug)]
 pub struct SdkRequest {
     /// The language.
     pub language: SdkLanguage,
     /// The generation of the driver, for Go.
     pub go: GoVersion,
-    /// The ways to connect, the first for the shared client; none means all.
+    /// The connection methods, the first for the shared client; empty means all.
     pub methods: Vec<Method>,
-    /// What the service may expect.
+    /// The class of the service.
     pub class: Option<ServiceClass>,
-    /// A read preference that was asked for, one of the five modes.
+    /// The requested read preference, one of the five modes.
     pub read_preference: Option<&'static str>,
     /// `appName`.
     pub app_name: String,
@@ -90,7 +90,7 @@ pub struct SdkRequest {
     pub max_pool: u32,
     /// `minPoolSize`.
     pub min_pool: u32,
-    /// Routers that clients reach, when known: each gets a pool of its own.
+    /// Routers that clients reach, if known: each gets its own pool.
     pub routers: Option<u64>,
     /// `serverSelectionTimeoutMS`.
     pub selection_ms: u32,
@@ -99,7 +99,7 @@ pub struct SdkRequest {
 }
 
 impl SdkRequest {
-    /// A client of a language with the rule book's options.
+    /// A request for a client in a language, with the rule book's options.
     pub fn new(language: SdkLanguage, version: &'static str) -> Self {
         Self {
             language,
@@ -117,14 +117,15 @@ impl SdkRequest {
     }
 }
 
-/// Whether a name may stand in a generated file: letters, digits and `.`, `_`, `-`, at most 64.
+/// Returns whether a name is permitted in a generated file: letters, digits and `.`, `_`, `-`, at
+/// most 64.
 pub fn is_app_name(name: &str) -> bool {
     !name.is_empty()
         && name.len() <= 64
         && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-'))
 }
 
-/// The file. Names that [`is_app_name`] refuses become `app`.
+/// Generates the file. Names that [`is_app_name`] refuses become `app`.
 pub fn client(request: &SdkRequest) -> String {
     let template = match (request.language, request.go) {
         (SdkLanguage::Python, _) => include_str!("client.py.tmpl"),
@@ -159,7 +160,7 @@ fn wants(request: &SdkRequest, method: &str) -> bool {
         }
 }
 
-/// Why the pool is as large as it is, where a client keeps one for each router.
+/// Explains the pool size, for methods with one pool per router.
 fn pool_why(request: &SdkRequest) -> String {
     let clause = request.methods.first().map_or("PF-2", |method| method.formula_clause());
     match (request.methods.as_slice(), request.routers) {
@@ -177,7 +178,7 @@ fn pool_why(request: &SdkRequest) -> String {
     }
 }
 
-/// A line with its words filled in; a word of several lines repeats what stands before it.
+/// A line with its words replaced; a replacement of several lines repeats the text before the word.
 fn filled(line: &str, words: &[(&'static str, String)]) -> String {
     let Some((word, value)) = words.iter().find(|(word, _)| line.contains(word)) else {
         return line.to_owned();
@@ -193,7 +194,7 @@ fn filled(line: &str, words: &[(&'static str, String)]) -> String {
         .join("\n")
 }
 
-/// What is filled in, by word.
+/// The replacements, by word.
 fn words(request: &SdkRequest) -> Vec<(&'static str, String)> {
     let method = request.methods.first().copied().unwrap_or(Method::ReplicaSet);
     let advice = read_preference(request.class, None);
@@ -217,7 +218,7 @@ fn words(request: &SdkRequest) -> Vec<(&'static str, String)> {
     } else {
         "Long enough for an election."
     };
-    // The health check waits no longer than operations do, and never for ever.
+    // The health check waits at most as long as operations do, and never without a limit.
     let health = request.selection_ms.clamp(1_000, 10_000);
     let app_name =
         if is_app_name(&request.app_name) { request.app_name.clone() } else { "app".to_owned() };

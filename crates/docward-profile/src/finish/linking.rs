@@ -1,4 +1,5 @@
-//! What fields leave for comparing collections: values that may refer, and keys that may be referred to.
+//! The data that fields provide for comparing collections: values that may be references, and keys
+//! that may be referenced.
 
 use std::{cmp::Reverse, collections::BTreeMap};
 
@@ -10,15 +11,15 @@ use crate::{
     tree::NodeId,
 };
 
-/// Unique codes of a collection that others may refer to.
+/// The maximum number of unique keys per collection that others may refer to.
 const KEYS: usize = 8;
-/// Reference-like fields compared with other collections.
+/// The maximum number of reference-like fields compared with other collections.
 const REFS: usize = 64;
 
 impl Finisher {
-    /// Values that documents drawn by chance have in common, and how many documents these are.
+    /// The values that randomly drawn documents have in common, and the number of these documents.
     fn frequent(&self, id: NodeId) -> (Vec<(u64, u32)>, u32) {
-        /// More are not worth keeping.
+        /// The maximum number of frequent values kept.
         const FREQUENT: usize = 64;
         let mut counts: BTreeMap<u64, u32> = BTreeMap::new();
         let leaves = &self.leaves[id as usize];
@@ -76,10 +77,11 @@ impl Finisher {
                 continue;
             }
             let holders = holding_documents(profile, field);
-            // What comes most often first: the first few tell whether it is a reference at all.
+            // The most frequent values first: the first few show whether it is a reference at all.
             let mut values = sketch.entries();
             values.sort_by_key(|&(hash, count)| (Reverse(count), hash));
-            // Beyond the sample of values, the sample of documents shows what many refer to.
+            // If the sample of values is incomplete, the sample of documents shows frequently
+            // referenced values.
             let frequent = match sketch.is_exact() {
                 true => (Vec::new(), 0),
                 false => self.frequent(node_id),
@@ -138,7 +140,7 @@ impl Finisher {
     }
 }
 
-/// Documents that hold at least one value of a field, however many arrays lie between.
+/// The number of documents that have at least one value of a field, through any number of arrays.
 fn holding_documents(profile: &Profile, field: &Field) -> u64 {
     let mut holders = field.count;
     let mut here = Some(field);
@@ -155,12 +157,13 @@ fn holding_documents(profile: &Profile, field: &Field) -> u64 {
         }
         here = above;
     }
-    // An array whose elements seldom have the field says less than the values themselves.
+    // If elements of an array rarely have the field, the array gives a weaker bound than the number
+    // of values.
     holders.clamp(1, field.count.max(1))
 }
 
-/// Whether nearly every document has the field with a value of its own; an estimate of many values may
-/// be a fifth too low.
+/// Returns whether nearly every document has the field with a distinct value; an estimate of many
+/// values may be 20 % too low.
 fn is_unique(field: &Field, profile: &Profile) -> bool {
     let distinct = field.distinct;
     let needed = if distinct.exact { 1.0 } else { 0.8 } * field.count as f64;
@@ -170,8 +173,8 @@ fn is_unique(field: &Field, profile: &Profile) -> bool {
         && distinct.top_share <= 0.05_f64.max(1.0 / field.count as f64)
 }
 
-/// The share that the most frequent value has at least. It was chosen because it came most often: of many values
-/// that come equally often one does by chance.
+/// A lower bound of the share of the most frequent value. The value was selected for its frequency,
+/// and among many equally frequent values one is the most frequent by chance.
 fn surely_most(distinct: &Distinct) -> f64 {
     let by_chance = (2.0 * distinct.values.max(1.0).ln()).sqrt() / 1.96;
     (distinct.top_share - distinct.top_share_error * (1.0 + by_chance)).max(0.0)
@@ -192,7 +195,8 @@ mod tests {
                 n => 1.96 * (top_share * (1.0 - top_share) / n).sqrt(),
             },
         };
-        // A thousand parents with as many children each: one of them came five times among 4,096.
+        // A thousand parents with equally many children: one of them occurred five times among
+        // 4,096.
         assert!(surely_most(&distinct(1000.0, 5.0 / 4096.0, 4096.0)) < 1.0 / 1000.0);
         assert!(surely_most(&distinct(1000.0, 0.5, 4096.0)) > 0.45, "one that has half of all");
         assert_eq!(surely_most(&distinct(1000.0, 0.2, 0.0)), 0.2, "counted");

@@ -1,11 +1,11 @@
-//! `design simulate`: the ways a relationship can be stored, built in a scratch database, and the declared
-//! operations run on each.
+//! `design simulate`: the alternatives to store a relationship, built in a scratch database, with
+//! the declared operations executed on each.
 //!
-//! Everything happens in one database that did not exist before, and that is dropped whatever happens.
+//! Everything happens in one database that did not exist before, and that is always dropped.
 //!
-//! Read on: `make` (documents of declared sizes), `run` (one thing after the other), `replay` (the declared
-//! mix). Children of one parent are in `store`, `relation` and `write`, those that several share in
-//! `shared`, readings over time in `series`.
+//! Read on: `make` (documents of declared sizes), `run` (the sequence of a simulation), `replay`
+//! (the declared mix). Children with one parent are in `store`, `relation` and `write`, shared
+//! children in `shared`, time series in `series`.
 
 mod make;
 mod relation;
@@ -25,45 +25,45 @@ use docward_model::{DesignModel, Relationship};
 use make::Rng;
 use store::LARGEST;
 
-/// How large a simulation is.
+/// The size of a simulation.
 #[derive(Clone, Copy, Debug)]
 pub struct Scale {
-    /// Parents of each relationship, and series of each entity at most.
+    /// The maximum number of parents of each relationship, and of series of each entity.
     pub parents: u64,
-    /// Readings of each entity with a series.
+    /// The number of measurements of each time series entity.
     pub readings: u64,
-    /// Operations of each way.
+    /// The number of operations per alternative.
     pub operations: u64,
-    /// What random choices begin with.
+    /// The random seed.
     pub seed: u64,
 }
 
-/// What is to be simulated.
+/// The plan of a simulation.
 #[derive(Debug)]
 pub struct SimulationPlan<'m> {
     model: &'m DesignModel,
-    /// Relationships with their ways.
+    /// Relationships with their alternatives.
     pub relationships: Vec<PlannedSimulation<'m>>,
-    /// Entities with a series, with their ways.
+    /// Time series entities with their alternatives.
     pub series: Vec<PlannedSeries>,
-    /// Relationships and entities that cannot be, each with the reason.
+    /// Relationships and entities that cannot be simulated, each with the reason.
     pub skipped: Vec<(String, String)>,
-    /// How large it is.
+    /// The size of the simulation.
     pub scale: Scale,
 }
 
-/// An entity whose readings are to be stored in several ways.
+/// An entity whose measurements are stored in several alternatives.
 #[derive(Debug)]
 pub struct PlannedSeries {
     readings: Readings,
     ways: Vec<ReadingsWay>,
-    /// Series, and readings of each.
+    /// The number of series, and of measurements in each.
     size: (u64, u64),
 }
 
 impl PlannedSeries {
     fn new(readings: Readings, scale: Scale) -> Self {
-        // Two days of each series are there to be read, if that is not too much.
+        // Two days of each series exist for reading, unless that is too much.
         let two_days = (2 * 86_400_000_u64).div_ceil(readings.step.max(1) as u64);
         let each = two_days.clamp(100.min(scale.readings), scale.readings);
         let known = readings.series.map_or(u64::MAX, |series| series.max(1.0) as u64);
@@ -77,12 +77,12 @@ impl PlannedSeries {
         Self { readings, ways, size }
     }
 
-    /// Its entity.
+    /// The name of its entity.
     pub fn name(&self) -> &str {
         &self.readings.entity
     }
 
-    /// Each way with the documents and bytes that it stores.
+    /// The number of documents and bytes in each alternative.
     pub fn sizes(&self) -> Vec<(&'static str, u64, u64)> {
         let size = |way: &ReadingsWay| {
             let (documents, bytes, _) = self.readings.stored(*way, self.size.0, self.size.1);
@@ -92,21 +92,21 @@ impl PlannedSeries {
     }
 }
 
-/// A relationship that is to be simulated.
+/// A relationship to simulate.
 #[derive(Debug)]
 pub struct PlannedSimulation<'m> {
     relationship: &'m Relationship,
     verdict: Verdict,
     ways: Vec<Predictor>,
-    /// Children of each parent, in no order.
+    /// The number of children of each parent, unordered.
     counts: Vec<u64>,
-    /// Different children, when parents share them.
+    /// The number of distinct children, if parents share them.
     different: Option<u64>,
-    /// What of the design is not simulated.
+    /// Notes on parts of the design that are not simulated.
     notes: Vec<String>,
 }
 
-/// Patterns that no way has here: what they change is said instead.
+/// Patterns that no alternative implements here; a note explains their effect.
 fn not_simulated(patterns: &[Pattern], shared: bool) -> Vec<String> {
     let said = patterns.iter().filter_map(|pattern| match pattern {
         Pattern::Outlier { page } => Some(format!(
@@ -125,17 +125,17 @@ fn not_simulated(patterns: &[Pattern], shared: bool) -> Vec<String> {
 }
 
 impl PlannedSimulation<'_> {
-    /// Its name.
+    /// The name of the relationship.
     pub fn name(&self) -> &str {
         &self.relationship.name
     }
 
-    /// What of the design is not simulated.
+    /// Notes on parts of the design that are not simulated.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
 
-    /// Each way with the documents and bytes that it stores.
+    /// The number of documents and bytes in each alternative.
     pub fn sizes(&self) -> Vec<(&'static str, u64, u64)> {
         let links: u64 = self.counts.iter().sum();
         let parents = self.counts.len() as u64;
@@ -156,7 +156,7 @@ impl PlannedSimulation<'_> {
 }
 
 impl<'m> SimulationPlan<'m> {
-    /// Plans a simulation of all relationships and series, or of those named.
+    /// Plans a simulation of all relationships and series, or of the named ones.
     pub fn new(
         model: &'m DesignModel,
         design: &Design,
@@ -234,8 +234,8 @@ impl<'m> SimulationPlan<'m> {
     }
 }
 
-/// Different children that parents with so many each share: as many for a parent as there are declared, or
-/// as follows from the parents of a child.
+/// The number of distinct children that parents with these numbers of children share: proportional
+/// to the declared counts, or computed from the number of parents per child.
 fn different(model: &DesignModel, relationship: &Relationship, counts: &[u64]) -> u64 {
     let declared = |name: &str| model.entity(name).and_then(|entity| entity.count);
     let (parents, links) = (counts.len() as f64, counts.iter().sum::<u64>() as f64);

@@ -1,4 +1,4 @@
-//! Reads of parents and children that belong to one parent, as the way would do them.
+//! Reads of parents and of children with one parent, as each alternative would execute them.
 
 use std::time::Instant;
 
@@ -18,16 +18,16 @@ use super::{
     write::write_once,
 };
 
-/// An operation of the model with how this way does it.
+/// An operation of the model with its plan in this alternative.
 #[derive(Clone)]
 pub(super) enum Operation<'m> {
     Read(&'m DesignRead, ReadPlan),
-    /// What it does, one as often as the other.
+    /// A write with its parts, which are equally frequent.
     Write(&'m str, f64, Vec<(DesignWrite, WritePlan)>),
 }
 
 impl Operation<'_> {
-    /// Its name, whether it writes, times a second.
+    /// The name of the operation, whether it writes, and its rate per second.
     pub(super) fn told(&self) -> (String, bool, f64) {
         match self {
             Self::Read(read, _) => (read.name.clone(), false, read.per_second),
@@ -36,8 +36,8 @@ impl Operation<'_> {
     }
 }
 
-/// Whether a read wants children of many parents in an order: how many the server reads for it depends on how many
-/// there are with its conditions, which no model says.
+/// Returns whether a read needs children of many parents in an order. The number of documents that
+/// the server reads for it depends on how many match its conditions, which no model declares.
 fn sorts_children(
     relationship: &Relationship,
     read: &DesignRead,
@@ -49,7 +49,7 @@ fn sorts_children(
         && matches!(way.plan_read(read), Some(ReadPlan::Children { .. }))
 }
 
-/// What is said of reads that are left out because they want children of many parents in an order.
+/// The note on reads that are left out because they need children of many parents in an order.
 pub(super) fn sorted_apart(
     model: &DesignModel,
     relationship: &Relationship,
@@ -66,7 +66,7 @@ pub(super) fn sorted_apart(
     })
 }
 
-/// The operations that touch a relationship, and the names of those that reach it from elsewhere.
+/// The operations on a relationship, and the names of those that reach it from elsewhere.
 pub(super) fn operations<'m>(
     model: &'m DesignModel,
     relationship: &Relationship,
@@ -79,7 +79,7 @@ pub(super) fn operations<'m>(
         let along = along.chain(read.sums.iter().map(|(relationship, _)| relationship));
         let mut along = along.filter_map(|name| model.relationship(name));
         match way.plan_read(read) {
-            // It is in `sorted_apart`.
+            // `sorted_apart` reports it.
             Some(_) if sorts_children(relationship, read, way) => {}
             Some(plan) => found.push(Operation::Read(read, plan)),
             None if along.any(|r| ends.contains(&&r.parent) || ends.contains(&&r.child)) => {
@@ -94,7 +94,7 @@ pub(super) fn operations<'m>(
     (found, elsewhere)
 }
 
-/// One way with its operations.
+/// One alternative with its operations.
 pub(super) struct Relation<'p, 'm> {
     pub(super) store: Store<'p>,
     pub(super) operations: Vec<Operation<'m>>,
@@ -121,7 +121,7 @@ impl Subject for Relation<'_, '_> {
     }
 }
 
-/// Different parents that are there, as many as there are at most.
+/// Distinct existing parents, at most as many as there are.
 pub(super) fn targets(
     store: &Store<'_>,
     wanted: u64,
@@ -142,7 +142,7 @@ pub(super) fn targets(
     chosen
 }
 
-/// `{field: value}`, or one of several values.
+/// `{field: value}`, or a condition for one of several values.
 pub(super) fn among(field: &str, ids: &[ObjectId]) -> Document {
     match ids {
         [one] => doc! { field: *one },
@@ -168,7 +168,7 @@ async fn read_once(
     };
     let mut moved = Moved::default();
     let listed = way.way != Way::Embed && way.link == Link::ChildIds;
-    // Children name their parent, or the parent that was just read lists them.
+    // Children contain the id of their parent, or the parent that was just read lists them.
     let children_of = |numbers: &[usize]| -> Document {
         if listed {
             let mut ids = Vec::new();
@@ -219,7 +219,8 @@ async fn read_once(
                 look_at_rest(&store.children, filter, shown, &mut moved).await?;
             }
             if sums.is_some() {
-                // What the server read for the sum is asked for apart, so that asking costs no time.
+                // The data that the server read for the sum is queried separately, so that the
+                // query does not count towards the time.
                 moved.bytes += bytes_of(&store.children, children_of(&parents)).await?;
             }
         }
@@ -265,7 +266,7 @@ async fn read_once(
     Ok((cost, moved))
 }
 
-/// A child of each of these parents.
+/// One child of each of these parents.
 fn some_child(store: &Store<'_>, parents: &[usize], rng: &mut Rng) -> Vec<ObjectId> {
     parents
         .iter()
@@ -276,7 +277,7 @@ fn some_child(store: &Store<'_>, parents: &[usize], rng: &mut Rng) -> Vec<Object
         .collect()
 }
 
-/// Reads what is found to the end; a limit of zero is none.
+/// Reads all results; a limit of zero means no limit.
 pub(super) async fn found(
     from: &Collection<RawDocumentBuf>,
     filter: Document,
@@ -296,7 +297,8 @@ pub(super) async fn found(
     Ok(())
 }
 
-/// The same, and what it came to: of some that are picked by an order which no index has, the server reads all.
+/// The same, with the totals. If results are selected by an order without an index, the server
+/// reads all of them.
 pub(super) async fn picked_of(
     from: &Collection<RawDocumentBuf>,
     filter: Document,
@@ -308,7 +310,8 @@ pub(super) async fn picked_of(
     Ok((filter, (moved.documents - before.0, moved.bytes - before.1)))
 }
 
-/// Adds what the server read beside what it showed. It is asked for apart, so that asking costs no time.
+/// Adds the data that the server read in addition to the results. It is queried separately, so that
+/// the query does not count towards the time.
 pub(super) async fn look_at_rest(
     from: &Collection<RawDocumentBuf>,
     filter: Document,
@@ -328,7 +331,7 @@ pub(super) async fn grouped(
     from.aggregate([doc! { "$match": filter }, doc! { "$group": group }]).await?.try_collect().await
 }
 
-/// Bytes of the documents that match.
+/// The size in bytes of the matching documents.
 pub(super) async fn bytes_of(
     from: &Collection<RawDocumentBuf>,
     filter: Document,

@@ -1,4 +1,4 @@
-//! The declared mix, run in parts on what is stored in one way, and what it took.
+//! Executes the declared mix of operations on one alternative, in parts, and measures it.
 
 use std::time::Duration;
 
@@ -11,12 +11,12 @@ use mongodb::{ClientSession, error::Error};
 use super::{make::Rng, run::Around};
 use crate::operator::{Trouble, failed};
 
-/// What is stored in one way and takes operations.
+/// A stored alternative that executes operations.
 pub(super) trait Subject {
-    /// Its operations: name, whether it writes, times a second.
+    /// Its operations: name, whether it writes, rate per second.
     fn operations(&self) -> Vec<(String, bool, f64)>;
 
-    /// Runs one of them: what it was predicted to cost, and what it moved.
+    /// Executes one of them; returns the predicted cost and the data moved.
     async fn run(
         &mut self,
         operation: usize,
@@ -25,7 +25,7 @@ pub(super) trait Subject {
     ) -> Result<(OperationCost, Moved), Error>;
 }
 
-/// How often each is run: by its rate, but often enough that times mean something.
+/// The number of executions of each operation: by its rate, but enough for meaningful times.
 fn runs(rates: &[f64], all: u64) -> Vec<u64> {
     let total: f64 = rates.iter().sum();
     let least = (all / (4 * rates.len().max(1) as u64)).clamp(1, 30);
@@ -52,7 +52,7 @@ struct Tally {
     transaction: bool,
 }
 
-/// What one execution moved.
+/// The data moved by one execution.
 #[derive(Default)]
 pub(super) struct Moved {
     pub(super) documents: u64,
@@ -60,13 +60,13 @@ pub(super) struct Moved {
     pub(super) took: Duration,
 }
 
-/// The declared mix on one way, run in parts: what else the machine does meanwhile then falls on all ways
-/// alike.
+/// The declared mix on one alternative, executed in parts, so that other load on the machine
+/// affects all alternatives equally.
 struct Replay<S> {
     subject: S,
     operations: Vec<(String, bool, f64)>,
     tallies: Vec<Tally>,
-    /// What is run, and from where on it counts.
+    /// The order of executions, and the number of those that only warm up.
     order: Vec<usize>,
     warm: usize,
     at: usize,
@@ -87,7 +87,7 @@ impl<S: Subject> Replay<S> {
         Self { subject, operations, tallies, order, warm, at: 0, rng }
     }
 
-    /// Runs up to so many more; whether there are more after them.
+    /// Executes up to this many more; returns whether there are more after them.
     async fn some(
         &mut self,
         around: &Around<'_>,
@@ -118,10 +118,11 @@ impl<S: Subject> Replay<S> {
     }
 }
 
-/// Operations that are run on one way before it is the next one's turn.
+/// The number of operations on one alternative before the next one's turn.
 const TURN: usize = 20;
 
-/// Runs the declared mix on all ways in turns: the ways as they are afterwards, with what was measured.
+/// Executes the declared mix on all alternatives in turns; returns the alternatives in their final
+/// state, with the measurements.
 pub(super) async fn replayed<S: Subject>(
     around: &Around<'_>,
     session: &mut Option<ClientSession>,

@@ -1,4 +1,5 @@
-//! One relationship or series after the other: stored in every way, measured, replayed, removed.
+//! Simulates one relationship or series after the other: stored in every alternative, measured,
+//! replayed, removed.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -22,7 +23,7 @@ use super::{
 };
 use crate::operator::{Operator, Trouble, failed};
 
-/// What every part of a run needs.
+/// The context of every part of a run.
 pub(super) struct Around<'a> {
     pub(super) seed: u64,
     pub(super) operations: u64,
@@ -37,14 +38,14 @@ impl Around<'_> {
 }
 
 impl Operator {
-    /// A name for a scratch database that nobody has.
+    /// A unique name for a scratch database.
     pub fn scratch_name() -> String {
         let unique = ObjectId::new().to_hex();
         format!("docward_simulate_{}_{}", std::process::id(), &unique[unique.len() - 6..])
     }
 
-    /// Simulates in a database of this name, and drops it, whatever happened, unless it is to be kept. The
-    /// second value says why it could not be dropped.
+    /// Simulates in a database of this name, and always drops it, unless it is to be kept. The
+    /// second value is the reason why it could not be dropped.
     pub fn simulate(
         &self,
         plan: &SimulationPlan<'_>,
@@ -156,7 +157,7 @@ impl Operator {
     }
 }
 
-/// What every part of a simulation is done with.
+/// The tools of every part of a simulation.
 struct Runner<'a> {
     admin: Database,
     database: Database,
@@ -166,8 +167,8 @@ struct Runner<'a> {
 }
 
 impl Runner<'_> {
-    /// Sizes on disk are those of the last checkpoint. An account that may not ask for one gets older
-    /// figures.
+    /// Sizes on disk are those of the last checkpoint. An account without the privilege to request
+    /// one gets older figures.
     async fn checkpoint(&self) {
         let _ = self.admin.run_command(doc! { "fsync": 1 }).await;
     }

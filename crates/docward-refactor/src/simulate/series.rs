@@ -1,4 +1,4 @@
-//! Readings over time: a document for each, buckets, and a native time series.
+//! Time series: one document per measurement, buckets, and a native time series.
 
 use std::time::Instant;
 
@@ -20,18 +20,18 @@ use super::{
 };
 use crate::operator::{Trouble, failed};
 
-/// What is done to readings.
+/// An operation on measurements.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Job<'m> {
-    /// Readings of one series, in their order.
+    /// Reads measurements of one series, in order.
     Range(&'m DesignRead),
-    /// One more.
+    /// Appends a measurement.
     Append(&'m DesignWrite),
-    /// One is changed.
+    /// Updates a measurement.
     Change(&'m DesignWrite),
 }
 
-/// The operations on readings, and the names of those that are about more than one series.
+/// The operations on measurements, and the names of those on more than one series.
 pub(super) fn jobs<'m>(model: &'m DesignModel, readings: &Readings) -> (Vec<Job<'m>>, Vec<String>) {
     let (mut found, mut elsewhere) = (Vec::new(), Vec::new());
     for read in model.reads.iter().filter(|read| read.from == readings.entity) {
@@ -53,7 +53,7 @@ pub(super) fn jobs<'m>(model: &'m DesignModel, readings: &Readings) -> (Vec<Job<
     (found, elsewhere)
 }
 
-/// The readings of all series in one way.
+/// The measurements of all series in one alternative.
 pub(super) struct Series<'p, 'm> {
     readings: &'p Readings,
     pub(super) way: ReadingsWay,
@@ -64,14 +64,14 @@ pub(super) struct Series<'p, 'm> {
     bucket: Vec<Field>,
     ids: Vec<Field>,
     collection: Collection<RawDocumentBuf>,
-    /// Readings of each series.
+    /// The number of measurements in each series.
     held: Vec<u64>,
     stored: (u64, u64),
     jobs: Vec<Job<'m>>,
 }
 
 impl<'p, 'm> Series<'p, 'm> {
-    /// Makes and stores so many series with so many readings each.
+    /// Generates and stores this many series with this many measurements each.
     pub(super) async fn build(
         around: &Around<'_>,
         database: &Database,
@@ -160,7 +160,7 @@ impl<'p, 'm> Series<'p, 'm> {
         Ok(())
     }
 
-    /// The meta field: the one field of the series, or an object of several.
+    /// The meta field: the single field of the series, or an object of several.
     fn meta(&self) -> &str {
         match self.ids.as_slice() {
             [one] => &one.name,
@@ -168,16 +168,16 @@ impl<'p, 'm> Series<'p, 'm> {
         }
     }
 
-    /// Milliseconds at which a reading was made.
+    /// The time of a measurement in milliseconds.
     fn time(&self, reading: u64) -> DateTime {
         DateTime::from_millis(BEGIN * 1000 + reading as i64 * self.readings.step)
     }
 
     fn id(&self, series: u64, reading: u64) -> ObjectId {
         let second = reading as i64 * self.readings.step / 1000;
-        // Several readings of a second differ in their counter.
+        // Measurements in the same second differ in their counter.
         let counter = series.wrapping_mul(1009).wrapping_add(reading);
-        // A series is written by one process.
+        // One process writes each series.
         made_id(second as u64, counter, series)
     }
 
@@ -186,7 +186,7 @@ impl<'p, 'm> Series<'p, 'm> {
         Which { id: self.id(series, reading), seed, serial: reading }
     }
 
-    /// The value of a field that says which series it is; no two series share it.
+    /// The value of a field that identifies the series; unique to each series.
     fn series_value(&self, field: &Field, series: u64) -> Bson {
         match field.kind {
             BsonType::ObjectId => Bson::ObjectId(made_id(series * 60, series, mixed(1, series))),
@@ -205,7 +205,7 @@ impl<'p, 'm> Series<'p, 'm> {
         }
     }
 
-    /// Where a field that says which series it is stands: beside the others, or in the meta field with them.
+    /// The path of a field that identifies the series: at the top level, or in the meta field.
     fn id_path(&self, id: &Field) -> String {
         match self.is_in_meta() {
             true => format!("{}.{}", self.meta(), id.name),
@@ -217,13 +217,13 @@ impl<'p, 'm> Series<'p, 'm> {
         self.way == ReadingsWay::TimeSeries && self.ids.len() > 1
     }
 
-    /// What says which series it is, as it stands in a filter: field by field, because the server sorts the
-    /// fields of a meta object.
+    /// The filter for one series, field by field, because the server sorts the fields of a meta
+    /// object.
     fn of_series(&self, series: u64) -> Document {
         self.ids.iter().map(|id| (self.id_path(id), self.series_value(id, series))).collect()
     }
 
-    /// Writes fields, with the time and the series that are given.
+    /// Writes fields, with the given time and series.
     fn write(&self, out: &mut Vec<u8>, fields: &[Field], which: Which, series: u64) {
         for field in fields {
             if field.name == self.readings.time {
@@ -252,7 +252,7 @@ impl<'p, 'm> Series<'p, 'm> {
         raw(out)
     }
 
-    /// A reading as it is in a bucket.
+    /// A measurement as stored in a bucket.
     fn inside(&self, out: &mut Vec<u8>, series: u64, reading: u64) {
         let start = begin(out);
         let which = self.which(series, reading);
@@ -266,7 +266,7 @@ impl<'p, 'm> Series<'p, 'm> {
         DateTime::from_millis(BEGIN * 1000 + self.readings.begin_of(bucket))
     }
 
-    /// A bucket of a series with the readings up to one.
+    /// A bucket of a series with the measurements up to the given one.
     fn bucket(&self, series: u64, bucket: u64, to: u64) -> RawDocumentBuf {
         let from = self.readings.first_of(bucket);
         let which = self.which(series, from);
@@ -295,7 +295,7 @@ impl<'p, 'm> Series<'p, 'm> {
         raw(out)
     }
 
-    /// Documents that are predicted to be stored, and what the server says, before anything is changed.
+    /// The predicted number of documents, and the sizes that the server reports, before any change.
     pub(super) async fn sizes(&self, database: &Database) -> Result<(u64, Sizes), Trouble> {
         let (documents, data, index) = self.readings.stored(self.way, self.stored.0, self.stored.1);
         let mut found = Sizes::predicted(data, index);
@@ -338,7 +338,7 @@ impl<'p, 'm> Series<'p, 'm> {
         Ok((cost(&read.name, false, read.per_second, documents, bytes), moved))
     }
 
-    /// The bucket that a reading of a series is in, or goes to.
+    /// The filter for the bucket that contains, or will contain, a measurement.
     fn bucket_filter(&self, series: u64, reading: u64) -> Document {
         let mut filter = self.of_series(series);
         let bucket = self.readings.bucket_of(reading);
@@ -373,7 +373,7 @@ impl<'p, 'm> Series<'p, 'm> {
         let statistics = self.readings.bucket.iter().find(|field| field.name == "stats");
         for kept in statistics.map_or(&[][..], |stats| &stats.fields).chunks(3) {
             let [min, max, sum] = kept else { continue };
-            // Least, greatest and sum of a number follow each other.
+            // The minimum, maximum and sum of a number are adjacent.
             let number = inside.iter().find(|(name, _)| min.name.starts_with(name.as_str()));
             let Some((_, value)) = number else { continue };
             least.insert(format!("stats.{}", min.name), value.clone());
@@ -446,7 +446,7 @@ fn cost(name: &str, writes: bool, per_second: f64, documents: f64, bytes: f64) -
 /// Appends the elements of a document.
 fn append(out: &mut Vec<u8>, document: &Document) {
     let bytes = document.to_vec().unwrap_or_default();
-    // Without the length in front and the zero behind.
+    // Without the length prefix and the final zero.
     if bytes.len() > 5 {
         out.extend(&bytes[4..bytes.len() - 1]);
     }
@@ -508,7 +508,7 @@ writes:
         let naming = Naming::of(&model, ProfileName::Neutral);
         let entity = model.entity("event").unwrap();
         let readings = readings(&model, &made, naming, entity).unwrap();
-        // Nothing is asked of it.
+        // No request is sent to it.
         let client = mongodb::Client::with_uri_str("mongodb://127.0.0.1:1/").await.unwrap();
         let series = |way| Series {
             readings: &readings,
@@ -531,7 +531,7 @@ writes:
         };
         let native = series(ReadingsWay::TimeSeries);
         assert_eq!(keys(&native.of_series(1)), ["meta.garageId", "meta.gate"]);
-        // What is written is what is asked for.
+        // The written values match the filter.
         let reading = Document::try_from(native.reading(1, 0)).unwrap();
         let meta = reading.get_document("meta").unwrap();
         for (path, value) in native.of_series(1) {

@@ -1,5 +1,5 @@
-//! Children that several parents share: copied into each, listed by their parents, listing their parents,
-//! or paired with them by documents between the two.
+//! Children that several parents share: copied into each, listed by their parents, listing their
+//! parents, or linked by separate documents.
 
 use std::collections::BTreeSet;
 use std::time::Instant;
@@ -22,7 +22,7 @@ use super::{
 };
 use crate::operator::{Trouble, failed};
 
-/// Parents, children and pairs of one way.
+/// The parents, children and links of one alternative.
 pub(super) struct Shared<'p, 'm> {
     way: &'p Predictor,
     maker: Maker<'p>,
@@ -31,20 +31,20 @@ pub(super) struct Shared<'p, 'm> {
     pairs: Collection<RawDocumentBuf>,
     /// Children of each parent.
     links: Vec<Vec<u32>>,
-    /// Parents of each child, those that came first in front.
+    /// Parents of each child, in the order they were added.
     holders: Vec<Vec<u32>>,
-    /// Parents that are there.
+    /// Existing parents.
     alive: Vec<usize>,
-    /// Children that are there.
+    /// Existing children.
     living: Vec<usize>,
-    /// Pairs that were made.
+    /// The number of links that were created.
     made: u64,
-    /// Parents that were cut off at the largest size.
+    /// The number of parents truncated at the maximum size.
     pub(super) cut: u64,
     pub(super) operations: Vec<Operation<'m>>,
 }
 
-/// The children of each parent: as many as asked for, different ones, each as likely as another.
+/// The children of each parent: the given number, distinct, with equal probability.
 pub(super) fn linked(counts: &[u64], children: u64, seed: u64) -> Vec<Vec<u32>> {
     let mut rng = Rng::new(mixed(seed, 0x11));
     let each = counts.iter().map(|wanted| {
@@ -61,7 +61,7 @@ pub(super) fn linked(counts: &[u64], children: u64, seed: u64) -> Vec<Vec<u32>> 
     each.collect()
 }
 
-/// An order as the server takes it; `None` when there is none.
+/// A sort order for the server; `None` if there is none.
 fn ordered(sort: &[(String, bool)]) -> Option<Document> {
     let order = sort.iter().map(|(field, falls)| {
         let sign: i32 = if *falls { -1 } else { 1 };
@@ -71,7 +71,7 @@ fn ordered(sort: &[(String, bool)]) -> Option<Document> {
 }
 
 impl<'p, 'm> Shared<'p, 'm> {
-    /// Makes and stores everything.
+    /// Generates and stores everything.
     pub(super) async fn build(
         around: &Around<'_>,
         database: &Database,
@@ -146,7 +146,7 @@ impl<'p, 'm> Shared<'p, 'm> {
             mongodb::IndexModel::builder().keys(keys).options(options).build()
         };
         let second = format!("{RELATION}_back");
-        // What a list leads to is found in the order of its documents.
+        // Children of a list are found in the order of their documents.
         let sorted = ordered(&self.way.sorted_by);
         match (self.way.way, self.way.link) {
             (Way::Embed, _) if self.way.needs_lookup() => {
@@ -181,7 +181,7 @@ impl<'p, 'm> Shared<'p, 'm> {
         (name(1), name(2))
     }
 
-    /// The path of ids of children that are copied as a whole.
+    /// The path of child ids if children are copied completely.
     fn copy_path(&self) -> String {
         format!("{}._id", self.way.role)
     }
@@ -200,7 +200,7 @@ impl<'p, 'm> Shared<'p, 'm> {
         self.maker.parent_id(parent as u64)
     }
 
-    /// A parent with these children, and how many of them fit.
+    /// A parent with these children, and the number of them that fit.
     fn parent(&self, parent: usize, children: &[u32]) -> (RawDocumentBuf, usize) {
         let mut out = Vec::new();
         let start = begin(&mut out);
@@ -271,14 +271,14 @@ impl<'p, 'm> Shared<'p, 'm> {
         self.links[parent].len() as u64
     }
 
-    /// Links there are, and documents.
+    /// The number of stored documents.
     pub(super) fn documents(&self) -> u64 {
         let links: u64 = (0..self.links.len()).map(|parent| self.count(parent)).sum();
         let apart = if self.way.way == Way::Embed { 0 } else { self.holders.len() as u64 };
         self.links.len() as u64 + apart + if self.way.is_paired() { links } else { 0 }
     }
 
-    /// What the server says about sizes, before anything is changed.
+    /// The sizes that the server reports, before any change.
     pub(super) async fn sizes(&self, database: &Database) -> Result<Sizes, Trouble> {
         let counts: Vec<u64> = (0..self.links.len()).map(|parent| self.count(parent)).collect();
         let predicted = self.way.storage(&counts, self.holders.len() as u64);
@@ -292,7 +292,7 @@ impl<'p, 'm> Shared<'p, 'm> {
         sizes(database, self.way, &self.parents, &names, &counts, predicted).await
     }
 
-    /// Gives the space back before the next relationship.
+    /// Frees the space before the next relationship.
     pub(super) async fn clear(&self) -> Result<(), Trouble> {
         for collection in [&self.parents, &self.children, &self.pairs] {
             collection.drop().await.map_err(|e| failed("dropping scratch collections", &e))?;
@@ -300,7 +300,7 @@ impl<'p, 'm> Shared<'p, 'm> {
         Ok(())
     }
 
-    /// Different ones of these, as many as there are at most.
+    /// Distinct ones of these, at most as many as there are.
     fn some(of: &[usize], wanted: u64, rng: &mut Rng, may: impl Fn(usize) -> bool) -> Vec<usize> {
         let mut chosen: Vec<usize> = Vec::new();
         let wanted = wanted.min(of.len() as u64) as usize;
@@ -316,14 +316,14 @@ impl<'p, 'm> Shared<'p, 'm> {
         chosen
     }
 
-    /// Children of these parents, each once.
+    /// The children of these parents, each once.
     fn different(&self, parents: &[usize]) -> Vec<ObjectId> {
         let all = parents.iter().flat_map(|parent| &self.links[*parent]);
         let all: BTreeSet<u32> = all.copied().collect();
         all.into_iter().map(|child| self.child_id(child)).collect()
     }
 
-    /// How the children of parents are found once their parents, and the pairs between, were read.
+    /// The filter for the children, after their parents, and the links between them, were read.
     fn children_of(&self, parents: &[usize]) -> Document {
         match self.way.link {
             Link::ParentIds => {
@@ -524,7 +524,7 @@ impl<'p, 'm> Shared<'p, 'm> {
         let seed = rng.next();
         let mut moved = Moved::default();
         if let Some(act) = plan.parent {
-            // It gets the children that another one has, unless they come one by one.
+            // It gets the children of another parent, unless they are added one by one.
             let comes_empty = self.way.comes_empty && plan.child.is_none();
             let links = if comes_empty { Vec::new() } else { self.links[parent].clone() };
             self.write_parent(act, (parent, links), write, seed, &mut moved).await?;
@@ -631,7 +631,7 @@ impl<'p, 'm> Shared<'p, 'm> {
         Ok(())
     }
 
-    /// A child that was not there before: by itself, or in a parent when nothing else could hold it.
+    /// Inserts a new child: as a separate document, or in a parent if no other place can store it.
     async fn insert_child(&mut self, parent: usize, moved: &mut Moved) -> Result<(), Error> {
         let new = self.holders.len();
         self.holders.push(Vec::new());
@@ -676,7 +676,7 @@ impl<'p, 'm> Shared<'p, 'm> {
         let copied = self.way.changes_copies(write);
         let changed = self.maker.change(false, &wanted, seed);
         let single = self.way.held.first().is_some_and(|held| held.kind != BsonType::Array);
-        // What parents that copy or list the child have to do.
+        // The update of the parents that copy or list the child.
         let (path, in_parents) = match (act, &changed) {
             (Act::Update, Some((field, value))) if embedded => (
                 self.copy_path(),
@@ -783,7 +783,8 @@ impl Subject for Shared<'_, '_> {
         let (mut cost, moved) = match operation {
             Operation::Read(read, plan) => self.read_once(read, &plan, rng).await?,
             Operation::Write(_, _, plans) => {
-                // Of inserting or updating the latter: a new child would be linked to parents that have theirs.
+                // Of an insert and an update, the update is executed: a new child would be linked
+                // to parents that already have their children.
                 let (write, plan) = &plans[plans.len() - 1];
                 self.write_once(write, plan, rng).await?
             }

@@ -1,4 +1,4 @@
-//! Documents of one way in the scratch database, and what the server says about their sizes.
+//! The documents of one alternative in the scratch database, and the sizes that the server reports.
 
 use docward_design::{Link, Predictor, Way, measured::Compared};
 use futures_util::TryStreamExt as _;
@@ -12,43 +12,44 @@ use mongodb::{
 use super::{make::Maker, run::Around};
 use crate::operator::{Trouble, failed};
 
-/// Documents are sent in batches below this size, and of no more than so many.
+/// The maximum size and number of documents in a batch.
 const BATCH: (usize, usize) = (8 << 20, 5000);
 
-/// The largest document that is made: the server takes 16 MiB, and what is pushed later needs room.
+/// The maximum size of a generated document: the server permits 16 MiB, and later pushes need
+/// space.
 pub(super) const LARGEST: u64 = 15 << 20;
 
-/// Parents and children of one way.
+/// The parents and children of one alternative.
 pub(super) struct Store<'p> {
     pub(super) way: &'p Predictor,
     pub(super) maker: Maker<'p>,
     pub(super) parents: Collection<RawDocumentBuf>,
     pub(super) children: Collection<RawDocumentBuf>,
-    /// The numbers of the children each parent has: first, and one after the last.
+    /// The numbers of the children of each parent: the first, and one after the last.
     pub(super) held: Vec<(u64, u64)>,
-    /// Parents that can take no more.
+    /// Parents that cannot store more children.
     pub(super) full: Vec<bool>,
-    /// Parents that are there.
+    /// Existing parents.
     pub(super) alive: Vec<usize>,
-    /// Parents that were cut off at the largest size.
+    /// The number of parents truncated at the maximum size.
     pub(super) cut: u64,
 }
 
-/// What the server says about sizes.
+/// The sizes that the server reports.
 pub(super) struct Sizes {
     pub(super) parent: Option<[Compared; 3]>,
     pub(super) data: Compared,
     pub(super) index: Compared,
     pub(super) on_disk: u64,
     pub(super) all_indexes: u64,
-    /// Documents that it counts.
+    /// The number of documents that it counts.
     pub(super) documents: u64,
 }
 
 pub(super) const RELATION: &str = "docward_relation";
 
 impl<'p> Store<'p> {
-    /// Makes and stores everything.
+    /// Generates and stores everything.
     pub(super) async fn build(
         around: &Around<'_>,
         database: &Database,
@@ -82,7 +83,7 @@ impl<'p> Store<'p> {
                 parents.flush(&store.parents, around).await.map_err(|e| failed(words, &e))?;
             }
         }
-        // Children come in turn, as they do in life: those of one parent do not lie together.
+        // Children are inserted in rotation, as in practice: those of one parent are not adjacent.
         let mut order: Vec<usize> = (0..counts.len()).collect();
         order.sort_by_key(|parent| std::cmp::Reverse(counts[*parent]));
         let most = counts.iter().copied().max().filter(|_| way.way != Way::Embed).unwrap_or(0);
@@ -102,7 +103,7 @@ impl<'p> Store<'p> {
     }
 
     async fn indexes(&self, database: &Database) -> Result<(), Error> {
-        // Made beforehand: a transaction on an old server makes no collection.
+        // Created in advance: a transaction on an old server cannot create a collection.
         database.create_collection(self.parents.name()).await?;
         let options = IndexOptions::builder().name(RELATION.to_owned()).build();
         let index = |keys: Document| {
@@ -130,13 +131,13 @@ impl<'p> Store<'p> {
         Ok(())
     }
 
-    /// Children of a parent.
+    /// The number of children of a parent.
     pub(super) fn count(&self, parent: usize) -> u64 {
         let (from, to) = self.held[parent];
         to - from
     }
 
-    /// What the server says about sizes, before anything is changed.
+    /// The sizes that the server reports, before any change.
     pub(super) async fn sizes(&self, database: &Database) -> Result<Sizes, Trouble> {
         let counts: Vec<u64> = (0..self.held.len()).map(|i| self.count(i)).collect();
         let predicted = self.way.storage(&counts, counts.iter().sum());
@@ -147,13 +148,13 @@ impl<'p> Store<'p> {
         sizes(database, self.way, &self.parents, &names, &counts, predicted).await
     }
 
-    /// Documents that are stored.
+    /// The number of stored documents.
     pub(super) fn documents(&self) -> u64 {
         let all: u64 = (0..self.held.len()).map(|i| self.count(i)).sum();
         self.held.len() as u64 + if self.way.way == Way::Embed { 0 } else { all }
     }
 
-    /// Gives the space back before the next way is made.
+    /// Frees the space before the next alternative.
     pub(super) async fn clear(&self) -> Result<(), Trouble> {
         for collection in [&self.parents, &self.children] {
             collection.drop().await.map_err(|e| failed("dropping scratch collections", &e))?;
@@ -162,8 +163,8 @@ impl<'p> Store<'p> {
     }
 }
 
-/// What the server says about the sizes of parents and of these collections, beside what was predicted:
-/// bytes of all documents and of the index of the way.
+/// The sizes of parents and of these collections that the server reports, with the predictions:
+/// bytes of all documents and of the index.
 pub(super) async fn sizes(
     database: &Database,
     way: &Predictor,
@@ -206,7 +207,7 @@ impl Sizes {
         }
     }
 
-    /// Adds what the server says about a collection.
+    /// Adds the sizes that the server reports for a collection.
     pub(super) async fn add(&mut self, database: &Database, name: &str) -> Result<(), Trouble> {
         let stats = statistics(database, name).await.map_err(|e| failed("asking for sizes", &e))?;
         let of = |key: &str| stats.get(key).and_then(number).unwrap_or(0);
@@ -227,11 +228,11 @@ async fn statistics(database: &Database, name: &str) -> Result<Document, Error> 
         "aggregate": name, "cursor": {}, "pipeline": [{ "$collStats": { "storageStats": {} } }],
     };
     let rows: Vec<Document> = database.run_cursor_command(command).await?.try_collect().await?;
-    // Shards answer one by one.
+    // Each shard answers separately.
     let mut all = Document::new();
     for row in &rows {
         let Ok(stats) = row.get_document("storageStats") else { continue };
-        // A time series tells how many buckets it has.
+        // A time series reports its number of buckets.
         let buckets = stats.get_document("timeseries").ok().and_then(|t| t.get("bucketCount"));
         let count = buckets.or_else(|| stats.get("count")).and_then(number).unwrap_or(0);
         let before = all.get("count").and_then(number).unwrap_or(0);
@@ -242,7 +243,8 @@ async fn statistics(database: &Database, name: &str) -> Result<Document, Error> 
             all.insert(key, sum as i64);
         }
         if let Ok(sizes) = stats.get_document("indexSizes") {
-            // Without what the file has free for reuse: that depends on when checkpoints were taken.
+            // Without the reusable free space of the file, which depends on the times of
+            // checkpoints.
             let used = sizes.iter().map(|(name, size)| {
                 let details = stats.get_document("indexDetails").and_then(|d| d.get_document(name));
                 let blocks = details.and_then(|details| details.get_document("block-manager"));
@@ -259,13 +261,13 @@ async fn statistics(database: &Database, name: &str) -> Result<Document, Error> 
     Ok(all)
 }
 
-/// Bytes of an index that were found so far.
+/// The bytes of an index found so far.
 fn own(all: &Document, name: &str) -> u64 {
     let sizes = all.get_document("indexSizes").ok();
     sizes.and_then(|sizes| sizes.get(name)).and_then(number).unwrap_or(0)
 }
 
-/// A count in whatever type the server chose.
+/// A count in any numeric type.
 pub(super) fn number(value: &Bson) -> Option<u64> {
     match value {
         Bson::Int32(n) => u64::try_from(*n).ok(),
@@ -282,7 +284,7 @@ pub(super) struct Batch {
 }
 
 impl Batch {
-    /// Takes a document; whether it is time to send.
+    /// Adds a document; returns whether the batch should be sent.
     pub(super) fn add(&mut self, document: RawDocumentBuf) -> bool {
         self.bytes += document.as_bytes().len();
         self.documents.push(document);

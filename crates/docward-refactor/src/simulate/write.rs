@@ -1,4 +1,4 @@
-//! One execution of a declared write, put together before the clock starts.
+//! One execution of a declared write, prepared before the clock starts.
 
 use std::time::Instant;
 
@@ -17,7 +17,7 @@ use super::{
     store::{LARGEST, Store},
 };
 
-/// Runs a write once.
+/// Executes a write once.
 pub(super) async fn write_once(
     store: &mut Store<'_>,
     write: &DesignWrite,
@@ -30,7 +30,8 @@ pub(super) async fn write_once(
     let mut moved = Moved::default();
     let parent_id = store.maker.parent_id(step.parent as u64);
     let of_parent = doc! { "_id": parent_id };
-    // What is deleted is weighed before, what is changed afterwards; neither costs time here.
+    // The size of deleted data is queried before, that of updated data afterwards; neither counts
+    // towards the time.
     if plan.parent == Some(Act::Delete) {
         moved.bytes += bytes_of(&store.parents, of_parent.clone()).await?;
     }
@@ -109,7 +110,7 @@ pub(super) async fn write_once(
     Ok((cost, moved))
 }
 
-/// What is done to the parent's document.
+/// The change of the parent's document.
 enum OnParent {
     Nothing,
     Insert(RawDocumentBuf),
@@ -123,13 +124,13 @@ impl OnParent {
     }
 }
 
-/// One execution of a write, put together before the clock starts.
+/// One execution of a write, prepared before the clock starts.
 struct Step {
     parent: usize,
     before: u64,
-    /// Children by themselves that are inserted.
+    /// Separate children to insert.
     inserts: Vec<RawDocumentBuf>,
-    /// Children by themselves that are changed or deleted.
+    /// Separate children to update or delete.
     child_filter: Option<Document>,
     child_change: Option<Document>,
     on_parent: OnParent,
@@ -145,7 +146,7 @@ impl Step {
         let needs = plan.child.is_some_and(|act| act != Act::Insert);
         let mut parent = targets(store, 1, needs, rng).first().copied().unwrap_or(0);
         for _ in 0..100 {
-            // A document that is full would refuse one more.
+            // A full document cannot store another child.
             if !(embedded && plan.child == Some(Act::Insert) && store.full[parent]) {
                 break;
             }
@@ -236,7 +237,7 @@ impl Step {
                 let child = store.maker.child_id(number, from + rng.below(to - from));
                 let mut names: Vec<&str> =
                     write.updates.iter().flat_map(|entity| fields(entity)).collect();
-                // What may be anything is something that the parent shows.
+                // If the write may update any field, it updates one that the parent copies.
                 if names.is_empty() && plan.follows {
                     let shown = way.preview.iter().flat_map(|list| &list.fields);
                     names.extend(shown.map(|field| field.name.as_str()));
@@ -250,7 +251,7 @@ impl Step {
                         }
                         set.insert(format!("{at}{field}"), value);
                     } else {
-                        // What the parent shows or sums of it changes there, too.
+                        // Fields that the parent copies or sums are updated there, too.
                         let is_shown =
                             |list: &&Planned| list.fields.iter().any(|f| f.name == field);
                         match way.preview.as_ref().filter(is_shown) {
@@ -266,7 +267,7 @@ impl Step {
                 }
             }
             Some(Act::Delete) => {
-                // The oldest goes.
+                // Removes the oldest one.
                 store.held[parent].0 += 1;
                 let child = store.maker.child_id(number, from);
                 if embedded && way.single {
@@ -307,7 +308,7 @@ impl Step {
         step
     }
 
-    /// A parent that was not there before, with children when they are inserted together.
+    /// A new parent, with children if they are inserted together.
     fn new_parent(store: &mut Store<'_>, plan: &WritePlan, rng: &mut Rng) -> Self {
         let parent = store.held.len();
         let like = targets(store, 1, false, rng).first().copied().unwrap_or(0);
@@ -334,7 +335,7 @@ impl Step {
     }
 }
 
-/// One more element, the oldest cut off beyond a number.
+/// Pushes one element, and removes the oldest ones beyond a number.
 fn pushed(element: RawDocumentBuf, keep: Option<u64>) -> Bson {
     let element = Document::try_from(element.as_ref()).unwrap_or_default();
     match keep {
@@ -343,7 +344,8 @@ fn pushed(element: RawDocumentBuf, keep: Option<u64>) -> Bson {
     }
 }
 
-/// What the parent counts and sums changes by. Every child adds the same, so the mean stays what it is.
+/// The increments of the counts and sums in the parent. Every child contributes the same, so the
+/// mean stays unchanged.
 fn kept_figures(way: &Predictor, by: i64) -> Document {
     let moving = way.figures.iter().filter(|(figure, _)| *figure != Figure::Average);
     moving
@@ -351,7 +353,8 @@ fn kept_figures(way: &Predictor, by: i64) -> Document {
         .collect()
 }
 
-/// What the parent sums changes by when a child does; without a sum the parent is looked at and stays.
+/// The increments of the parent's sums when a child is updated; without a sum the parent is only
+/// matched.
 fn moved_sums(way: &Predictor) -> Document {
     let is_sum = |figure: &Figure| matches!(figure, Figure::Sum(_));
     let by = |figure: &Figure| Bson::Int64(i64::from(is_sum(figure)));

@@ -1,4 +1,4 @@
-//! The choice of a method: terminal, JSON, Markdown.
+//! Formats the choice of a method: terminal, JSON, Markdown.
 
 use std::fmt::Write;
 
@@ -11,7 +11,7 @@ use crate::table::table;
 use crate::text::{Paint, wrap};
 use crate::{Look, Shape};
 
-/// The choice as text; `locked` are the drivers that files named.
+/// The choice as text; `locked` are the drivers found in files.
 pub fn choice(
     choice: &Choice,
     locked: &[(String, LockedDriver)],
@@ -59,7 +59,8 @@ fn heading_of(method: Method) -> &'static str {
     }
 }
 
-/// What a balancer would do to the clients, when the answer is one: of the others it says nothing.
+/// The simulation of a load balancer, if that is the chosen method; for other methods it is
+/// irrelevant.
 fn skew_of_answer(choice: &Choice) -> Option<&Skew> {
     choice.skew.as_ref().filter(|_| choice.method == Method::LoadBalancer)
 }
@@ -101,7 +102,7 @@ fn terminal(choice: &Choice, locked: &[(String, LockedDriver)], look: Look) -> S
     out
 }
 
-/// In words: what a balancer would do.
+/// Describes how a balancer would distribute the clients.
 fn in_words(skew: &Skew) -> String {
     format!(
         "{} on {} mongos behind a balancer that hashes them, drawn {} times: the fullest mongos gets {:.1} \

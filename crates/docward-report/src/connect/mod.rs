@@ -1,4 +1,4 @@
-//! Plans of pools and choices of a method, in the shapes they can have.
+//! Formats pool plans and choices of a connection method.
 
 mod choose;
 pub(crate) mod plan;

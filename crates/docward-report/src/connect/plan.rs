@@ -1,4 +1,4 @@
-//! A plan of pools: terminal, JSON, Markdown.
+//! Formats a pool plan: terminal, JSON, Markdown.
 
 use std::fmt::Write;
 
@@ -15,26 +15,26 @@ use crate::markdown::cell;
 use crate::table::{Column, columns_markdown, columns_table};
 use crate::text::{Paint, wrap};
 
-/// A plan with what belongs to it.
+/// A plan with its context.
 #[derive(Clone, Debug)]
 pub struct PlanReport {
     /// The plan.
     pub plan: Plan,
-    /// What it may become.
+    /// The scenarios of the plan.
     pub scenarios: Scenarios,
-    /// The services as they were given.
+    /// The services as given.
     pub given: Vec<Given>,
-    /// Where figures come from that were not on the command line.
+    /// The sources of figures that were not on the command line.
     pub origins: Vec<String>,
-    /// Whether the deployment is one server on its own.
+    /// True if the deployment is a standalone server.
     pub is_standalone: bool,
-    /// Connections open now, of a running deployment.
+    /// Currently open connections, for a running deployment.
     pub open_now: Option<u64>,
     /// Docward's version.
     pub version: &'static str,
 }
 
-/// Whether the plan itself breaks the budget; what may become of it does not count.
+/// Returns whether the plan itself exceeds the budget; scenarios do not count.
 pub fn plan_fails(report: &PlanReport) -> bool {
     report.plan.verdict != Verdict::Fits
 }
@@ -77,13 +77,13 @@ fn options(part: &ServicePlan) -> String {
     )
 }
 
-/// The largest pool that fits, in words: 0 would mean one without a limit.
+/// The largest pool that fits, as text: 0 would mean no limit.
 pub(crate) fn pool_text(pool: u64) -> String {
     if pool == 0 { "none fits".to_owned() } else { text::count(pool) }
 }
 
-/// The columns of the table of scenarios. Servers are members or mongos; what one of them gets and what all
-/// get are columns of their own.
+/// The columns of the scenario table. Servers are members or mongos; connections per server and
+/// connections in total are separate columns.
 pub(crate) fn scenario_columns(report: &PlanReport) -> Vec<Column<Scenario>> {
     let deployment = &report.plan.deployment;
     let is_set = deployment.method == Method::ReplicaSet;
@@ -113,7 +113,7 @@ pub(crate) fn scenario_columns(report: &PlanReport) -> Vec<Column<Scenario>> {
     columns
 }
 
-/// The columns of the table of services.
+/// The columns of the service table.
 pub(crate) fn service_columns() -> Vec<Column<ServicePlan>> {
     vec![
         Column::words("service", |part: &ServicePlan| part.name.clone()),
@@ -132,7 +132,7 @@ pub(crate) fn service_columns() -> Vec<Column<ServicePlan>> {
     ]
 }
 
-/// By Little's law, when the rate is known.
+/// The result of Little's law, if the rate is known.
 pub(crate) fn little(part: &ServicePlan) -> Option<String> {
     let mean = part.longest_mean_ms?;
     Some(format!(
@@ -208,7 +208,7 @@ pub(crate) fn terminal(report: &PlanReport, look: Look) -> String {
     out
 }
 
-/// The sums: first what the limit is compared with, then the rest.
+/// The sums: first the one compared with the limit, then the rest.
 fn sums(report: &PlanReport) -> Vec<String> {
     let plan = &report.plan;
     let deployment = &plan.deployment;
@@ -376,7 +376,7 @@ pub(crate) fn as_json(report: &PlanReport) -> String {
     format!("{value:#}\n")
 }
 
-/// A share in percent with one digit behind the point.
+/// A share in percent with one decimal.
 fn tenths(share: f64) -> f64 {
     (share * 1_000.0).round() / 10.0
 }

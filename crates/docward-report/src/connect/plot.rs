@@ -1,15 +1,17 @@
-//! The share of the limit against the number of applications, as text.
+//! Draws the share of the limit against the number of applications, as text.
 
 use docward_connect::share_text;
 use docward_model::text;
 
-/// Rows of the picture.
+/// The number of rows of the chart.
 const ROWS: usize = 11;
 
-/// A picture with lines at 80 % and 100 %, each row indented. `mark` is the number of applications today.
+/// A chart with lines at 80 % and 100 %, each row indented. `mark` is the current number of
+/// applications.
 pub(super) fn plot(curve: &[(u64, f64)], mark: u64, indent: usize) -> String {
     let (Some(first), Some(last)) = (curve.first(), curve.last()) else { return String::new() };
-    // The lines at 80 % and 100 % must stay apart; what is above the picture is left out and marked.
+    // The lines at 80 % and 100 % must stay separate; values above the chart are cut off and
+    // marked.
     let top = last.1.clamp(1.1, 2.0);
     let row_of = |share: f64| {
         let from_below = (share / top * (ROWS - 1) as f64).round() as usize;

@@ -1,4 +1,4 @@
-//! A design for programs, version 1.
+//! Formats a design as JSON, version 1.
 
 use docward_design::{
     Alternative, Crossing, Decision, Design, Pattern, Planned, PoolPlan, Pools, Question, Vote,
@@ -51,7 +51,7 @@ pub(crate) fn json(design: &Design, pools: &Pools) -> String {
     format!("{value:#}\n")
 }
 
-/// The keys of `connect plan`, and where the figures come from.
+/// The keys of `connect plan`, with the sources of the figures.
 fn pools(plan: &PoolPlan) -> Value {
     let options = plan.options().map(|(name, value, _)| (name.to_owned(), json!(value)));
     let mut made: Map<String, Value> = options.into_iter().collect();

@@ -1,4 +1,4 @@
-//! A design for a pull request or a page of documentation.
+//! Formats a design for a pull request or a page of documentation.
 
 use std::fmt::Write;
 
@@ -117,7 +117,7 @@ pub(crate) fn markdown(design: &Design, pools: &Pools) -> String {
     out
 }
 
-/// The options of the clients, or what to declare for them.
+/// The options of the clients, or the missing declarations for them.
 fn clients(pools: &Pools) -> String {
     let mut out = String::new();
     match pools {

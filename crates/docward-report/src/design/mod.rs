@@ -1,4 +1,4 @@
-//! Designs, in the shapes they can have.
+//! Formats designs.
 
 pub(crate) mod json;
 pub(crate) mod markdown;
@@ -10,25 +10,25 @@ use docward_model::text;
 
 pub use simulation::simulation_report;
 
-/// How much is shown.
+/// The level of detail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detail {
-    /// Verdicts and what follows from them.
+    /// Verdicts and their consequences.
     Brief,
-    /// Also the documents, and what each alternative costs in total.
+    /// Also the documents, and the total cost of each alternative.
     Usual,
     /// Also every vote with its clauses, the cost of each operation, and each check.
     Explained,
 }
 
-/// The options of every client in one line.
+/// The options of every client on one line.
 pub(crate) fn pool_options(plan: &PoolPlan) -> String {
     let options: Vec<String> =
         plan.options().iter().map(|(name, value, _)| format!("{name} {value}")).collect();
     options.join(", ")
 }
 
-/// What is to be known about these options, a sentence each.
+/// Notes on these options, one sentence each.
 pub(crate) fn pool_notes(plan: &PoolPlan) -> Vec<String> {
     let mut notes = vec![plan.formula(), plan.sum(), plan.way().to_owned()];
     notes.extend(plan.warnings().map(|warning| {
@@ -43,11 +43,11 @@ pub(crate) fn pool_notes(plan: &PoolPlan) -> Vec<String> {
     notes
 }
 
-/// Names of the patterns of a decision, with what matters about each.
+/// The patterns of a decision, each with its main details.
 pub(crate) fn patterns(patterns: &[Pattern]) -> Vec<String> {
     let has_pairs = patterns.contains(&Pattern::Junction);
     let one = |found: &Pattern| match found {
-        // What stands beside a pair of ids stands in neither parent nor child.
+        // Fields next to a pair of ids are in neither parent nor child.
         Pattern::ExtendedReference { fields, .. } if has_pairs => {
             format!("{}: {} in each pair", found.name(), text::list(fields, 3))
         }
@@ -56,7 +56,7 @@ pub(crate) fn patterns(patterns: &[Pattern]) -> Vec<String> {
     patterns.iter().map(one).collect()
 }
 
-/// A pattern in words.
+/// Describes a pattern.
 pub(crate) fn pattern(pattern: &Pattern) -> String {
     let name = pattern.name();
     match pattern {
@@ -100,7 +100,7 @@ pub(crate) fn pattern(pattern: &Pattern) -> String {
     }
 }
 
-/// Rows of a decision by what they say, for lists.
+/// The rows of a decision, for lists.
 pub(crate) fn rows(decision: &Decision) -> Vec<(Vote, String, &str)> {
     let order = [Vote::Veto, Vote::Embed, Vote::Reference, Vote::Abstain, Vote::Open];
     let mut rows: Vec<_> = decision
@@ -113,7 +113,7 @@ pub(crate) fn rows(decision: &Decision) -> Vec<(Vote, String, &str)> {
     rows
 }
 
-/// The rows of [`costs`] that decide an argument: all reads, all writes, and the size of the parent today.
+/// The most important rows of [`costs`]: all reads, all writes, and the current size of the parent.
 pub(crate) fn main_costs(decision: &Decision) -> Vec<Vec<String>> {
     let operations = decision.alternatives.first().map_or(0, |way| way.operations.len());
     let rows = costs(decision);
@@ -121,7 +121,7 @@ pub(crate) fn main_costs(decision: &Decision) -> Vec<Vec<String>> {
     rows.into_iter().enumerate().filter(|(at, _)| is_main(at)).map(|(_, row)| row).collect()
 }
 
-/// The table of what each way costs: headings, then rows.
+/// The cost table of the alternatives: headings, then rows.
 pub(crate) fn costs(decision: &Decision) -> Vec<Vec<String>> {
     let ways = &decision.alternatives;
     let Some(first) = ways.first() else { return Vec::new() };
@@ -159,7 +159,7 @@ pub(crate) fn costs(decision: &Decision) -> Vec<Vec<String>> {
     for (i, label) in
         ["parent now, p50/p99/max", "in 1 year", "in 3 years", "in 5 years"].iter().enumerate()
     {
-        // Sizes that do not change are said once.
+        // Constant sizes are printed once.
         if i > 0
             && ways
                 .iter()
@@ -198,7 +198,7 @@ fn cost(cost: &OperationCost) -> String {
     )
 }
 
-/// What is counted in an index is read there.
+/// Counted index entries are read from the index.
 fn entries_read(entries: f64) -> String {
     if entries == 0.0 {
         return String::new();
@@ -211,14 +211,14 @@ fn documents(count: f64) -> String {
     counted(count, "doc", "docs")
 }
 
-/// A figure and its noun: one is what is printed as `1`.
+/// A figure with its noun: singular if it is printed as `1`.
 fn counted(value: f64, one: &str, many: &str) -> String {
     let figure = number(value);
     let noun = if figure == "1" { one } else { many };
     format!("{figure} {noun}")
 }
 
-/// A figure without more digits than it has.
+/// A figure with its significant digits only.
 pub(crate) fn number(value: f64) -> String {
     if value >= 100.0 || value == value.trunc() {
         text::count(value.round() as u64)
@@ -229,7 +229,7 @@ pub(crate) fn number(value: f64) -> String {
     }
 }
 
-/// A rate as people write it.
+/// A rate in its usual form.
 pub(crate) fn rate(per_second: f64) -> String {
     if per_second >= 1.0 {
         format!("{}/s", number(per_second))
@@ -248,7 +248,7 @@ pub(crate) fn rate(per_second: f64) -> String {
 
 const DAY: f64 = 86_400.0;
 
-/// When the embedded form would cross the tiers, as a sentence; nothing when it never does.
+/// When the embedded form would exceed the size tiers, as a sentence; `None` if it never does.
 pub(crate) fn crossings(decision: &Decision) -> Option<String> {
     let all = decision.alternatives.iter().flat_map(|way| &way.crossings);
     let (mut passed, mut coming) = (Vec::new(), Vec::new());
@@ -280,7 +280,7 @@ fn span(years: f64) -> String {
     }
 }
 
-/// The keys of an index as people write them.
+/// The keys of an index in their usual form.
 pub(crate) fn keys(keys: &[(String, bool)]) -> String {
     let keys: Vec<String> = keys
         .iter()

@@ -1,4 +1,4 @@
-//! What `design simulate` measured, beside what was predicted.
+//! Formats the measurements of `design simulate`, next to the predictions.
 
 use std::fmt::Write;
 
@@ -14,7 +14,7 @@ use crate::table::table;
 use crate::text::{Paint, wrap};
 use crate::{Look, Shape};
 
-/// A simulation as text. There is no page for a browser: HTML is given as Markdown.
+/// A simulation as text. There is no HTML page: HTML is printed as Markdown.
 pub fn simulation_report(simulation: &Simulation, shape: Shape, look: Look) -> String {
     match shape {
         Shape::Json => json_report(simulation),
@@ -23,7 +23,7 @@ pub fn simulation_report(simulation: &Simulation, shape: Shape, look: Look) -> S
     }
 }
 
-/// How wrong a prediction was: `+12 %` is too high.
+/// The error of a prediction: `+12 %` means that it is too high.
 fn error(compared: Compared) -> String {
     match compared.error() {
         None => "nothing measured".to_owned(),
@@ -74,7 +74,7 @@ fn operation_row(way: &MeasuredWay, op: &MeasuredOperation) -> Vec<String> {
     ]
 }
 
-/// Operations side by side: all ways of one operation together.
+/// Operations side by side: all alternatives of one operation together.
 fn operation_rows(ways: &[MeasuredWay]) -> Vec<Vec<String>> {
     let mut rows = vec![HEADING.map(str::to_owned).to_vec()];
     let operations = ways.first().map_or(0, |way| way.operations.len());
@@ -130,10 +130,10 @@ fn size_rows(ways: &[MeasuredWay]) -> Vec<Vec<String>> {
     rows
 }
 
-/// Times that are as near to each other as this share are the same.
+/// Times whose relative difference is below this are considered equal.
 const TIE: f64 = 0.05;
 
-/// Whether the chosen way won, either way it went.
+/// Says whether the chosen alternative won.
 fn verdict(ways: &[MeasuredWay]) -> String {
     let ranking = ranking(ways);
     let Some((best, _)) = ranking.first() else { return String::new() };
@@ -155,7 +155,7 @@ fn verdict(ways: &[MeasuredWay]) -> String {
     let second = ranking.iter().find(|(way, _)| !way.chosen);
     let verdict = match second {
         None => format!("{name} is the only way"),
-        // Two runs of the same differ by more than this.
+        // Two runs of the same alternative differ by more than this.
         Some((other, second)) if (ratio / second - 1.0).abs() < TIE => {
             format!("the chosen way, {name}, and {} are equally fast here", other.name)
         }
@@ -171,7 +171,7 @@ fn verdict(ways: &[MeasuredWay]) -> String {
     format!("{verdict}. A second of the declared load takes {times}")
 }
 
-/// What has to be known about one relationship.
+/// Notes on one relationship.
 fn notes(simulated: &Simulated) -> Vec<String> {
     let mut notes = Vec::new();
     for way in simulated.ways.iter().filter(|way| way.cut > 0) {
@@ -351,7 +351,7 @@ fn ranked(ways: &[MeasuredWay]) -> Value {
     each.iter().map(|(way, ratio)| json!({ "way": way.name, "times": ratio })).collect()
 }
 
-/// Whether the chosen way won; nothing where none of them is the design.
+/// Returns whether the chosen alternative won; `None` if none of them is the design.
 fn is_fastest(ways: &[MeasuredWay]) -> Option<bool> {
     ways.iter().find(|way| way.chosen)?;
     ranking(ways).first().map(|(way, _)| way.chosen)

@@ -1,4 +1,4 @@
-//! A design for people at a terminal.
+//! Formats a design for the terminal.
 
 use std::fmt::Write;
 
@@ -49,7 +49,7 @@ pub(crate) fn terminal(design: &Design, pools: &Pools, look: Look, detail: Detai
     out
 }
 
-/// The verdicts, one line each, then what fails and how much is still to be answered.
+/// The verdicts, one line each, then failures and the number of open questions.
 fn summary(out: &mut String, design: &Design, paint: Paint, look: Look) {
     let name = design.decisions.iter().map(|d| d.relationship.chars().count()).max().unwrap_or(0);
     out.push('\n');
@@ -227,7 +227,7 @@ fn collections(out: &mut String, design: &Design, paint: Paint, look: Look, deta
     }
 }
 
-/// The fields of a document with their types in place of values, as mongosh would print it.
+/// The fields of a document with types as values, as mongosh would print it.
 fn fields(out: &mut String, fields: &[Planned], paint: Paint, indent: usize) {
     let pad = " ".repeat(indent);
     for field in fields {
@@ -302,7 +302,7 @@ fn capacity(out: &mut String, design: &Design, paint: Paint) {
     out.push_str(&table(&table_rows, &[0], 2));
 }
 
-/// One digit behind the point is enough.
+/// One decimal is enough.
 fn tenths(value: f64) -> f64 {
     (value * 10.0).round() / 10.0
 }
@@ -365,7 +365,7 @@ fn questions(out: &mut String, design: &Design, paint: Paint, look: Look) {
     }
 }
 
-/// A time in the largest unit that tells it whole.
+/// A duration in the largest unit that represents it exactly.
 fn lasting(seconds: u64) -> String {
     let units = [(86_400, "day"), (3600, "hour"), (60, "minute"), (1, "second")];
     let (unit, name) = units
@@ -375,9 +375,9 @@ fn lasting(seconds: u64) -> String {
     text::plural(seconds / unit, name)
 }
 
-/// How many of one side belong to how many of the other, when the file says.
+/// The cardinality, if the file declares it.
 fn kind(decision: &Decision) -> Option<&'static str> {
-    // Without children nobody said how many there are.
+    // Without declared children the cardinality is unknown.
     let is_open = decision.choice.is_none()
         && decision.questions.iter().any(|question| {
             question.about == decision.relationship && question.ask.starts_with("how many")

@@ -1,6 +1,6 @@
-//! Small pictures as SVG: distributions on log scales, growth against age. Colours come from the page's
-//! style, so that they follow light and dark. Each has a title that says in words what it shows. They are drawn
-//! about as wide as they are shown, so that letters keep their size.
+//! Draws small SVG charts: distributions on logarithmic scales, growth against age. The page's
+//! style sets the colours, so that they follow light and dark mode. Each chart has a title that
+//! describes it. Charts are drawn at about their display width, so that text keeps its size.
 
 use docward_model::{Distribution, Growth, GrowthForecast, text};
 use maud::{Markup, html};
@@ -13,32 +13,32 @@ const LEFT: f64 = 8.0;
 const RIGHT: f64 = 8.0;
 const TOP: f64 = 36.0;
 const BOTTOM: f64 = 24.0;
-/// Room for a label of an axis.
+/// The space for an axis label.
 const LABEL: f64 = 54.0;
-/// Bars of a distribution.
+/// The number of bars of a distribution.
 const BARS: usize = 48;
 
-/// A limit drawn into a picture.
+/// A limit to draw in a chart.
 #[derive(Clone, Copy)]
 pub(crate) struct Line {
     pub(crate) at: u64,
     pub(crate) label: &'static str,
 }
 
-/// The rule book's sizes.
+/// The rule book's size limits.
 pub(crate) const SIZES: [Line; 4] = [
     Line { at: 102_400, label: "100 KB" },
     Line { at: 1_048_576, label: "1 MB" },
     Line { at: 10_485_760, label: "10 MB" },
     Line { at: 16_777_216, label: "16 MB" },
 ];
-/// The rule book's length of arrays.
+/// The rule book's limit on array lengths.
 pub(crate) const LENGTHS: [Line; 1] = [Line { at: 1000, label: "1,000" }];
 
-/// What a reader has to know of the axes.
+/// The explanation of the axes.
 const LOG_SCALES: &str = "Both axes are logarithmic: single giants stay visible.";
 
-/// How many values are how large. Both axes are logarithmic: single giants stay visible.
+/// A histogram of values. Both axes are logarithmic, so that single outliers stay visible.
 pub(crate) fn distribution(
     title: &str,
     values: &Distribution,
@@ -48,7 +48,7 @@ pub(crate) fn distribution(
     if values.count == 0 {
         return html! {};
     }
-    // The axis ends behind the last limit, so that the room that is left can be seen.
+    // The axis extends beyond the last limit, so that the remaining room is visible.
     let last = lines.iter().map(|line| line.at).max().unwrap_or(0);
     let end = last.max(values.max);
     let axis = Axis::new(values.min.max(1) as f64 * 0.9, end as f64 * 1.15);
@@ -97,8 +97,8 @@ pub(crate) fn distribution(
     }
 }
 
-/// Something that grows with the age of its document, on a logarithmic scale, with the limit it reaches
-/// next and the day.
+/// The growth of a quantity with the age of its document, on a logarithmic scale, with the next
+/// limit and its date.
 pub(crate) fn growth(
     title: &str,
     points: &[(f64, u64)],
@@ -150,12 +150,12 @@ pub(crate) fn growth(
     }
 }
 
-/// A number as SVG takes it: a tenth of a pixel is enough, and the same on every machine.
+/// A number for SVG: a tenth of a pixel is precise enough, and the same on every machine.
 fn px(n: f64) -> String {
     format!("{n:.1}")
 }
 
-/// The height at which a share of the picture ends.
+/// The y coordinate of a share.
 fn floor(share: f64) -> f64 {
     HEIGHT - BOTTOM - share * (HEIGHT - BOTTOM - TOP)
 }
@@ -166,7 +166,7 @@ fn base() -> Markup {
     }
 }
 
-/// Limits on the axis, each with the row its label goes into: two that lie close do not share one.
+/// The limits on the axis, each with the row of its label: two close limits get different rows.
 fn staggered(axis: &Axis, lines: &[Line]) -> Vec<(Line, u32)> {
     let mut out: Vec<(Line, u32)> = Vec::new();
     for line in lines.iter().filter(|line| axis.holds(line.at as f64)) {
@@ -196,7 +196,7 @@ struct Axis {
 impl Axis {
     fn new(low: f64, high: f64) -> Self {
         let low = low.max(0.5);
-        // A single value still has an axis around it.
+        // A single value still needs an axis around it.
         Self { low, high: high.max(low * 2.0) }
     }
 
@@ -216,7 +216,7 @@ impl Axis {
         value >= self.low && value <= self.high
     }
 
-    /// Powers of two, so that bytes read well, far enough apart for their labels.
+    /// Powers of two, because they suit bytes, with enough distance for their labels.
     fn ticks(&self) -> Vec<f64> {
         let first = self.low.log2().ceil() as i32;
         let last = self.high.log2().floor() as i32;

@@ -1,4 +1,4 @@
-//! Checklists: what a launch review and a security review ask, with a verdict and its evidence.
+//! Draws checklists: the items of a launch review and a security review, with verdict and evidence.
 
 use docward_model::{ChecklistItem, Report, Verdict};
 use maud::{Markup, html};
@@ -28,7 +28,7 @@ pub(super) fn section(report: &Report) -> Markup {
     }
 }
 
-/// How many items have which verdict.
+/// The number of items with each verdict.
 fn tally(items: &[&ChecklistItem]) -> Markup {
     let mut counts: Vec<(Verdict, usize)> = Vec::new();
     for item in items {
@@ -85,7 +85,7 @@ fn class(verdict: Verdict) -> &'static str {
     }
 }
 
-/// The order in which verdicts are counted up, worst first.
+/// The order in which verdicts are counted, worst first.
 fn rank(verdict: Verdict) -> u8 {
     match verdict {
         Verdict::Fail => 0,

@@ -1,5 +1,5 @@
-//! Collections: a list that is searched and paged, and for each a section that is unpacked when it is
-//! opened: fields as a tree, distributions, growth, indexes.
+//! Draws collections: a searchable, paged list, and a section for each that is decompressed when it
+//! is opened: fields as a tree, distributions, growth, indexes.
 
 use std::collections::BTreeMap;
 
@@ -16,13 +16,14 @@ use crate::{
     text::{line, plain},
 };
 
-/// Fields of a collection that are listed.
+/// The maximum number of fields listed per collection.
 const MAX_FIELDS: usize = 300;
-/// Arrays of a collection whose lengths are drawn.
+/// The maximum number of arrays per collection whose lengths are drawn.
 const MAX_ARRAYS: usize = 6;
-/// Growth that is drawn: weaker ones show nothing.
+/// The minimum correlation of growth charts: weaker ones show nothing.
 const MIN_CORRELATION: f64 = 0.3;
-/// Collections packed together: enough to compress well, few enough to unpack at once.
+/// The number of collections per compressed block: enough to compress well, few enough to
+/// decompress at once.
 const PER_BLOCK: usize = 40;
 
 /// A collection in the list.
@@ -33,12 +34,12 @@ struct Entry {
     d: String,
     /// Bytes.
     b: String,
-    /// Errors, warnings, notes.
+    /// The numbers of errors, warnings and notes.
     c: [u64; 3],
-    /// Findings that a baseline knows.
+    /// The number of findings in the baseline.
     #[serde(skip_serializing_if = "is_none")]
     o: u64,
-    /// Kind, when it is not an ordinary one.
+    /// The kind, unless it is an ordinary collection.
     k: &'static str,
 }
 
@@ -46,7 +47,7 @@ fn is_none(n: &u64) -> bool {
     *n == 0
 }
 
-/// Findings of the baseline by namespace: they are left out of the report, not out of the world.
+/// Findings of the baseline by namespace: the report omits them, but they still exist.
 pub(super) fn in_baseline(report: &Report) -> BTreeMap<String, u64> {
     let mut out = BTreeMap::new();
     let baseline = report.compared.iter().filter(|compared| compared.basis == Basis::Baseline);
@@ -271,7 +272,7 @@ fn fields(report: &Report, collection: &Collection, profile: &Profile) -> Markup
     }
 }
 
-/// Children below their parents; the elements of an array are told with the array.
+/// Children below their parents; the elements of an array are shown with the array.
 fn walk<'p>(
     profile: &'p Profile,
     field: &'p Field,
@@ -335,7 +336,7 @@ fn row(
     }
 }
 
-/// What a field inside of another is counted in: objects there, which may be few.
+/// The unit that a nested field is counted in: objects at that path, which may be few.
 fn holder(parent: &Field) -> String {
     let name = plain(parent.path.leaf());
     match parent.shape {
@@ -344,7 +345,7 @@ fn holder(parent: &Field) -> String {
     }
 }
 
-/// Types as a stacked bar; more than one shows as drift.
+/// Types as a stacked bar; several types indicate drift.
 fn types(field: &Field) -> Markup {
     let counts = field.types.values();
     let total: u64 = counts.iter().map(|(_, n)| n).sum();

@@ -1,14 +1,14 @@
-//! Proposed commands as people read them: statements for mongosh are broken into lines at brackets and commas,
-//! and strings, numbers and operators have colours. Only white space outside of strings is added or replaced, so
-//! what is copied runs as it did.
+//! Formats proposed commands for reading: statements for mongosh are broken into lines at brackets
+//! and commas, and strings, numbers and operators are coloured. Only whitespace outside strings is
+//! added or replaced, so a copied command runs unchanged.
 
 use maud::{Markup, html};
 
 use crate::text::plain;
 
-/// Columns that a line has where brackets leave a choice.
+/// The maximum line width, if brackets permit a choice.
 const WIDTH: usize = 76;
-/// Columns that each open bracket moves its content to the right.
+/// The indentation per open bracket.
 const STEP: usize = 2;
 
 /// The command, broken into lines and coloured.
@@ -26,15 +26,15 @@ pub(super) fn drawn(command: &str) -> Markup {
     }
 }
 
-/// A piece of a statement.
+/// A part of a statement.
 enum Node {
     Text(String),
-    /// What stands between two brackets, split at its commas.
+    /// The content of two brackets, split at its commas.
     Group(char, Vec<Vec<Node>>, char),
 }
 
-/// The command over several lines, or as it is when it is no statement for mongosh, has lines already, or holds
-/// comments and regular expressions, in which brackets mean something else.
+/// The command over several lines. It stays unchanged if it is not a mongosh statement, has lines
+/// already, or contains comments or regular expressions, in which brackets have another meaning.
 fn lines(command: &str) -> String {
     let is_statement = ["db.", "sh.", "rs."].iter().any(|start| command.starts_with(start));
     if !is_statement || command.contains('\n') {
@@ -51,9 +51,9 @@ fn lines(command: &str) -> String {
     out
 }
 
-/// The statements of a line; nothing when brackets or quotes do not match.
+/// The statements of a line; `None` if brackets or quotes do not match.
 fn parsed(command: &str) -> Option<Vec<Vec<Node>>> {
-    // Each open bracket with the items before the one that is being read.
+    // Each open bracket with its completed items.
     let mut open: Vec<(char, Vec<Vec<Node>>)> = Vec::new();
     let mut statements: Vec<Vec<Node>> = Vec::new();
     let mut item: Vec<Node> = Vec::new();
@@ -95,7 +95,7 @@ fn parsed(command: &str) -> Option<Vec<Vec<Node>>> {
     Some(statements)
 }
 
-/// A string to its closing quote.
+/// Reads a string up to its closing quote.
 fn quoted(quote: char, rest: &mut std::str::Chars<'_>) -> Option<String> {
     let mut text = String::from(quote);
     let mut is_escaped = false;
@@ -116,7 +116,7 @@ fn push(item: &mut Vec<Node>, text: &str) {
     }
 }
 
-/// Without a part at either end that is white space alone; [`write`] trims the others.
+/// Without leading and trailing parts that are only whitespace; [`write`] trims the others.
 fn trimmed(nodes: &[Node]) -> &[Node] {
     let is_blank = |node: &Node| matches!(node, Node::Text(text) if text.trim().is_empty());
     let start = nodes.iter().position(|node| !is_blank(node)).unwrap_or(nodes.len());
@@ -124,7 +124,7 @@ fn trimmed(nodes: &[Node]) -> &[Node] {
     &nodes[start..end]
 }
 
-/// On one line, as it was.
+/// On one line, unchanged.
 fn flat(nodes: &[Node]) -> String {
     let mut out = String::new();
     for node in nodes {
@@ -141,12 +141,13 @@ fn flat(nodes: &[Node]) -> String {
     out
 }
 
-/// Columns used on the last line.
+/// The number of columns used on the last line.
 fn column(out: &str) -> usize {
     out.chars().rev().take_while(|c| *c != '\n').count()
 }
 
-/// Writes a part; `indent` is where its lines begin, `behind` what has to fit behind it.
+/// Writes a part; `indent` is the start column of its lines, `behind` the width of the text that
+/// has to fit after it.
 fn write(nodes: &[Node], indent: usize, behind: usize, out: &mut String) {
     for (at, node) in nodes.iter().enumerate() {
         match node {
@@ -172,10 +173,10 @@ fn write(nodes: &[Node], indent: usize, behind: usize, out: &mut String) {
     }
 }
 
-/// Writes brackets over several lines, each item on its own.
+/// Writes brackets over several lines, each item on its own line.
 fn group(open: char, items: &[Vec<Node>], close: char, indent: usize, out: &mut String) {
     out.push(open);
-    // Brackets around nothing but brackets open and close together.
+    // Brackets that contain only brackets open and close together.
     if let [only] = items
         && let [Node::Group(inner, parts, end)] = trimmed(only)
     {
@@ -205,7 +206,7 @@ enum Kind {
     Operator,
 }
 
-/// The parts that have a colour, and those between them.
+/// The coloured parts, and the parts between them.
 fn coloured(text: &str) -> Vec<(Kind, &str)> {
     let mut parts: Vec<(Kind, &str)> = Vec::new();
     let mut from = 0;
@@ -240,7 +241,7 @@ fn coloured(text: &str) -> Vec<(Kind, &str)> {
 mod tests {
     use super::*;
 
-    /// Everything but white space outside of strings.
+    /// Everything except whitespace outside strings.
     fn bare(command: &str) -> String {
         let mut out = String::new();
         let mut rest = command.chars();
@@ -254,7 +255,7 @@ mod tests {
         out
     }
 
-    /// Numbers that are the same every time.
+    /// Pseudo-random numbers that are the same every time.
     struct Dice(u64);
 
     impl Dice {

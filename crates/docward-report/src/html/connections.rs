@@ -1,4 +1,4 @@
-//! A plan of pools as a page: the same look as the report, with the share of the limit drawn against the
+//! Draws a pool plan as a page: in the style of the report, with the share of the limit against the
 //! number of applications.
 
 use docward_connect::{Gravity, Verdict, share_text};
@@ -9,16 +9,16 @@ use super::{code_spans, document, head::buttons};
 use crate::connect::PlanReport;
 use crate::table::Column;
 
-// Narrow enough that text stays readable when the picture is as wide as a phone.
+// Narrow enough that text stays readable if the chart is as wide as a phone.
 const WIDTH: f64 = 440.0;
 const HEIGHT: f64 = 270.0;
 const LEFT: f64 = 54.0;
 const RIGHT: f64 = 14.0;
 const TOP: f64 = 20.0;
 const BOTTOM: f64 = 44.0;
-/// The highest share that is drawn: above it the lines at 80 % and 100 % could not be told apart.
+/// The maximum share drawn: above it the lines at 80 % and 100 % could not be distinguished.
 const HIGHEST: f64 = 20.0;
-/// Distances between the lines of the axis; at most six lines are drawn.
+/// The distances between the lines of the axis; at most six lines are drawn.
 const STEPS: [f64; 5] = [0.5, 1.0, 2.0, 5.0, 10.0];
 
 /// The page.
@@ -144,8 +144,8 @@ fn rows<R>(
     }
 }
 
-/// The share of the limit by number of applications, with lines at 80 % and 100 %. Where it leaves the picture
-/// it ends with an arrow and a word.
+/// The share of the limit by number of applications, with lines at 80 % and 100 %. A curve that
+/// leaves the chart ends with an arrow and a label.
 fn chart(report: &PlanReport) -> Markup {
     let curve = &report.scenarios.curve;
     let (Some(first), Some(last)) = (curve.first(), curve.last()) else { return html! {} };
@@ -159,7 +159,7 @@ fn chart(report: &PlanReport) -> Markup {
     let today = report.given.first().map_or(0, |given| given.instances);
     let mark = curve.iter().rev().find(|(apps, _)| *apps <= today);
     let step = STEPS.into_iter().find(|step| top / step <= 6.0).unwrap_or(HIGHEST);
-    // The curve rises: on the right it is far above the limit, unless all fits.
+    // The curve rises: on the right it is far above the limit, unless everything fits.
     let (beside, anchor) =
         if last.1 > 1.3 { (WIDTH - RIGHT - 4.0, "end") } else { (LEFT + 6.0, "start") };
     let ticks = (0..).map(|n| f64::from(n) * step).take_while(|share| *share <= top);
@@ -179,7 +179,7 @@ fn chart(report: &PlanReport) -> Markup {
                     line .grid x1=(px(LEFT)) x2=(px(WIDTH - RIGHT)) y1=(px(y(share))) y2=(px(y(share))) {}
                     text .tick x=(px(LEFT - 6.0)) y=(px(y(share) + 4.0)) text-anchor="end" { (format!("{:.0} %", share * 100.0)) }
                 }
-                // Above its line and below its line: the two are close when the axis is long.
+                // One above its line and one below: the two are close together if the axis is long.
                 @for (share, label, below) in [(1.0, "limit", -5.0), (0.8, "budget, 80 %", 14.0)] {
                     line .limit x1=(px(LEFT)) x2=(px(WIDTH - RIGHT)) y1=(px(y(share))) y2=(px(y(share))) {}
                     text .limit-label x=(px(beside)) y=(px(y(share) + below)) text-anchor=(anchor) { (label) }
@@ -201,7 +201,7 @@ fn chart(report: &PlanReport) -> Markup {
                         text .today x=(px(WIDTH - RIGHT)) y=(px(TOP + 12.0)) text-anchor="end" { (words) }
                     } @else {
                         circle .dot cx=(px(at)) cy=(px(high)) r="5" style="fill-opacity:1" {}
-                        // Left of it there is room above the curve, right of it below.
+                        // On the left there is room above the curve, on the right below it.
                         @if at > WIDTH * 0.55 {
                             text .today x=(px(at - 8.0)) y=(px((high - 8.0).max(12.0))) text-anchor="end" { (words) }
                         } @else {
@@ -217,7 +217,7 @@ fn chart(report: &PlanReport) -> Markup {
     }
 }
 
-/// The points of a curve up to a share, and where it leaves the picture if it does.
+/// The points of a curve up to a share, and the position where it leaves the chart, if it does.
 fn drawn(curve: &[(u64, f64)], top: f64) -> (Vec<(f64, f64)>, Option<f64>) {
     let mut points: Vec<(f64, f64)> = Vec::new();
     for (apps, share) in curve {

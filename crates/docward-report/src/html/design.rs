@@ -1,5 +1,5 @@
-//! A design as a page: the model before and after, every decision with its votes and costs, and how
-//! documents grow.
+//! Draws a design as a page: the model before and after, every decision with its votes and costs,
+//! and the growth of documents.
 
 use docward_design::{Decision, Design, Kind, Origin, Planned, Pools, Purpose, Verdict, Vote};
 use docward_model::text;
@@ -15,7 +15,7 @@ const LEFT: f64 = 60.0;
 const RIGHT: f64 = 90.0;
 const TOP: f64 = 14.0;
 const BOTTOM: f64 = 30.0;
-/// The sizes that are drawn: from 100 B to a little above 16 MB, each step ten times the last.
+/// The sizes drawn: from 100 B to slightly above 16 MB, in steps of ten.
 const LEAST: f64 = 100.0;
 const MOST: f64 = 40_000_000.0;
 
@@ -105,11 +105,12 @@ pub(crate) fn page(design: &Design, pools: &Pools) -> String {
     document(&format!("Docward design: {}", design.name), env!("CARGO_PKG_VERSION"), &body)
 }
 
-/// The two pictures as files that need no page around them.
+/// The two pictures as standalone files.
 pub(crate) fn pictures(design: &Design) -> (String, String) {
     let alone = |picture: Markup| {
         let opening = "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"map\"";
-        // On paper of its own: a page may be dark, and not every viewer knows backgrounds of pictures.
+        // With its own background: the surrounding page may be dark, and not every viewer supports
+        // backgrounds of pictures.
         let style = "<style>.map{font:13px system-ui,'Segoe UI',Helvetica,Arial,sans-serif}.paper{fill:#fff}\
                      .node{fill:#f6f8fa;stroke:#57606a}.node-label{fill:#1b1f24;font-weight:600}\
                      .node-line{fill:#424a53;font-size:12px}.edge-label{fill:#2f4f7f;font-size:12px}\
@@ -165,7 +166,7 @@ fn one(decision: &Decision) -> Markup {
     }
 }
 
-/// How a parent grows over five years, a line for each way.
+/// The growth of a parent over five years, one line per alternative.
 fn growth(decision: &Decision) -> Markup {
     let x = |years: u32| LEFT + f64::from(years) / 5.0 * (WIDTH - LEFT - RIGHT);
     let scale = (MOST / LEAST).log10();
@@ -203,7 +204,7 @@ fn growth(decision: &Decision) -> Markup {
                     @let dash = if way.chosen { "" } else { ";stroke-dasharray:5 4" };
                     polyline points=(points.join(" ")) style={ "fill:none;stroke:var(--bar);stroke-width:2.5" (dash) } {}
                     @if let Some((years, _, p99, _)) = way.parent.last() {
-                        // Lines that end in one place share a label's height no longer.
+                        // Lines that end at the same height get labels at different heights.
                         @let lower = ends.iter().take_while(|(name, _)| *name != way.name).filter(|(_, end)| (end - y(*p99 as f64)).abs() < 12.0).count();
                         text .tick x=(px(x(*years) + 6.0)) y=(px(y(*p99 as f64) + 4.0 + 12.0 * lower as f64)) { (way.name) }
                     }
@@ -220,7 +221,7 @@ fn px(value: f64) -> String {
     format!("{value:.1}")
 }
 
-/// Entities and relationships as they were declared.
+/// Entities and relationships as declared.
 fn before(design: &Design) -> Markup {
     let mut graph = Graph::default();
     for advice in &design.entities {
@@ -252,7 +253,7 @@ fn before(design: &Design) -> Markup {
     graph.draw("entity")
 }
 
-/// `1:N`: longer words would run into the boxes.
+/// `1:N`: longer words would overlap the boxes.
 fn signs(kind: Kind) -> &'static str {
     match kind {
         Kind::OneToOne => "1:1",
@@ -266,7 +267,7 @@ fn role(relationship: &str) -> &str {
     relationship.rsplit_once('.').map_or(relationship, |(_, role)| role)
 }
 
-/// Collections with what lives inside them.
+/// Collections with their embedded entities.
 fn after(design: &Design) -> Markup {
     let mut graph = Graph::default();
     for collection in &design.collections {
@@ -318,7 +319,7 @@ fn after(design: &Design) -> Markup {
     graph.draw("collection")
 }
 
-/// Fields that show what was decided.
+/// Fields that show a decision.
 fn worth_drawing(field: &Planned) -> Option<String> {
     match &field.origin {
         Origin::Id | Origin::Own => None,
@@ -344,7 +345,7 @@ fn references(fields: &[Planned], found: &mut impl FnMut(&str, &str, bool)) {
             references(&field.fields, found);
             continue;
         };
-        // Copies stand behind the id, or with it in a list.
+        // Copies follow the id, or are next to it in a list.
         let beside = fields
             .get(i + 1)
             .is_some_and(|next| matches!(&next.origin, Origin::Copy(of) if of == entity));

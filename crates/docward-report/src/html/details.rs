@@ -1,11 +1,11 @@
-//! What else a reader may want to know: comparison, suppressions, remarks, sources.
+//! Draws further information: comparison, suppressions, notes, sources.
 
 use docward_model::{Report, text};
 use maud::{Markup, html};
 
 use crate::text::plain;
 
-/// Fixed findings that are listed.
+/// The maximum number of fixed findings listed.
 const LISTED: usize = 500;
 
 pub(super) fn section(report: &Report) -> Markup {

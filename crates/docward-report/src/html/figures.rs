@@ -1,11 +1,12 @@
-//! The figures behind a finding with labels and units that people read. Their keys are those of the JSON report.
+//! Formats the figures of a finding with labels and units for people. Their keys are those of the
+//! JSON report.
 
 use docward_model::{DataValue, text};
 use maud::{Markup, html};
 
 use crate::text::plain;
 
-/// Keys whose words alone do not say what they count.
+/// Labels for keys whose words alone do not say what they count.
 const LABELS: [(&str, &str); 17] = [
     ("p50", "median"),
     ("p95", "95th percentile"),
@@ -46,7 +47,7 @@ fn drawn_value(key: &str, value: &DataValue) -> Markup {
     }
 }
 
-/// `reaches1MbOn` as `reaches 1 MB on`.
+/// Converts `reaches1MbOn` to `reaches 1 MB on`.
 fn label(key: &str) -> String {
     if let Some((_, label)) = LABELS.iter().find(|(known, _)| *known == key) {
         return (*label).to_owned();
@@ -115,7 +116,7 @@ fn value_text(key: &str, value: &DataValue) -> String {
     }
 }
 
-/// Three digits say what a reader can use.
+/// Rounds to three digits, which are precise enough for a reader.
 fn rounded(n: f64) -> String {
     if n == n.trunc() || n.abs() >= 100.0 {
         return format!("{n:.0}");

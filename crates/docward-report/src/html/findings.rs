@@ -1,4 +1,4 @@
-//! The list of findings: filters, grouping, and one block of data with every finding drawn.
+//! Draws the list of findings: filters, grouping, and one data block with every rendered finding.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,25 +12,25 @@ use crate::{
     text::{checkout_path, limit_day, line, plain, seen},
 };
 
-/// A finding for the script: what it is filtered by, and how it looks.
+/// A finding for the script: its filter values and its HTML.
 #[derive(Serialize)]
 struct Entry<'a> {
-    /// Fingerprint, for links.
+    /// The fingerprint, for links.
     f: &'a str,
-    /// Severity.
+    /// The severity.
     s: &'a str,
-    /// Rule.
+    /// The rule.
     r: &'a str,
-    /// Area.
+    /// The area.
     a: &'a str,
-    /// Namespace or file; empty for the deployment.
+    /// The namespace or file; empty for the deployment.
     n: String,
-    /// What became of it, when it was compared.
+    /// The change of the finding, if reports are compared.
     #[serde(skip_serializing_if = "Option::is_none")]
     c: Option<&'a str>,
-    /// What is searched, in lower case.
+    /// The searchable text, in lower case.
     t: String,
-    /// How it looks.
+    /// The HTML.
     h: String,
 }
 
@@ -50,7 +50,7 @@ pub(super) fn severity_class(severity: Severity) -> &'static str {
     }
 }
 
-/// The file that a finding is in, or else its namespace; empty for the deployment.
+/// The file of a finding, or else its namespace; empty for the deployment.
 fn home(report: &Report, finding: &Finding) -> String {
     match &finding.location {
         Some(at) => line(&checkout_path(report, &at.file)),
@@ -182,7 +182,7 @@ pub(crate) fn section(report: &Report, rules: &[&RuleMeta]) -> Markup {
     }
 }
 
-/// The reason that most findings of a rule share: it is told once, with the rule.
+/// The reason that most findings of a rule share: it is shown once, with the rule.
 fn whys<'a>(findings: &[&'a Finding]) -> BTreeMap<&'a str, &'a str> {
     let mut counts: BTreeMap<&str, BTreeMap<&str, usize>> = BTreeMap::new();
     for finding in findings {
@@ -192,7 +192,7 @@ fn whys<'a>(findings: &[&'a Finding]) -> BTreeMap<&'a str, &'a str> {
     counts.into_iter().filter_map(|(rule, whys)| Some((rule, most(whys)?.0))).collect()
 }
 
-/// What stands above the findings of a rule.
+/// The heading above the findings of a rule.
 fn headings<'a>(
     findings: &[&'a Finding],
     rules: &[&RuleMeta],
@@ -218,13 +218,14 @@ fn headings<'a>(
     out
 }
 
-/// The findings that fit: of every rule as many as its share of the room, in the report's order.
+/// The findings that fit: of every rule as many as its share of the room permits, in the report's
+/// order.
 fn kept<'a>(findings: &[&'a Finding]) -> Vec<&'a Finding> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for finding in findings {
         *counts.entry(&finding.rule).or_default() += 1;
     }
-    // Rules with few findings leave room to those with many.
+    // Rules with few findings leave room for those with many.
     let mut sorted: Vec<usize> = counts.values().copied().collect();
     sorted.sort_unstable();
     let (mut room, mut share) = (MAX_FINDINGS, usize::MAX);
@@ -248,7 +249,7 @@ fn kept<'a>(findings: &[&'a Finding]) -> Vec<&'a Finding> {
     kept
 }
 
-/// Pages of the rules that spoke, once each.
+/// The pages of the rules with findings, once each.
 fn rule_pages(report: &Report, rules: &[&RuleMeta]) -> Markup {
     let spoke: BTreeSet<&str> = report.findings.iter().map(|finding| &*finding.rule).collect();
     let pages: BTreeMap<&str, String> = rules
@@ -286,7 +287,7 @@ fn entry<'a>(report: &'a Report, finding: &'a Finding, why: &str) -> Entry<'a> {
     }
 }
 
-/// `why` is what stands above the findings of the rule already.
+/// Renders a finding. `why` is the reason already shown above the findings of the rule.
 fn drawn(report: &Report, finding: &Finding, change: Option<&Change>, why: &str) -> Markup {
     let class = severity_class(finding.severity);
     let place = match &finding.location {
@@ -324,7 +325,7 @@ fn drawn(report: &Report, finding: &Finding, change: Option<&Change>, why: &str)
     }
 }
 
-/// A command with what it risks and a button that copies it.
+/// A command with its risk and a copy button.
 fn proposed(fix: &Fix) -> Markup {
     let (class, risk) = match fix.safety {
         Safety::Safe => ("good", "No stored data changes"),
@@ -340,7 +341,7 @@ fn proposed(fix: &Fix) -> Markup {
     }
 }
 
-/// Figures and the rule book's ids, for who wants to check them.
+/// The figures and the rule book's ids, for verification.
 fn behind(report: &Report, finding: &Finding) -> Markup {
     let refactoring = finding.fix.as_ref().and_then(|fix| fix.refactoring.as_deref());
     let has_examples = report.show_values && !finding.examples.is_empty();

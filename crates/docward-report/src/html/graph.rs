@@ -1,6 +1,6 @@
-//! Boxes and arrows: a library for layered graphs says where boxes go, [`super::route`] how lines run
-//! between them; they are drawn here, so that they follow the page's style. Every part that hangs together
-//! is laid out on its own, the largest first.
+//! Draws layered graphs of boxes and arrows. A library places the boxes, and [`super::route`]
+//! routes the lines between them. The drawing happens here, so that it follows the page's style.
+//! Every connected component is laid out separately, the largest first.
 
 use std::collections::BTreeSet;
 
@@ -22,13 +22,13 @@ use crate::text::plain;
 
 const LINE_HEIGHT: f64 = 18.0;
 const PADDING: f64 = 16.0;
-/// Widths of a letter, of a name and of what stands below it.
+/// The width of a letter in a name, and in the lines below it.
 const NAME_LETTER: f64 = 8.2;
 const LINE_LETTER: f64 = 7.0;
-/// Between two ends of lines on a side.
+/// The distance between two line ends on one side.
 const END_SPACE: f64 = 13.0;
 
-/// What is to be drawn.
+/// The graph to draw.
 #[derive(Default)]
 pub(crate) struct Graph {
     pub(crate) boxes: Vec<GraphBox>,
@@ -38,10 +38,10 @@ pub(crate) struct Graph {
 pub(crate) struct GraphBox {
     /// The first line is the name.
     pub(crate) lines: Vec<String>,
-    /// What a pointer over it shows.
+    /// The tooltip.
     pub(crate) title: String,
     pub(crate) href: Option<String>,
-    /// Its colour: a class of the page's style, or none.
+    /// The CSS class of its colour, or empty.
     pub(crate) class: &'static str,
 }
 
@@ -55,7 +55,7 @@ pub(crate) struct GraphArrow {
 }
 
 impl Graph {
-    /// Draws everything; `noun` is what a box is.
+    /// Draws the graph; `noun` is the kind of its boxes.
     pub(crate) fn draw(&self, noun: &str) -> Markup {
         let mut canvas = Canvas {
             places: vec![None; self.boxes.len()],
@@ -81,7 +81,7 @@ impl Graph {
         self.drawn(&canvas, &labels, noun)
     }
 
-    /// Boxes that are linked, directly or through others, the largest part first.
+    /// The connected components, the largest first.
     fn parts(&self) -> Vec<Vec<usize>> {
         let mut parts: Vec<Vec<usize>> = (0..self.boxes.len()).map(|at| vec![at]).collect();
         for arrow in &self.arrows {
@@ -99,15 +99,16 @@ impl Graph {
         parts
     }
 
-    /// Whether more ways lead through the graph than the library, which follows each of them, can follow in time:
-    /// where two lead to one box at each step they double each time.
+    /// Returns whether the graph has more paths than the library, which follows each of them, can
+    /// process in time. If two paths lead to one box at each step, their number doubles each time.
     fn is_tangled(&self) -> bool {
         const WAYS: u64 = 10_000;
         let mut follow: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); self.boxes.len()];
         for arrow in self.arrows.iter().filter(|arrow| arrow.from != arrow.to) {
             follow[arrow.from].insert(arrow.to);
         }
-        // Ways from a box on; what is being followed is a circle, which the library cuts.
+        // The number of paths from each box. A path that is still being followed is a cycle, which
+        // the library breaks.
         let mut ways: Vec<Option<u64>> = vec![None; self.boxes.len()];
         let mut all = 0_u64;
         for first in 0..self.boxes.len() {
@@ -136,7 +137,7 @@ impl Graph {
             let name = lines.first().map_or(0.0, long) * NAME_LETTER;
             let below = lines.iter().skip(1).map(long).fold(0.0, f64::max) * LINE_LETTER;
             let width = name.max(below) + 24.0;
-            // Lines that come to one side need room to end apart.
+            // Lines that end at one side need room to end separately.
             let arrows = self.arrows.iter().filter(|arrow| arrow.from != arrow.to);
             let (come, go) = arrows.fold((0_u32, 0_u32), |(come, go), arrow| {
                 (come + u32::from(arrow.to == at), go + u32::from(arrow.from == at))
@@ -159,12 +160,14 @@ impl Graph {
             let (Some(tail), Some(head)) = (handles[arrow.from], handles[arrow.to]) else {
                 continue;
             };
-            // What points at itself says so in its box. A second arrow between two boxes moves neither.
+            // A self-reference is shown in its box. A second arrow between two boxes affects the
+            // position of neither.
             let ends = (arrow.from.min(arrow.to), arrow.from.max(arrow.to));
             if arrow.from == arrow.to || !laid.insert(ends) {
                 continue;
             }
-            // Of a tangle the library gets what holds it together; all lines are drawn afterwards.
+            // For a tangled graph, the library only gets a spanning forest; all lines are drawn
+            // afterwards.
             if is_tangled && !join(&mut joined, arrow.from, arrow.to) {
                 continue;
             }
@@ -237,12 +240,12 @@ impl Graph {
     }
 }
 
-/// What the library placed.
+/// The positions that the library computed.
 struct Canvas {
     /// Left, top, width and height of each box.
     places: Vec<Option<route::Rect>>,
     lines: Vec<Line>,
-    /// Where the part begins that is laid out now.
+    /// The top of the component being laid out.
     top: f64,
     size: (f64, f64),
 }
@@ -314,7 +317,7 @@ impl RenderBackend for Canvas {
     }
 }
 
-/// Joins the groups of two boxes; false when they are in one already.
+/// Joins the groups of two boxes; returns false if they are already joined.
 fn join(groups: &mut [usize], a: usize, b: usize) -> bool {
     let (a, b) = (groups[a], groups[b]);
     groups.iter_mut().filter(|group| **group == b).for_each(|group| *group = a);
@@ -343,14 +346,14 @@ mod tests {
         Graph { boxes, arrows }.draw("box").into_string()
     }
 
-    /// With an edge for each arrow there would be two to the sixtieth ways through it.
+    /// With one edge per arrow there would be 2^60 paths.
     #[test]
     fn two_arrows_for_each_step_of_a_long_chain_are_drawn() {
         let drawn = drawn(61, (0..60).flat_map(|n| [(n, n + 1), (n, n + 1)]));
         assert!(drawn.matches("<path").count() >= 120, "{}", drawn.len());
     }
 
-    /// Here the ways are a number of Fibonacci.
+    /// Here the number of paths is a Fibonacci number.
     #[test]
     fn boxes_that_two_ways_lead_to_are_drawn() {
         let drawn = drawn(62, (0..60).flat_map(|n| [(n, n + 1), (n, n + 2)]));

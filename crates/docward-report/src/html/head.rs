@@ -1,4 +1,5 @@
-//! The head of the page: what was checked, when, how and by what, before anything that was found.
+//! Draws the head of the page: the subject, the date, the command and the version, before any
+//! finding.
 
 use docward_model::{Report, SourceKind, text};
 use maud::{Markup, html};
@@ -8,10 +9,10 @@ use crate::{
     text::{line, plain, scope, task},
 };
 
-/// Sources that are named one by one.
+/// The maximum number of sources named individually.
 const NAMED: usize = 5;
 
-/// What was checked, in a few words, for titles.
+/// The subject of the run in a few words, for titles.
 pub(super) fn subject(report: &Report) -> String {
     let names = names(report);
     let named = match names.as_slice() {
@@ -25,7 +26,7 @@ pub(super) fn subject(report: &Report) -> String {
     }
 }
 
-/// What a deployment says of its clients is no source of its own to who named the deployment.
+/// The workload of a deployment is not a separate source for a user who named only the deployment.
 fn names(report: &Report) -> Vec<String> {
     let named = report.sources.iter().filter(|source| source.kind != SourceKind::Workload);
     named.map(|source| line(&source.name)).collect()
@@ -57,7 +58,7 @@ pub(super) fn header(kind: &str, report: &Report, sections: &[(&str, &str)]) -> 
     }
 }
 
-/// The buttons that every page has at its top.
+/// The buttons at the top of every page.
 pub(super) fn buttons(can_be_printed: bool) -> Markup {
     html! {
         div .buttons {
@@ -67,7 +68,7 @@ pub(super) fn buttons(can_be_printed: bool) -> Markup {
     }
 }
 
-/// The word for what was done: `audit`, `lint`.
+/// The name of the task: `audit`, `lint`.
 pub(super) fn kind(report: &Report) -> &'static str {
     match &report.against {
         Some(_) => "design check",

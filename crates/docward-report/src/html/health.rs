@@ -1,4 +1,4 @@
-//! The health of each database: how many of its collections have errors, warnings or neither.
+//! Draws the health of each database: how many of its collections have errors, warnings or neither.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,9 +14,9 @@ struct Health {
     collections: u64,
     with_errors: u64,
     with_warnings: u64,
-    /// Collections that have findings of the baseline and no others.
+    /// Collections with findings in the baseline only.
     with_known: u64,
-    /// Collections without findings and without documents: nothing in them could go wrong yet.
+    /// Collections without findings and without documents, in which nothing can be wrong yet.
     empty: u64,
     documents: u64,
     bytes: u64,
@@ -24,7 +24,7 @@ struct Health {
     warnings: u64,
     notes: u64,
     known: u64,
-    /// The worst finding about the database as a whole, which is about all of its collections.
+    /// The worst finding about the database as a whole, which concerns all of its collections.
     own: Option<Severity>,
 }
 
@@ -83,7 +83,7 @@ fn databases(report: &Report) -> BTreeMap<String, Health> {
     databases
 }
 
-/// The table of databases; nothing for code and connection strings.
+/// The table of databases; empty for code and connection strings.
 pub(super) fn table(report: &Report) -> Markup {
     let databases = databases(report);
     let has_known = databases.values().any(|health| health.known > 0);
@@ -175,7 +175,7 @@ fn row(name: &str, health: &Health, with_amounts: bool, has_known: bool) -> Mark
     }
 }
 
-/// A part of a stacked bar; none is so small that it cannot be seen.
+/// A part of a stacked bar, with a minimum width to stay visible.
 fn part(class: &str, n: u64, of: u64) -> Markup {
     let width = if of == 0 { 0.0 } else { (n as f64 / of as f64 * 100.0).max(2.0) };
     html! {

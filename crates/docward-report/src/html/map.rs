@@ -1,4 +1,4 @@
-//! The map of relationships: which collection references or copies which.
+//! Draws the map of relationships: which collections reference or copy others.
 
 use std::{
     cmp::Reverse,
@@ -15,11 +15,11 @@ use super::{
 };
 use crate::text::{line, plain};
 
-/// More boxes than this nobody follows, and placing them takes seconds.
+/// The maximum number of boxes: larger maps are unreadable, and their layout takes seconds.
 const MAX_BOXES: usize = 60;
-/// Rows of the table of relationships.
+/// The maximum number of rows in the table of relationships.
 const MAX_ROWS: usize = 2_000;
-/// Copied fields that the label of an arrow names.
+/// The maximum number of copied fields in the label of an arrow.
 const NAMED_COPIES: usize = 2;
 
 /// An arrow of the map: all references and copies from one collection to another.
@@ -78,7 +78,8 @@ fn links(evidence: &Evidence) -> Links<'_> {
     links
 }
 
-/// The collections with the most links, each with one that it is linked to: a box without an arrow says nothing.
+/// The collections with the most links, each with one linked partner, because a box without an
+/// arrow shows nothing.
 fn chosen<'e>(links: &Links<'e>) -> BTreeSet<&'e Namespace> {
     let mut partners: BTreeMap<&Namespace, BTreeSet<&Namespace>> = BTreeMap::new();
     for (from, to) in links.keys() {
@@ -94,7 +95,7 @@ fn chosen<'e>(links: &Links<'e>) -> BTreeSet<&'e Namespace> {
     for namespace in ranked {
         let others = || partners[namespace].iter().copied().filter(|other| *other != namespace);
         let is_linked = others().any(|other| chosen.contains(other));
-        // One that is linked to nothing but itself shows that in its box.
+        // A collection linked only to itself shows that in its box.
         let partner = if is_linked { None } else { others().min_by_key(rank) };
         let more = [Some(namespace), partner];
         let more = more.into_iter().flatten().filter(|one| !chosen.contains(one));
@@ -129,7 +130,7 @@ fn draw(
     let mut graph = Graph::default();
     let mut places = BTreeMap::new();
     for &namespace in chosen {
-        // A collection that refers to itself has a sign in its box.
+        // A collection that refers to itself has a symbol in its box.
         let own = if links.contains_key(&(namespace, namespace)) { " ↺" } else { "" };
         let severity = worst.get(&namespace.to_string()).copied();
         places.insert(namespace, graph.boxes.len());
@@ -185,12 +186,12 @@ fn copies_in_words(link: &Link<'_>) -> String {
     copies.collect::<Vec<_>>().join(", ")
 }
 
-/// Relationships in all.
+/// The total number of relationships.
 fn rows(links: &Links<'_>) -> usize {
     links.values().map(|link| link.references.len() + link.copies.len()).sum()
 }
 
-/// Parents to children, as it is in the data.
+/// The cardinality from parents to children, as found in the data.
 fn cardinality(reference: &Reference) -> &'static str {
     match (reference.parents_per_child > 1.05, reference.children_per_parent.max > 1) {
         (false, false) => "1:1",
@@ -282,7 +283,7 @@ mod tests {
         }
     }
 
-    /// The map without the page around it.
+    /// The map without the surrounding page.
     fn page_of(evidence: &Evidence) -> String {
         let links = links(evidence);
         let worst = BTreeMap::from([("db.customer".to_owned(), Severity::Error)]);
@@ -328,7 +329,8 @@ mod tests {
     #[test]
     fn every_box_of_a_large_map_has_an_arrow() {
         let mut evidence = Evidence::default();
-        // Stars of one middle and two leaves: taken by rank alone, the last middles stand without leaves.
+        // Stars of one centre and two leaves: if chosen by rank alone, the last centres would have
+        // no leaves.
         for star in 0..100 {
             let middle = format!("m{star:03}");
             evidence.references.push(reference(&format!("a{star:03}"), &middle, 1.0));

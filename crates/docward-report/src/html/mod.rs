@@ -1,9 +1,10 @@
-//! One self-contained page for people: verdict, what to fix first, findings, pictures of every collection, the
-//! map of relationships, checklists. It makes no network requests: style and script are inside, and a policy in
-//! its head forbids the rest.
+//! One self-contained page for people: verdict, first fixes, findings, charts of every collection,
+//! the map of relationships, checklists. It makes no network requests: style and script are
+//! embedded, and a content security policy in its head forbids the rest.
 //!
-//! Everything is drawn and escaped here; the script only unpacks, filters, groups and pages. Findings and
-//! collections travel compressed, so that ten thousand of them stay a small file that opens at once.
+//! Everything is rendered and escaped here; the script only decompresses, filters, groups and
+//! pages. Findings and collections are compressed, so that the file stays small and opens at once
+//! even with ten thousand of them.
 
 mod chart;
 mod checklist;
@@ -29,18 +30,19 @@ use sha2::{Digest, Sha256};
 
 use crate::{View, text::plain};
 
-/// Findings beyond these are counted and left out: the file has to open in a browser.
+/// The maximum number of findings; the rest is only counted, because the file has to open in a
+/// browser.
 const MAX_FINDINGS: usize = 20_000;
-/// Bytes of drawn findings, before they are compressed.
+/// The maximum bytes of rendered findings, before compression.
 const MAX_FINDING_BYTES: usize = 30_000_000;
-/// Bytes of drawn collections, before they are compressed; those beyond have no pictures.
+/// The maximum bytes of rendered collections, before compression; the rest has no charts.
 const MAX_COLLECTION_BYTES: usize = 60_000_000;
-/// Collections beyond these are left out.
+/// The maximum number of collections.
 const MAX_COLLECTIONS: usize = 5_000;
-/// The script that unpacks, filters and pages.
+/// The script that decompresses, filters and pages.
 const SCRIPT: &str = include_str!("page.js");
 
-/// Nothing but what is inside the file, and no script but ours.
+/// The content security policy: only content of the file, and no other script.
 fn policy() -> String {
     let script = STANDARD.encode(Sha256::digest(SCRIPT));
     format!(
@@ -154,8 +156,9 @@ fn problems(report: &Report) -> Markup {
     }
 }
 
-/// Text whose `spans` in backticks become code. Names may hold backticks themselves: a span begins behind a
-/// space or a bracket, ends at the first backtick behind which no word goes on, and keeps those between.
+/// Converts the `spans` in backticks of a text to code. Names may contain backticks themselves. A
+/// span begins after a space or a bracket, and ends at the first backtick that no word character
+/// follows; backticks in between are a part of it.
 fn code_spans(text: &str) -> Markup {
     let text = plain(text);
     let mut rest = text.as_str();
@@ -167,7 +170,7 @@ fn code_spans(text: &str) -> Markup {
                 parts.extend([(false, &rest[..at]), (true, &rest[at + 1..end])]);
                 (rest, from) = (&rest[end + 1..], 0);
             }
-            // A lone backtick opens nothing.
+            // A single backtick opens nothing.
             None => from = at + 1,
         }
     }
@@ -179,19 +182,19 @@ fn code_spans(text: &str) -> Markup {
     }
 }
 
-/// Whether a span can begin at a backtick.
+/// Returns whether a span can begin at a backtick.
 fn opens(text: &str, at: usize) -> bool {
     text[..at].chars().next_back().is_none_or(|c| !c.is_alphanumeric() && c != '`')
 }
 
-/// Where the span ends that begins at a backtick.
+/// The end of the span that begins at a backtick.
 fn span_end(text: &str, start: usize) -> Option<usize> {
     let mut last = None;
     for (at, _) in text.match_indices('`').filter(|(at, _)| *at > start) {
         let next = text[at + 1..].chars().next();
         let begins_another = opens(text, at) && next.is_some_and(|c| !c.is_whitespace());
         match next {
-            // Another one begins: this one ended before, in the middle of a word (`_id`s).
+            // Another span begins: this one ended before, in the middle of a word (`_id`s).
             Some(c) if c != '`' && last.is_some() && begins_another => return last,
             Some(c) if c == '`' || c.is_alphanumeric() => {
                 last = last.or((at > start + 1).then_some(at))

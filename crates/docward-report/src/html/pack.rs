@@ -1,4 +1,4 @@
-//! Data for the script: JSON, compressed, as text that no markup can end.
+//! Data for the script: compressed JSON, encoded as text that cannot contain markup.
 
 use std::io::Write;
 
@@ -7,10 +7,10 @@ use flate2::{Compression, write::GzEncoder};
 use maud::{Markup, PreEscaped, html};
 use serde::Serialize;
 
-/// A block of data under an id.
+/// A data block with an id.
 pub(crate) fn block(id: &str, data: &impl Serialize) -> Markup {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
-    // Writing to memory cannot fail, and what is written are texts and numbers.
+    // Writing to memory cannot fail, and the data consists of texts and numbers.
     let json = serde_json::to_vec(data).unwrap_or_default();
     let packed = encoder.write_all(&json).and_then(|()| encoder.finish()).unwrap_or_default();
     html! {
@@ -18,7 +18,7 @@ pub(crate) fn block(id: &str, data: &impl Serialize) -> Markup {
     }
 }
 
-/// A name as a part of an address.
+/// A name as a part of a URL.
 pub(crate) fn percent_encoded(text: &str) -> String {
     let mut out = String::new();
     for byte in text.bytes() {

@@ -1,5 +1,5 @@
-//! Lines between boxes and the places of their labels: smooth from side to side, every end at a place of
-//! its own, labels where they cover least.
+//! Routes the lines between boxes and places their labels: smooth lines from side to side, separate
+//! line ends, and labels where they cover least.
 
 use std::collections::BTreeMap;
 
@@ -7,27 +7,28 @@ use std::collections::BTreeMap;
 pub(super) type Rect = (f64, f64, f64, f64);
 type Point = (f64, f64);
 
-/// Points that stand for a piece of a curve.
+/// The number of sample points for a piece of a curve.
 const SAMPLES: u32 = 40;
-/// Room between a line and a box it does not belong to.
+/// The minimum distance between a line and a box that it does not belong to.
 const CLEAR: f64 = 5.0;
-/// How much further a bow around a box goes than the one before it, and how many are tried to either side.
+/// The increment from one detour around a box to the next, and the number of detours tried on
+/// either side.
 const BOW: f64 = 24.0;
 const MOST_BOWS: u32 = 16;
-/// Width of a letter of a label, and its height with the space around it.
+/// The width of a letter in a label, and its height including space.
 const LETTER: f64 = 6.7;
 const LABEL_HEIGHT: f64 = 15.0;
-/// Room between two labels.
+/// The distance between two labels.
 const GAP: f64 = 2.0;
 
-/// A line as it is drawn.
+/// A routed line.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Line {
-    /// The path.
+    /// The SVG path.
     pub(super) d: String,
     /// Points on it, from end to end.
     pub(super) points: Vec<Point>,
-    /// Whether the head is at the start.
+    /// True if the arrow head is at the start.
     pub(super) reversed: bool,
 }
 
@@ -39,8 +40,8 @@ enum Side {
     Bottom,
 }
 
-/// Lines from box to box. One that would cross another box goes around it: as it was laid, or else in the
-/// smallest bow that is free.
+/// Lines from box to box. A line that would cross another box is routed around it: along the
+/// layout's path, or else by the smallest free detour.
 pub(super) fn lines(places: &[Option<Rect>], arrows: &[(usize, usize)], as_laid: &mut [Line]) {
     let sides: Vec<Option<(Side, Side)>> = arrows
         .iter()
@@ -55,7 +56,7 @@ pub(super) fn lines(places: &[Option<Rect>], arrows: &[(usize, usize)], as_laid:
     for (at, line) in as_laid.iter_mut().enumerate() {
         let (Some((from, to)), Some(&[start, end])) = (sides[at], ends.get(&at)) else { continue };
         let (tail, head) = arrows[at];
-        // Points of a line that lie on boxes it does not belong to.
+        // The number of points of a line that are on boxes it does not belong to.
         let covered = |points: &[Point]| -> usize {
             let others = places.iter().enumerate().filter(|(i, _)| *i != tail && *i != head);
             let on = |place: Rect| points.iter().filter(|p| is_inside(**p, place, CLEAR)).count();
@@ -79,7 +80,7 @@ pub(super) fn lines(places: &[Option<Rect>], arrows: &[(usize, usize)], as_laid:
             }
             for by in (1..=MOST_BOWS).flat_map(|n| [f64::from(n) * BOW, -f64::from(n) * BOW]) {
                 let (pulls, bent) = curve(by);
-                // Above and to the left of the drawing nothing is shown.
+                // Nothing is visible above and to the left of the drawing.
                 let is_shown = bent.iter().all(|(x, y)| *x >= CLEAR && *y >= CLEAR);
                 let now = covered(&bent);
                 if is_shown && now < crossed {
@@ -97,7 +98,7 @@ pub(super) fn lines(places: &[Option<Rect>], arrows: &[(usize, usize)], as_laid:
     }
 }
 
-/// The sides of two boxes that look at each other.
+/// The sides of two boxes that face each other.
 fn facing(from: Rect, to: Rect) -> (Side, Side) {
     if from.0 + from.2 <= to.0 {
         (Side::Right, Side::Left)
@@ -110,14 +111,14 @@ fn facing(from: Rect, to: Rect) -> (Side, Side) {
     }
 }
 
-/// Where each line begins and ends: the ends on one side of a box share it, in the order of what they lead
-/// to, so that they do not cross there.
+/// The start and end of each line: line ends on one side of a box are distributed over it, in the
+/// order of their targets, so that they do not cross there.
 fn ends(
     places: &[Option<Rect>],
     arrows: &[(usize, usize)],
     sides: &[Option<(Side, Side)>],
 ) -> BTreeMap<usize, [Point; 2]> {
-    // The order on the side, the arrow, and which of its two ends it is.
+    // The sort key on the side, the arrow, and which of its two ends it is.
     type Ends = Vec<(f64, usize, usize)>;
     let mut shared: BTreeMap<(usize, Side), Ends> = BTreeMap::new();
     for (at, ((from, to), sides)) in arrows.iter().zip(sides).enumerate() {
@@ -152,7 +153,7 @@ fn ends(
     found
 }
 
-/// A point straight out of a side, halfway to the other end.
+/// A point perpendicular to a side, halfway to the other end.
 fn pulled(from: Point, side: Side, to: Point) -> Point {
     let (across, down) = ((to.0 - from.0).abs() / 2.0, (to.1 - from.1).abs() / 2.0);
     match side {
@@ -187,8 +188,8 @@ fn overlap(a: Rect, b: Rect) -> f64 {
     if across > 0.0 && down > 0.0 { across * down } else { 0.0 }
 }
 
-/// The box of each label: on its line or beside it, as near to the middle as others allow. No two labels lie on
-/// each other.
+/// The box of each label: on its line or next to it, as close to the middle as other labels permit.
+/// Labels never overlap.
 pub(super) fn labels(
     places: &[Option<Rect>],
     lines: &[Line],
@@ -218,7 +219,7 @@ pub(super) fn labels(
         let label = |share: f64, row: i32| {
             let (x, y) = line.points[(last as f64 * share).round() as usize];
             let down = f64::from(row) * (LABEL_HEIGHT + GAP);
-            // Above and to the left of the drawing nothing is shown.
+            // Nothing is visible above and to the left of the drawing.
             let (left, top) = (x - width / 2.0, y - LABEL_HEIGHT / 2.0 + down);
             (left.max(GAP), top.max(GAP), width, LABEL_HEIGHT)
         };
@@ -232,7 +233,7 @@ pub(super) fn labels(
             .filter(|(label, _)| is_free(label))
             .map(|(label, away)| (cost(label, away), label))
             .min_by(|a, b| a.0.total_cmp(&b.0));
-        // Rows go on below everything, so one of them is free.
+        // Rows continue below everything, so one of them is free.
         let below = || (3..).map(|row| label(0.5, row)).find(is_free);
         placed.push(best.map(|(_, label)| label).or_else(below));
     }

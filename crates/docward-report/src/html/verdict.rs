@@ -1,4 +1,5 @@
-//! The verdict: counts by severity, a state for each area, what to fix first, and what was not checked.
+//! Draws the verdict: counts by severity, a state for each area, the first fixes, and the checks
+//! that did not run.
 
 use std::collections::BTreeSet;
 
@@ -11,15 +12,15 @@ use crate::{
     text::{limit_day, line, plain},
 };
 
-/// What can be said about an area.
+/// The state of an area.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Fail,
     Warn,
     Pass,
-    /// Nothing was found in what was read, which was not everything.
+    /// Nothing was found in the data that was read, which was not everything.
     NothingYet,
-    /// Nothing was found, and most rules had no input.
+    /// Nothing was found, but most rules had no input.
     NotFullyChecked,
     NotChecked,
 }
@@ -47,14 +48,14 @@ impl State {
     }
 }
 
-/// One area: its state and the numbers behind it.
+/// One area: its state and its figures.
 struct Tile {
     area: Area,
     state: State,
-    /// Errors, warnings, notes.
+    /// The numbers of errors, warnings and notes.
     counts: [u64; 3],
     checked: usize,
-    /// Rules that would look with more input.
+    /// The number of rules that would run with more input.
     skipped: usize,
 }
 
@@ -65,7 +66,7 @@ fn tile(report: &Report, rules: &[&RuleMeta], area: Area) -> Tile {
     let skipped: BTreeSet<&str> = report.skipped.iter().map(|skip| &*skip.rule).collect();
     let has_looked = |rule: &RuleMeta| match &report.judged {
         Some(judged) => judged.iter().any(|code| code == rule.code),
-        // Reports of earlier versions do not say it.
+        // Reports of earlier versions do not contain it.
         None => !skipped.contains(rule.code),
     };
     let of_area = || rules.iter().filter(|rule| rule.area == area);
@@ -83,7 +84,7 @@ fn tile(report: &Report, rules: &[&RuleMeta], area: Area) -> Tile {
     Tile { area, state, counts, checked, skipped: waiting }
 }
 
-/// The block that comes first.
+/// The first block of the page.
 pub(super) fn block(report: &Report, rules: &[&RuleMeta]) -> Markup {
     let count = |severity| report.count(severity) as u64;
     let patterns = ranking::recognised(report).count() as u64;
@@ -152,7 +153,7 @@ fn drawn(report: &Report, tile: &Tile) -> Markup {
     }
 }
 
-/// The first rules of the report, with the worst place of each.
+/// The first rules of the report, each with its worst place.
 pub(super) fn fix_first(report: &Report, rules: &[&RuleMeta]) -> Markup {
     let ranked = ranking::by_rule(report);
     html! {
@@ -180,7 +181,7 @@ pub(super) fn fix_first(report: &Report, rules: &[&RuleMeta]) -> Markup {
     }
 }
 
-/// What was not checked, and how to have it checked.
+/// The checks that did not run, and how to run them.
 pub(super) fn coverage(report: &Report, rules: &[&RuleMeta]) -> Markup {
     let missing = ranking::missing_inputs(report);
     let waiting: BTreeSet<&str> =
@@ -227,7 +228,7 @@ pub(super) fn coverage(report: &Report, rules: &[&RuleMeta]) -> Markup {
     }
 }
 
-/// Patterns done right: they are no findings, and nothing is to be done about them.
+/// Recognised patterns: they are not problems and need no action.
 pub(super) fn patterns(report: &Report) -> Markup {
     const LISTED: usize = 500;
     let found: Vec<_> = ranking::recognised(report).collect();

@@ -1,24 +1,24 @@
-//! A schema as what it demands place by place, so that two can be laid side by side.
+//! The constraints of a schema by path, so that two schemas can be compared.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use bson::{Bson, Document};
 use docward_model::BsonType;
 
-/// Demands by path.
+/// Constraints by path.
 pub(super) type Places = BTreeMap<String, Place>;
 
-/// What is demanded of one place.
+/// The constraints of one path.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Place {
-    /// Whether it has to be there.
+    /// True if the field is required.
     pub(super) required: bool,
-    /// Whether `properties` names it.
+    /// True if `properties` names the field.
     pub(super) named: bool,
     pub(super) facts: Facts,
 }
 
-/// The keywords of one place, types aside.
+/// The keywords of one path, except for types.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Facts {
     types: Option<BTreeSet<BsonType>>,
@@ -26,18 +26,18 @@ pub(super) struct Facts {
 }
 
 impl Facts {
-    /// The types that are admitted; `None` for all.
+    /// The permitted types; `None` for all.
     pub(super) fn types(&self) -> Option<BTreeSet<BsonType>> {
         self.types.clone()
     }
 }
 
-/// The schema of a validator; of one without, nothing is demanded.
+/// The schema of a validator; `None` if there is none, which permits everything.
 pub(super) fn schema_of(validator: &Document) -> Option<&Document> {
     validator.get_document("$jsonSchema").ok()
 }
 
-/// The demands of a schema.
+/// The constraints of a schema.
 pub(super) fn places(schema: Option<&Document>) -> Places {
     let mut out = Places::new();
     if let Some(schema) = schema {
@@ -46,22 +46,21 @@ pub(super) fn places(schema: Option<&Document>) -> Places {
     out
 }
 
-/// Whether the object around a place admits no fields it does not name.
+/// Returns whether the object around a path permits no fields that it does not name.
 pub(super) fn is_closed_around(places: &Places, path: &str) -> bool {
     said_around(places, path, "additionalProperties") == Some(&Bson::Boolean(false))
 }
 
-/// Whether the object around a place demands something of fields it does not name, other than that there
-/// be none.
+/// Returns whether the object around a path has a schema for fields that it does not name.
 pub(super) fn is_ruled_around(places: &Places, path: &str) -> bool {
     matches!(said_around(places, path, "additionalProperties"), Some(Bson::Document(_)))
         || said_around(places, path, "patternProperties").is_some()
 }
 
-/// The path of the object around a place.
+/// The path of the object around a path.
 fn parent(path: &str) -> &str {
     let end = match path.strip_suffix('"') {
-        // A name that is set apart begins at its other quotation mark.
+        // A quoted name begins at its other quotation mark.
         Some(inner) => inner.rfind("\"").map_or(0, |quote| quote.saturating_sub(1)),
         None => path.rfind('.').unwrap_or(0),
     };
@@ -72,7 +71,8 @@ fn said_around<'p>(places: &'p Places, path: &str, keyword: &str) -> Option<&'p 
     places.get(parent(path))?.facts.keywords.get(keyword)
 }
 
-/// The path of a field. A name that could be read as a path is set apart, so that no two places share one.
+/// The path of a field. A name that could be read as a path is quoted, so that two fields never
+/// share a path.
 fn child(path: &str, name: &str) -> String {
     let is_odd = name.is_empty() || name.contains(['.', '"']) || name.ends_with("[]");
     let name = &if is_odd { format!("{name:?}") } else { name.to_owned() };
@@ -111,7 +111,7 @@ fn walk(schema: &Document, path: &str, out: &mut Places) {
     }
 }
 
-/// The types that words stand for.
+/// The types that keyword values name.
 fn types(keyword: &str, value: &Bson) -> BTreeSet<BsonType> {
     let words: Vec<&str> = match value {
         Bson::String(word) => vec![word],

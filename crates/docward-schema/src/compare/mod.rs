@@ -1,10 +1,10 @@
-//! Two validators side by side: what differs, in which direction, and whether one accepts everything the
-//! other does.
+//! Compares two validators: the differences, their direction, and whether one accepts everything
+//! the other does.
 //!
-//! A direction is proven keyword by keyword: where each demand of the second follows from one of the first
-//! at the same place, nothing the first accepts is refused. Where that fails, a document is looked for that
-//! one accepts and the other refuses; it is shown only after both were asked. Between the two lies "not
-//! decided", which is said as such.
+//! A direction is proven keyword by keyword: if each constraint of the second follows from one of
+//! the first at the same path, the second refuses nothing that the first accepts. Otherwise a
+//! document is searched that one accepts and the other refuses; it is shown only after both have
+//! evaluated it. If neither succeeds, the result is "not decided", and reported as such.
 
 mod facts;
 mod witness;
@@ -17,21 +17,21 @@ use docward_model::BsonType;
 use crate::{Validator, ValidatorFault};
 use facts::{Facts, Place};
 
-/// What a change does to the documents that are accepted.
+/// The effect of a change on the set of accepted documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Effect {
-    /// Fewer are.
+    /// Fewer documents are accepted.
     Tighter,
-    /// More are.
+    /// More documents are accepted.
     Looser,
-    /// Some that were are not, or the other way round, or both.
+    /// Some documents are no longer accepted, others may now be, or the direction is unknown.
     Other,
-    /// None: descriptions and titles.
+    /// No effect: descriptions and titles.
     Wording,
 }
 
 impl Effect {
-    /// In one word.
+    /// The name of the effect.
     pub fn name(self) -> &'static str {
         match self {
             Self::Tighter => "tighter",
@@ -53,50 +53,50 @@ impl Effect {
 /// One difference.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
-    /// Where: `items[].price`; empty for the document.
+    /// The path: `items[].price`; empty for the document.
     pub path: String,
     /// The keyword, or an operator of a query.
     pub keyword: String,
-    /// What the first says; `None` when it says nothing.
+    /// The value in the first schema; `None` if absent.
     pub before: Option<Bson>,
-    /// What the second says.
+    /// The value in the second schema; `None` if absent.
     pub after: Option<Bson>,
-    /// What that does, from the first to the second.
+    /// The effect of the change from the first to the second.
     pub effect: Effect,
 }
 
-/// Whether one accepts everything the other does.
+/// The answer to whether one validator accepts everything the other does.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Containment {
     /// It does.
     Yes,
-    /// It does not: this document is the proof.
+    /// It does not: this document is the counterexample.
     No(Document),
-    /// Neither was shown.
+    /// Neither was proven.
     Undecided,
 }
 
-/// Two validators compared.
+/// The comparison of two validators.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
-    /// What differs, by place.
+    /// The differences, by path.
     pub changes: Vec<Change>,
-    /// Whether the second accepts everything the first does.
+    /// The answer to whether the second accepts everything the first does.
     pub second_accepts_first: Containment,
-    /// Whether the first accepts everything the second does.
+    /// The answer to whether the first accepts everything the second does.
     pub first_accepts_second: Containment,
 }
 
-/// What a schema says of one field, in short.
+/// A summary of the constraints on one field.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outline {
-    /// The types it admits; `None` for any.
+    /// The permitted types; `None` for any.
     pub types: Option<BTreeSet<BsonType>>,
-    /// Whether it has to be there.
+    /// True if the field is required.
     pub required: bool,
 }
 
-/// The fields a validator speaks of, by path.
+/// The fields that a validator names, by path.
 pub fn outline(validator: &[u8]) -> BTreeMap<String, Outline> {
     let Ok(document) = Document::from_reader(validator) else { return BTreeMap::new() };
     let places = facts::places(facts::schema_of(&document));
@@ -118,7 +118,7 @@ pub fn compare(first: &[u8], second: &[u8]) -> Result<Comparison, ValidatorFault
     let (a, b) = (read(first)?, read(second)?);
     let changes = changes(&a, &b);
     let asked = (Validator::compile(first), Validator::compile(second));
-    // Operators that only a server evaluates leave the differences as they are.
+    // With operators that only a server evaluates, only the differences are reported.
     let (validators, undecided) = match asked {
         (Ok(first), Ok(second)) => (Some((first, second)), false),
         (Err(ValidatorFault::Refused(fault)), _) | (_, Err(ValidatorFault::Refused(fault))) => {
@@ -157,7 +157,7 @@ fn changes(a: &Document, b: &Document) -> Vec<Change> {
     for path in paths {
         of_place(path, places_a.get(path), places_b.get(path), (&places_a, &places_b), &mut out);
     }
-    // Every document has an `_id`, and with it a field.
+    // Every document has an `_id`, and therefore at least one field.
     for change in out.iter_mut().filter(|c| c.path.is_empty() && c.keyword == "minProperties") {
         let at_most_one = |said: &Option<Bson>| {
             said.as_ref().is_none_or(|n| matches!(n, Bson::Int32(..=1) | Bson::Int64(..=1)))
@@ -166,7 +166,7 @@ fn changes(a: &Document, b: &Document) -> Vec<Change> {
             change.effect = Effect::Wording;
         }
     }
-    // Conditions of a query beside the schema.
+    // Query conditions next to the schema.
     let keys: BTreeSet<&String> =
         a.keys().chain(b.keys()).filter(|key| *key != "$jsonSchema").collect();
     for key in keys {
@@ -217,13 +217,14 @@ fn of_place(
         let said = |is: bool| is.then_some(Bson::Boolean(true));
         note("required", said(place_a.required), said(place_b.required), effect);
     }
-    // A field that a closed object does not name is refused there.
+    // A closed object refuses a field that it does not name.
     let names = (a.is_some_and(|p| p.named), b.is_some_and(|p| p.named));
     let closed = |places: &facts::Places| facts::is_closed_around(places, path);
     if names.0 != names.1 {
         let opens = names.1 && closed(all.0);
         let shuts = names.0 && closed(all.1);
-        // Where the rest of an object has demands of its own, who is named changes more than one thing.
+        // If other fields of an object have a schema of their own, naming a field has more than one
+        // effect.
         let is_plain = !facts::is_ruled_around(all.0, path) && !facts::is_ruled_around(all.1, path);
         if opens || shuts || !is_plain {
             let said = |is: bool| is.then(|| Bson::String("named".to_owned()));
@@ -234,7 +235,8 @@ fn of_place(
             };
             note("properties", said(names.0), said(names.1), effect);
             if opens && is_plain {
-                // What it demands besides was refused altogether before.
+                // The other constraints of the field have no effect: it was refused altogether
+                // before.
                 return;
             }
         }
@@ -272,7 +274,7 @@ fn type_names(types: Option<&BTreeSet<BsonType>>) -> Option<Bson> {
     Some(if names.len() == 1 { names[0].clone() } else { Bson::Array(names) })
 }
 
-/// Whether two values are the same byte for byte: the order of fields counts in conditions.
+/// Returns whether two values are equal byte for byte: the order of fields matters in conditions.
 fn is_same(a: Option<&Bson>, b: Option<&Bson>) -> bool {
     let bytes = |value: &Bson| bson::doc! { "v": value.clone() }.to_vec().ok();
     match (a, b) {
@@ -291,7 +293,7 @@ fn number(value: &Bson) -> Option<f64> {
     }
 }
 
-/// What another value of a keyword does.
+/// The effect of a changed value of a keyword.
 fn effect(
     keyword: &str,
     before: Option<&Bson>,
@@ -302,7 +304,7 @@ fn effect(
     if matches!(keyword, "description" | "title") {
         return Effect::Wording;
     }
-    // `false` is what `exclusiveMinimum` and `uniqueItems` say when they are not there.
+    // `false` is the default of `exclusiveMinimum` and `uniqueItems`.
     let is_flag = matches!(keyword, "exclusiveMinimum" | "exclusiveMaximum" | "uniqueItems");
     if is_flag {
         let is = |value: Option<&Bson>| value.and_then(Bson::as_bool).unwrap_or(false);
@@ -315,7 +317,7 @@ fn effect(
     if keyword == "additionalProperties" || keyword == "additionalItems" {
         let open = |value: Option<&Bson>| value.is_none_or(|v| v == &Bson::Boolean(true));
         let shut = |value: Option<&Bson>| value == Some(&Bson::Boolean(false));
-        // With patterns over names, who else is admitted depends on more than this.
+        // With patterns over names, the set of other permitted fields depends on more than this.
         let is_plain = !a.keywords.contains_key("patternProperties")
             && !b.keywords.contains_key("patternProperties");
         return match (before, after) {

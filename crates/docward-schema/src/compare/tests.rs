@@ -1,4 +1,4 @@
-//! Directions and proofs on pairs of schemas.
+//! Tests the directions and proofs on pairs of schemas.
 
 use super::*;
 
@@ -27,7 +27,7 @@ fn check(first: &str, second: &str, expected: &str) {
         word(&comparison.first_accepts_second)
     );
     assert_eq!(told, expected, "{first} against {second}: {comparison:?}");
-    // Proofs hold.
+    // Counterexamples are verified.
     let (a, b) =
         (Validator::compile(&first_bytes).unwrap(), Validator::compile(&second_bytes).unwrap());
     for (containment, accepts, refuses) in
@@ -184,7 +184,7 @@ fn dm_11_6_documents_have_an_id() {
     )
     .unwrap();
     assert_eq!(comparison.second_accepts_first, Containment::Yes);
-    // What a closed schema without `_id` accepts is never stored.
+    // A closed schema without `_id` accepts only documents that are never stored.
     let comparison = compare(
         &with(r#"{"additionalProperties": false, "properties": {"a": {"bsonType": "int"}}}"#),
         &with(r#"{"properties": {"a": {"bsonType": "string"}}}"#),

@@ -1,8 +1,8 @@
-//! Looking for a document that one validator accepts and another refuses.
+//! Searches for a document that one validator accepts and another refuses.
 //!
-//! A document that meets the first is made from its schema, and bent at each place where the two differ:
-//! another type, a value at a limit, a field left out or added. Every candidate is put to both validators,
-//! so a poor guess costs time and never a wrong answer.
+//! A document that satisfies the first is generated from its schema, and changed at each path where
+//! the two differ: another type, a value at a limit, a field removed or added. Both validators
+//! evaluate every candidate, so a poor candidate costs time but never gives a wrong answer.
 
 use std::collections::BTreeSet;
 
@@ -12,10 +12,10 @@ use docward_model::BsonType;
 use super::{Change, facts};
 use crate::{Validator, as_stored};
 
-/// Candidates that are tried.
+/// The maximum number of candidates.
 const MOST: usize = 20_000;
 
-/// A document that `accepting` accepts and `refusing` refuses.
+/// Searches for a document that `accepting` accepts and `refusing` refuses.
 pub(super) fn find(
     accepted: &Document,
     refused: &Document,
@@ -30,7 +30,7 @@ pub(super) fn find(
         .flat_map(|schema| [sample(schema, true), sample(schema, false)])
         .filter_map(|value| value.as_document().cloned())
         .chain([Document::new()])
-        // An `_id` need not be the server's.
+        // An `_id` need not be one that the server generates.
         .flat_map(|base| {
             let mut with_own = bson::doc! { "_id": 1 };
             with_own.extend(base.clone());
@@ -41,7 +41,7 @@ pub(super) fn find(
     let mut is_found = |document: &Document| {
         tried += 1;
         let bytes = document.to_vec().ok()?;
-        // No document is stored without an `_id`.
+        // Every stored document has an `_id`.
         let bytes = as_stored(&bytes).ok()?;
         let shown = accepting.accepts(&bytes).ok()? && !refusing.accepts(&bytes).ok()?;
         Some(shown && tried <= MOST)
@@ -72,7 +72,7 @@ pub(super) fn find(
     None
 }
 
-/// `items[].price` as steps: names, and `[]` for elements.
+/// Splits `items[].price` into steps: names, and `[]` for elements.
 fn steps(path: &str) -> Vec<String> {
     let mut out = Vec::new();
     for part in path.split('.').filter(|part| !part.is_empty()) {
@@ -85,14 +85,14 @@ fn steps(path: &str) -> Vec<String> {
     out
 }
 
-/// Everything that is said of a place: its limits are worth trying, whichever of them changed.
+/// All keywords at a path: their limits are worth trying, whichever of them changed.
 fn said_at(path: &str, schemas: [Option<&Document>; 2]) -> Vec<Bson> {
     let places = schemas.map(facts::places);
     let here = places.iter().filter_map(|places| places.get(path));
     here.flat_map(|place| place.facts.keywords.values().cloned()).collect()
 }
 
-/// Values worth trying at a place where something changed.
+/// Values worth trying at a path where something changed.
 fn values_for(said: &[Bson], change: &Change) -> Vec<Bson> {
     let mut values = Vec::new();
     for said in said.iter().chain(&change.before).chain(&change.after) {
@@ -132,13 +132,13 @@ fn values_for(said: &[Bson], change: &Change) -> Vec<Bson> {
     values
 }
 
-/// The document with a value at a place; where steps lead through arrays, in one element, or in an array
-/// that is filled up as another value asks.
+/// Documents with a value at a path. If the steps lead through arrays, the value is put into one
+/// element, or into an array extended to the length that another value requires.
 fn with(base: &Document, steps: &[String], value: &Bson) -> Vec<Document> {
     let mut document = Bson::Document(base.clone());
     put(&mut document, steps, value);
     let mut out: Vec<Document> = document.as_document().cloned().into_iter().collect();
-    // A field nobody names, beside the place.
+    // A field that no schema names, next to the path.
     if let Some(parent) = steps.split_last().map(|(_, parent)| parent) {
         let mut document = Bson::Document(base.clone());
         let mut path = parent.to_vec();
@@ -279,7 +279,7 @@ fn sample_at(schema: &Document, whole: bool, depth: u32) -> Bson {
     }
 }
 
-/// A text of at least this length; of formats that are common in schemas, one that has it.
+/// A text of at least this length; for formats that are common in schemas, one that matches.
 fn text(schema: &Document, least: usize) -> String {
     const COMMON: [&str; 9] = [
         "someone@example.com",
@@ -316,7 +316,7 @@ fn within(schema: &Document, kind: BsonType) -> Bson {
     }
 }
 
-/// The type to begin with: one that other keywords speak about.
+/// The type to try first: one that other keywords apply to.
 fn preferred(types: &BTreeSet<BsonType>) -> BsonType {
     let order = [BsonType::Object, BsonType::String, BsonType::Int, BsonType::Array];
     let first = order.into_iter().find(|kind| types.contains(kind));

@@ -1,4 +1,4 @@
-//! Asking an expression of a document or of a value.
+//! Evaluates an expression on a document or on a value.
 
 use std::cmp::Ordering;
 
@@ -17,7 +17,7 @@ use crate::{
 };
 
 impl Expr {
-    /// Whether it holds of a document.
+    /// Returns whether the expression matches a document.
     pub(crate) fn holds(&self, subject: Subject<'_>) -> Result<bool, Fault> {
         match &self.what {
             What::And(parts) => all(parts, |part| part.holds(subject)),
@@ -59,7 +59,7 @@ impl Expr {
         }
     }
 
-    /// Whether it holds of a value, as `$elemMatch` asks: paths are not followed.
+    /// Returns whether the expression matches a value, as in `$elemMatch`: paths are not followed.
     fn holds_of(&self, value: Option<Raw<'_>>) -> Result<bool, Fault> {
         match &self.what {
             What::And(parts) => all(parts, |part| part.holds_of(value)),
@@ -68,7 +68,7 @@ impl Expr {
             What::Not(inner) => inner.holds_of(value).map(|holds| !holds),
             What::Always(holds) => Ok(*holds),
             What::At { test, .. } => test.holds(value),
-            // Not to be found there.
+            // These expressions do not occur there.
             _ => Ok(false),
         }
     }
@@ -93,7 +93,7 @@ fn any(parts: &[Expr], mut ask: impl FnMut(&Expr) -> Result<bool, Fault>) -> Res
 }
 
 impl Test {
-    /// What an array at the end of the path is to it.
+    /// How the test treats an array at the end of the path.
     fn leaf(&self) -> Leaf {
         match self {
             Self::Size(_)
@@ -110,7 +110,7 @@ impl Test {
         }
     }
 
-    /// Whether it holds of a value, or of one that is missing.
+    /// Returns whether the test matches a value, or a missing one.
     fn holds(&self, value: Option<Raw<'_>>) -> Result<bool, Fault> {
         let Some(value) = value else {
             return Ok(match self {
@@ -155,7 +155,7 @@ impl Test {
             Self::AnyObject(inner) => {
                 for element in array.elements()? {
                     let element = Raw::from(element?);
-                    // An array is an object to the server here, with numbers for names.
+                    // Here the server treats an array as an object with numbers as names.
                     if matches!(element.tag, OBJECT | ARRAY)
                         && inner.holds(Subject::Fields(element.bytes))?
                     {
@@ -208,8 +208,8 @@ fn compare(comparison: Comparison, value: Raw<'_>, limit: Raw<'_>) -> Result<boo
     })
 }
 
-/// Values of different types compare only with null, which missing ones equal, and with the ends of the
-/// order.
+/// Values of different types compare only with null, which equals a missing value, and with MinKey
+/// and MaxKey.
 fn other_type(comparison: Comparison, value: u8, limit: u8) -> bool {
     use Comparison::{Equal, Greater, GreaterOrEqual, Less, LessOrEqual};
     match (value, limit) {
@@ -227,7 +227,7 @@ impl Choice {
         if self.has_null && value.tag == UNDEFINED {
             return Ok(true);
         }
-        // They are sorted.
+        // The values are sorted.
         let mut among = &self.values[..];
         while !among.is_empty() {
             let middle = among.len() / 2;
@@ -270,7 +270,7 @@ impl Bits {
                 Some(whole) if n.fract() == 0.0 => whole,
                 _ => return false,
             },
-            // What does not fit is the lowest number to the server's decimals.
+            // In the server's decimals, a number that does not fit becomes the lowest integer.
             Some(Number::Decimal(decimal)) => decimal.rounded().unwrap_or(i64::MIN),
             None => return false,
         };

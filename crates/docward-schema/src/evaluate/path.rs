@@ -1,6 +1,5 @@
-//! Where a dotted path leads: through objects, into arrays by number and into the objects that lie in
-//! them. The server's rules, including that one path may lead to several values, to one that is missing,
-//! or nowhere at all.
+//! Resolves dotted paths: through objects, into arrays by index and into the objects in them. The
+//! server's rules apply: one path may lead to several values, to a missing one, or nowhere.
 
 use docward_bson::walk::Fault;
 
@@ -9,17 +8,17 @@ use crate::{
     value::{ARRAY, OBJECT, Raw},
 };
 
-/// What an expression is asked of.
+/// The target that an expression is evaluated on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Subject<'d> {
     /// The fields of an object.
     Fields(&'d [u8]),
-    /// One value, under the name that schemas of elements and properties have for it.
+    /// One value, under the name that schemas of elements and properties use for it.
     Lone(Raw<'d>),
 }
 
 impl<'d> Subject<'d> {
-    /// The first field of a name.
+    /// The first field with this name.
     fn get(self, name: &[u8]) -> Result<Option<Raw<'d>>, Fault> {
         match self {
             Self::Lone(value) => Ok((name == LONE).then_some(value)),
@@ -28,21 +27,21 @@ impl<'d> Subject<'d> {
     }
 }
 
-/// What an array at the end of a path stands for.
+/// How an array at the end of a path is evaluated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Leaf {
-    /// Itself.
+    /// As itself.
     Whole,
-    /// Its elements.
+    /// As its elements.
     Elements,
-    /// Its elements, then itself.
+    /// As its elements, then as itself.
     Both,
 }
 
-/// Sees each value, `None` where one is missing; says whether it has seen enough.
+/// Receives each value, `None` for a missing one; returns whether to stop.
 pub(crate) type Visit<'v, 'd> = dyn FnMut(Option<Raw<'d>>) -> Result<bool, Fault> + 'v;
 
-/// Shows the values that a path leads to; whether the visitor had enough.
+/// Visits the values that a path leads to; returns whether the visitor stopped.
 pub(crate) fn visit<'d>(
     subject: Subject<'d>,
     path: &[u8],
@@ -68,7 +67,7 @@ pub(crate) fn straight<'d>(subject: Subject<'d>, path: &[u8]) -> Result<Option<R
     Ok(value.filter(|value| value.tag != ARRAY || rest.is_empty()))
 }
 
-/// Down to the end of the path or the first array, with what is left of the path there.
+/// Descends to the end of the path or to the first array, and returns the rest of the path.
 fn descend<'d, 'p>(
     subject: Subject<'d>,
     path: &'p [u8],
@@ -84,14 +83,14 @@ fn descend<'d, 'p>(
                 left = rest;
             }
             (Some(Raw { tag: ARRAY, .. }), rest) => return Ok((value, rest.unwrap_or_default())),
-            // What is neither object nor array has nothing below it.
+            // A value that is neither an object nor an array has nothing below it.
             (_, Some(_)) => return Ok((None, b"")),
             (value, None) => return Ok((value, b"")),
         }
     }
 }
 
-/// What lies in an array, along the rest of a path.
+/// Visits the values in an array, along the rest of a path.
 fn within<'d>(
     array: Raw<'d>,
     rest: &[u8],
@@ -132,7 +131,7 @@ fn within<'d>(
     see(Some(array))
 }
 
-/// The first step and what follows its dot.
+/// The first step and the rest after its dot.
 pub(crate) fn split(path: &[u8]) -> (&[u8], Option<&[u8]>) {
     match path.iter().position(|byte| *byte == b'.') {
         Some(dot) => (&path[..dot], Some(&path[dot + 1..])),

@@ -1,4 +1,4 @@
-//! What is told of the keywords of schemas that are about many values: elements, properties, dependencies.
+//! Explains schema keywords that concern many values: elements, properties, dependencies.
 
 use bson::{Array, Bson, Document, doc};
 use docward_bson::walk::Fault;
@@ -92,7 +92,7 @@ impl<'d> Teller<'d> {
         Ok((!out.is_empty()).then_some(Told::Several(out)))
     }
 
-    /// `additionalProperties` with a schema: what does not meet it.
+    /// `additionalProperties` with a schema: the properties that fail it.
     fn tell_others(
         &self,
         allowed: &Allowed,
@@ -105,7 +105,7 @@ impl<'d> Teller<'d> {
             if !allowed.is_other(element.key) {
                 continue;
             }
-            // Of several that share a name the server looks at the first.
+            // If several fields share a name, the server evaluates the first.
             let value = object.field(element.key)?.unwrap_or(Raw::from(element));
             let subject = Subject::Lone(value);
             if allowed.others.holds(subject)? {

@@ -1,18 +1,18 @@
-//! The server's words for why a condition on values failed.
+//! The server's reasons why a condition on values failed.
 
 use crate::{
     schema::Test,
     value::{BINARY, REGEX, STRING, SYMBOL},
 };
 
-/// Types that numbers have.
+/// The numeric types.
 pub(crate) const NUMBERS: [u8; 4] = [0x01, 0x10, 0x12, 0x13];
-/// Types that patterns are asked of.
+/// The types that patterns apply to.
 pub(crate) const PATTERNS: [u8; 3] = [STRING, SYMBOL, REGEX];
-/// Types that have bits.
+/// The types that bit tests apply to.
 pub(crate) const BITS: [u8; 5] = [0x01, 0x10, 0x12, 0x13, BINARY];
 
-/// Why it failed, and why its opposite did.
+/// The reasons why a test failed, and why its negation failed.
 pub(crate) fn reasons(test: &Test) -> (&'static str, &'static str) {
     match test {
         Test::Compare(..) => ("comparison failed", "comparison succeeded"),

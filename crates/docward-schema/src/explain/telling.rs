@@ -1,4 +1,4 @@
-//! The pieces that explanations are put together from.
+//! Building blocks of explanations.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use bson::{Array, Bson, Document};
 
 use crate::{schema::Account, value::Raw};
 
-/// The values that were looked at.
+/// The values that were considered.
 #[derive(Default)]
 pub(crate) struct Considered<'d> {
     pub(crate) found: Vec<Raw<'d>>,
@@ -27,7 +27,7 @@ pub(crate) fn titles(account: &Account) -> Document {
     account.titles.clone()
 }
 
-/// A count as the server writes one.
+/// A count in the server's format.
 pub(crate) fn number(count: u64) -> Bson {
     match i32::try_from(count) {
         Ok(small) => Bson::Int32(small),
@@ -70,7 +70,7 @@ pub(crate) fn list_types(out: &mut Document, heading: &str, names: BTreeSet<&'st
     }
 }
 
-/// What a list of conditions that should all hold is called.
+/// The name of a list of conditions that all have to match.
 pub(crate) fn conjunction(tag: &str, inverted: bool) -> &'static str {
     match tag {
         "$and" if inverted => "clausesSatisfied",
@@ -84,7 +84,7 @@ pub(crate) fn conjunction(tag: &str, inverted: bool) -> &'static str {
     }
 }
 
-/// What a list of conditions of which one should hold is called.
+/// The name of a list of conditions of which one has to match.
 pub(crate) fn disjunction(tag: &str, inverted: bool) -> &'static str {
     match tag {
         "anyOf" => "schemasNotSatisfied",

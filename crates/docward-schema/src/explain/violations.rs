@@ -1,4 +1,4 @@
-//! An explanation as a flat list: where, and which keyword.
+//! An explanation as a flat list: the path and the keyword.
 
 use bson::{Bson, Document};
 use docward_bson::walk::Fault;
@@ -8,24 +8,24 @@ use crate::{
     value::{ARRAY, OBJECT, Raw},
 };
 
-/// One demand that a document does not meet.
+/// One constraint that a document fails.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Violation {
-    /// Where: dotted, with `[]` for the elements of an array, as in `items[].price`; empty for the document
-    /// itself.
+    /// The path: dotted, with `[]` for the elements of an array, as in `items[].price`; empty for
+    /// the document itself.
     pub path: String,
-    /// Which: `bsonType`, `minimum`, `$gt`. Fields that are missing are one `required` each, fields that
-    /// should not be there one `additionalProperties` each, both with the path of the field. Of `anyOf`,
-    /// `oneOf`, `not`, `$or`, `$nor` and `$not` nothing but themselves is said.
+    /// The keyword: `bsonType`, `minimum`, `$gt`. Each missing field is one `required`, and each
+    /// unexpected field is one `additionalProperties`, both with the path of the field. `anyOf`,
+    /// `oneOf`, `not`, `$or`, `$nor` and `$not` are reported as a whole.
     pub keyword: String,
 }
 
-/// The violations that an explanation of a document tells of.
+/// The violations in an explanation of a document.
 pub(crate) fn of(details: &Document, document: &[u8]) -> Result<Vec<Violation>, Fault> {
     let mut list = List { out: Vec::new(), document };
     list.condition(details, "")?;
     if list.out.is_empty() {
-        // Where the server refuses and tells nothing, that much is still known.
+        // If the server refuses without an explanation, the operator is still known.
         list.add("", details.get_str("operatorName").unwrap_or("validator"));
     }
     Ok(list.out)
@@ -44,7 +44,7 @@ impl List<'_> {
         }
     }
 
-    /// Whatever stands under a heading: one condition or several.
+    /// The conditions under a heading: one or several.
     fn below(&mut self, details: &Document, heading: &str, path: &str) -> Result<(), Fault> {
         match details.get(heading) {
             Some(Bson::Document(one)) => self.condition(one, path),
@@ -70,7 +70,7 @@ impl List<'_> {
         };
         match keyword {
             "$jsonSchema" if details.contains_key("specifiedAs") => {
-                // No document is of another type than an object.
+                // A document is always an object.
                 let schema = details.get_document("specifiedAs").ok();
                 let schema = schema.and_then(|schema| schema.get_document("$jsonSchema").ok());
                 let is_json = schema.is_some_and(|schema| schema.contains_key("type"));
@@ -115,14 +115,14 @@ impl List<'_> {
             return Ok(());
         }
         if details.contains_key("code") {
-            // Nothing is told of such a validator but that it refuses.
+            // For such a validator only the refusal itself is known.
             self.add(path, "validator");
             return Ok(());
         }
         self.below(details, "details", path)
     }
 
-    /// The path of a condition, with the arrays on its way.
+    /// The path of a condition, with `[]` for the arrays along it.
     fn shown(&self, path: &str) -> Result<String, Fault> {
         let mut out = String::new();
         let mut value = Some(Raw { tag: OBJECT, bytes: self.document });
@@ -152,7 +152,7 @@ impl List<'_> {
     }
 }
 
-/// The field of a name in the first element that has it.
+/// The field with this name in the first element that has it.
 fn field_of_one<'d>(array: Raw<'d>, name: &[u8]) -> Result<Option<Raw<'d>>, Fault> {
     for element in array.elements()? {
         let element = Raw::from(element?);
@@ -165,7 +165,7 @@ fn field_of_one<'d>(array: Raw<'d>, name: &[u8]) -> Result<Option<Raw<'d>>, Faul
     Ok(None)
 }
 
-/// The path that an operator was written for. Several operators under one `$not` share theirs.
+/// The path that an operator was written for. Several operators under one `$not` share it.
 fn written_path(details: &Document) -> &str {
     if let Ok(source) = details.get_document("specifiedAs") {
         return source.keys().next().map_or("", String::as_str);

@@ -1,6 +1,6 @@
-//! A schema as conditions: the form in which the server explains why a document is refused. Each keyword
-//! becomes one condition that either does not apply (another type, a property that is not there) or is
-//! told of. What is asked of documents is the faster form in `schema.rs`; the two agree.
+//! A schema as conditions: the form in which the server explains why a document is refused. Each
+//! keyword becomes one condition that either does not apply (another type, a missing property) or
+//! is explained. Documents are evaluated with the faster form in `schema.rs`; the two agree.
 
 use bson::{Document, doc};
 use docward_bson::walk::Element;
@@ -12,7 +12,7 @@ use crate::{
     value::{ARRAY, BOOL, Literal, OBJECT, Raw, STRING, lossy},
 };
 
-/// A whole schema, which has been found to be one.
+/// Converts a whole schema that is known to be valid.
 pub(crate) fn schema(schema: Raw<'_>) -> Result<Expr> {
     let mut expr = subschema(b"", schema)?;
     let source = match expr.note {
@@ -23,7 +23,7 @@ pub(crate) fn schema(schema: Raw<'_>) -> Result<Expr> {
     Ok(expr)
 }
 
-/// `title` and `description`, if they are text.
+/// `title` and `description`, if they are texts.
 fn titles(schema: Raw<'_>) -> Result<Document> {
     let fields = elements(schema)?;
     let mut out = Document::new();
@@ -36,7 +36,7 @@ fn titles(schema: Raw<'_>) -> Result<Document> {
     Ok(out)
 }
 
-/// One schema, asked of what is at a path; an empty path is the document itself.
+/// Converts one schema for the value at a path; an empty path is the document itself.
 fn subschema(path: &[u8], schema: Raw<'_>) -> Result<Expr> {
     let keywords = Keywords::read(schema)?;
     let types = types(&keywords)?;
@@ -62,7 +62,7 @@ fn subschema(path: &[u8], schema: Raw<'_>) -> Result<Expr> {
     Ok(Expr::new(What::And(parts), note))
 }
 
-/// The types, when the schema names exactly one.
+/// The type, if the schema names exactly one.
 fn stated(keywords: &Keywords<'_>, types: Option<Types>) -> Result<Option<Types>> {
     let named = keywords.get("type").or_else(|| keywords.get("bsonType"));
     Ok(match named {
@@ -79,10 +79,10 @@ fn number_types() -> Types {
     [0x01, 0x10, 0x12, 0x13].into_iter().fold(Types::default(), Types::with)
 }
 
-/// Translates the keywords of one schema.
+/// Converts the keywords of one schema.
 struct Rules<'s> {
     path: &'s [u8],
-    /// The one type that the schema states.
+    /// The only type that the schema permits.
     stated: Option<Types>,
     keywords: Keywords<'s>,
 }
@@ -95,13 +95,13 @@ impl<'s> Rules<'s> {
         }
     }
 
-    /// What is told of a keyword: its name and itself.
+    /// The note of a keyword: its name and its value.
     fn note(&self, keyword: &'static str) -> Note {
         let source = self.keywords.get(keyword).map(|value| doc! { keyword: value.owned() });
         Note::told(keyword, source.unwrap_or_default())
     }
 
-    /// A condition that values of other types meet anyway.
+    /// A condition that values of other types satisfy.
     fn restricted(&self, to: Types, expr: Expr) -> Expr {
         match self.stated {
             Some(stated) if stated.0 & to.0 != 0 => expr,
@@ -114,7 +114,7 @@ impl<'s> Rules<'s> {
         }
     }
 
-    /// A condition on values of some types; of a document as a whole nothing is asked.
+    /// A condition on values of some types; none applies to a document as a whole.
     fn on(&self, keyword: &'static str, types: Types, test: Test) -> Expr {
         if self.path.is_empty() {
             return Expr::new(What::Always(true), self.note(keyword));
@@ -141,7 +141,7 @@ impl<'s> Rules<'s> {
         let text = Types::default().with(STRING);
         if let Some(value) = self.keywords.get("pattern") {
             let test = if self.path.is_empty() {
-                // It may not even be a pattern.
+                // The value may not be a valid pattern.
                 Test::Exists
             } else {
                 Test::Pattern(values::build_regex(value.text().unwrap_or_default(), b"")?)
@@ -184,7 +184,7 @@ impl<'s> Rules<'s> {
         let mut expr =
             self.on(keyword, number_types(), Test::Compare(comparison, Literal::of(value)));
         if is_out {
-            // It stands in the alternative to another type, if there is one.
+            // The note belongs to the alternative to another type, if there is one.
             let told = match &mut expr.what {
                 What::Or(either) => either.last_mut(),
                 _ => Some(&mut expr),
@@ -284,7 +284,8 @@ impl<'s> Rules<'s> {
         Ok(())
     }
 
-    /// `patternProperties` and `additionalProperties` are one condition: each needs to know the other.
+    /// `patternProperties` and `additionalProperties` are one condition, because each depends on
+    /// the other.
     fn allowed(&self) -> Result<Option<Expr>> {
         let by_pattern = self.keywords.get("patternProperties");
         let rest = self.keywords.get("additionalProperties");
@@ -325,7 +326,7 @@ impl<'s> Rules<'s> {
                 let note = Note::told("_propertiesExistList", Document::new());
                 (Expr::new(What::And(there), note), "_propertyDependency")
             }
-            // Words about the dependencies.
+            // Text about the dependencies.
             _ => return Ok(None),
         };
         let mut condition = self.inside(Expr::at(element.key, Test::Exists, Note::Silent));
@@ -373,12 +374,12 @@ fn is_true(value: Raw<'_>) -> bool {
     value.tag == BOOL && value.bytes.first() == Some(&1)
 }
 
-/// That a property is there; its name is all that is told of it.
+/// The condition that a property exists; only its name is explained.
 fn exists(name: &[u8]) -> Expr {
     Expr::at(name, Test::Exists, Note::told("_propertyExists", Document::new()))
 }
 
-/// The schema of a property that has to be there.
+/// The schema of a required property.
 fn property(element: Element<'_>) -> Result<Expr> {
     let schema = Raw::from(element);
     let mut expr = subschema(element.key, schema)?;
@@ -387,7 +388,7 @@ fn property(element: Element<'_>) -> Result<Expr> {
     Ok(expr)
 }
 
-/// The schema of a property, which holds when it is not there, too.
+/// The schema of a property, which is also satisfied if the property is missing.
 pub(crate) fn optional(element: Element<'_>) -> Result<Expr> {
     let exists = Expr::at(element.key, Test::Exists, Note::Silent);
     let missing = Expr::not(exists, Note::Silent);

@@ -1,5 +1,5 @@
-//! Reading a validator: the same operators in the same order as the server, so that of several mistakes
-//! the same one is reported.
+//! Reads a validator: the same operators in the same order as the server, so that of several
+//! mistakes the same one is reported.
 
 use std::cmp::Ordering;
 
@@ -15,7 +15,7 @@ use crate::{
     value::{ARRAY, Literal, NULL, OBJECT, REGEX, Raw, STRING, UNDEFINED, lossy, order, told},
 };
 
-/// The server's code where a nearest-neighbour search is not allowed.
+/// The server's code for a nearest-neighbour search that is not permitted.
 const NEAR_NOT_ALLOWED: i32 = 5_626_500;
 const RANDOM_NOT_ALLOWED: i32 = 3_040_500;
 const FUNCTION_NOT_ALLOWED: i32 = 4_660_800;
@@ -26,7 +26,7 @@ const OPTIONS_AFTER: i32 = 51_075;
 /// More steps than documents have levels.
 const MAX_STEPS: usize = 180;
 
-/// Operators that stand where a field could.
+/// Operators that occur in the place of a field name.
 const PATHLESS: [&str; 21] = [
     "$_internalBucketGeoWithin",
     "$_internalSchemaAllowedProperties",
@@ -51,7 +51,7 @@ const PATHLESS: [&str; 21] = [
     "$where",
 ];
 
-/// Operators on a field, but for `$not`, which is read apart.
+/// Operators on a field, except for `$not`, which is read separately.
 const OPERATORS: [&str; 44] = [
     "$_internalExprEq",
     "$_internalExprGt",
@@ -99,7 +99,7 @@ const OPERATORS: [&str; 44] = [
     "$within",
 ];
 
-/// The operator a name is, if it is one.
+/// The operator with this name, if there is one.
 fn operator(name: &[u8]) -> Option<&'static str> {
     OPERATORS.iter().find(|known| known.as_bytes() == name).copied()
 }
@@ -108,16 +108,17 @@ fn is_near(name: &str) -> bool {
     matches!(name, "$near" | "$nearSphere" | "$geoNear")
 }
 
-/// Where a condition stands.
+/// The level of a condition.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Level {
-    /// It is asked of the whole document.
+    /// It applies to the whole document.
     Document,
-    /// It is asked of something in it.
+    /// It applies to a value in the document.
     Inside,
 }
 
-/// A validator that was read, and the first operator in it that the server takes and we do not evaluate.
+/// A validator that was read, and its first operator that the server supports and Docward does not
+/// evaluate.
 pub(crate) struct Read {
     pub(crate) root: Expr,
     pub(crate) unevaluated: Option<String>,
@@ -146,8 +147,8 @@ fn name(element: Element<'_>) -> String {
     lossy(element.key)
 }
 
-/// Whether a value is a set of operators rather than something to be equal to. References to other
-/// documents look like operators and are none.
+/// Returns whether a value is a set of operators rather than a value for equality. References to
+/// other documents look like operators but are not.
 fn is_operators(value: Raw<'_>, parts_suffice: bool) -> Result<bool> {
     if value.tag != OBJECT {
         return Ok(false);
@@ -166,7 +167,8 @@ fn is_operators(value: Raw<'_>, parts_suffice: bool) -> Result<bool> {
 }
 
 impl Reader {
-    /// What the server takes and we do not evaluate holds always; the reader of the validator is told.
+    /// An operator that the server supports and Docward does not evaluate always matches; the
+    /// result records it.
     fn skip(&mut self, operator: &str) -> Expr {
         self.unevaluated.get_or_insert_with(|| operator.to_owned());
         Expr::new(What::Always(true), Note::Silent)
@@ -409,7 +411,7 @@ impl Reader {
         if value.tag != OBJECT {
             return fault(BAD_VALUE, "$elemMatch needs an Object");
         }
-        // Operators on the elements themselves, or conditions on the fields of those that are objects.
+        // Operators on the elements themselves, or conditions on the fields of object elements.
         let is_about_values = is_operators(value, true)?
             && !elements(value)?
                 .first()
@@ -474,7 +476,8 @@ impl Reader {
             return Ok(self.skip(keyword));
         }
         let rules = Box::new(rules::schema(value)?);
-        // What is told of the schema is told of its rules; the note is for those who ask before.
+        // The explanation of the schema comes from its conditions; the note is for callers that
+        // read it before.
         let titles = rules.note.account().map(|account| account.titles.clone());
         let note = Note::titled("$jsonSchema", Document::new(), titles.unwrap_or_default());
         Ok(Expr::new(What::Schema { node: Box::new(root), rules }, note))
@@ -491,7 +494,7 @@ impl Reader {
     }
 }
 
-/// Refuses what aggregation expressions may hold, but not in validators.
+/// Refuses operators that aggregation expressions may contain, but not in validators.
 fn forbidden(value: Raw<'_>) -> Result<()> {
     if !matches!(value.tag, OBJECT | ARRAY) {
         return Ok(());
@@ -548,7 +551,7 @@ fn choice(value: Raw<'_>) -> Result<Choice> {
     if undefined {
         return fault(BAD_VALUE, "InMatchExpression equality cannot be undefined");
     }
-    // Sound values compare without fault.
+    // Undamaged values compare without a fault.
     choice.values.sort_by(|a, b| order(a.raw(), b.raw()).unwrap_or(Ordering::Equal));
     Ok(choice)
 }

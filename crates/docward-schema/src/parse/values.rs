@@ -1,4 +1,4 @@
-//! What operators take: patterns, types, divisors, bits.
+//! Values of operators: patterns, types, divisors, bits.
 
 use super::{BAD_VALUE, FAILED_TO_PARSE, Result, TYPE_MISMATCH, elements, fault, integer, tag};
 use crate::{
@@ -18,7 +18,7 @@ pub(crate) fn read_regex(value: Raw<'_>) -> Result<Regex> {
     build_regex(words, flags)
 }
 
-/// The words and the letters of a regular expression.
+/// The pattern and the flags of a regular expression.
 pub(crate) fn regex_parts(value: Raw<'_>) -> (&[u8], &[u8]) {
     let mut parts = value.bytes.split(|byte| *byte == 0);
     (parts.next().unwrap_or_default(), parts.next().unwrap_or_default())
@@ -30,7 +30,7 @@ pub(crate) fn build_regex(words: &[u8], flags: &[u8]) -> Result<Regex> {
     Ok(Regex { pattern, words: words.into(), flags: flags.into() })
 }
 
-/// What `$exists` takes for yes.
+/// Returns whether `$exists` treats a value as true.
 pub(crate) fn is_true(value: Raw<'_>) -> bool {
     match (value.tag, value.number()) {
         (_, Some(number)) => number.order(Number::Int(0)).is_ne(),
@@ -40,7 +40,7 @@ pub(crate) fn is_true(value: Raw<'_>) -> bool {
     }
 }
 
-/// The types `$type` names.
+/// The types in `$type`.
 pub(crate) fn types(path: &[u8], value: Raw<'_>) -> Result<Types> {
     if value.tag != ARRAY {
         return kind(Types::default(), b"$type", value);
@@ -57,7 +57,7 @@ pub(crate) fn types(path: &[u8], value: Raw<'_>) -> Result<Types> {
     Ok(types)
 }
 
-/// One more type, by name or number.
+/// Adds a type, by name or number.
 fn kind(types: Types, name: &[u8], value: Raw<'_>) -> Result<Types> {
     if let Some(text) = value.text() {
         let name = String::from_utf8_lossy(text);
@@ -125,7 +125,7 @@ pub(crate) fn modulo(value: Raw<'_>) -> Result<Test> {
     }
 }
 
-/// A mask, positions, or binary data whose bits are the mask.
+/// A mask, positions, or binary data as the mask.
 pub(crate) fn bits(path: &[u8], operator: &str, value: Raw<'_>) -> Result<Bits> {
     let mut bits = Bits {
         mask: 0,
@@ -137,7 +137,7 @@ pub(crate) fn bits(path: &[u8], operator: &str, value: Raw<'_>) -> Result<Bits> 
         for element in elements(value)? {
             match integer::small_positive(element.key, Raw::from(element)) {
                 Ok(position) => {
-                    // Numbers go on beyond their 64 bits with their sign.
+                    // Numbers are sign-extended beyond 64 bits.
                     bits.mask |= 1 << position.min(63);
                     bits.positions.push(u64::from(position));
                 }
@@ -156,7 +156,7 @@ pub(crate) fn bits(path: &[u8], operator: &str, value: Raw<'_>) -> Result<Bits> 
                 continue;
             }
             if at < 8 {
-                // The server's bytes have signs, and spread them over the mask.
+                // The server's bytes are signed, so their sign is extended over the mask.
                 bits.mask |= i64::from(byte.cast_signed()).cast_unsigned() << (at * 8);
             } else {
                 bits.mask |= 1 << 63;

@@ -1,37 +1,37 @@
-//! An expression as it is asked. Conditions of a validator are read into this form; so are schemas, for
-//! the walk that explains why a document is refused (to be asked only, they have a faster form).
+//! A compiled expression. Conditions of a validator are read into this form; so are schemas, for
+//! explaining why a document is refused (for evaluation they have a faster form).
 
 use bson::Document;
 
 use super::{Node, Types};
 use crate::{number::Number, pattern::Pattern, value::Literal};
 
-/// A condition, and what is told of it when it fails.
+/// A condition, and its note for explanations.
 #[derive(Debug)]
 pub(crate) struct Expr {
     pub(crate) what: What,
     pub(crate) note: Note,
 }
 
-/// What a condition contributes to an explanation.
+/// The contribution of a condition to an explanation.
 #[derive(Debug)]
 pub(crate) enum Note {
-    /// Nothing, nor does anything below it.
+    /// Nothing, including everything below it.
     Silent,
-    /// Nothing itself, but what is below it does.
+    /// Nothing itself, but conditions below it contribute.
     Through,
-    /// The server has nothing to say of it, and so explains none of the validator.
+    /// The server cannot explain it, and so explains nothing of the validator.
     Unknown,
-    /// An account of its own.
+    /// An explanation of its own.
     Told(Box<Account>),
 }
 
-/// What is told of a condition.
+/// The explanation of a condition.
 #[derive(Debug)]
 pub(crate) struct Account {
-    /// Its name, or one that begins with `_` for what has no name.
+    /// Its name, or one that begins with `_` if it has no keyword.
     pub(crate) tag: &'static str,
-    /// How it was written.
+    /// The condition as written.
     pub(crate) source: Document,
     /// `title` and `description` of its schema.
     pub(crate) titles: Document,
@@ -53,7 +53,7 @@ impl Note {
         }
     }
 
-    /// The name, empty without an account.
+    /// The name; empty without an explanation.
     pub(crate) fn tag(&self) -> &'static str {
         self.account().map_or("", |account| account.tag)
     }
@@ -73,22 +73,22 @@ impl Expr {
     }
 }
 
-/// What is asked of a document.
+/// A condition on a document.
 #[derive(Debug)]
 pub(crate) enum What {
     And(Vec<Expr>),
     Or(Vec<Expr>),
     Nor(Vec<Expr>),
-    /// Exactly one of them.
+    /// Exactly one of them matches.
     OneOf(Vec<Expr>),
     Not(Box<Expr>),
     Always(bool),
-    /// Something about what a path leads to.
+    /// A test on the values that a path leads to.
     At {
         path: Box<[u8]>,
         test: Test,
     },
-    /// `$jsonSchema`: the form that is asked, and the one that explains.
+    /// `$jsonSchema`: the form for evaluation, and the form for explanations.
     Schema {
         node: Box<Node>,
         rules: Box<Expr>,
@@ -100,16 +100,16 @@ pub(crate) enum What {
         condition: Box<Expr>,
         then: Box<Expr>,
     },
-    /// The whole document is this, whatever the order of its fields.
+    /// The whole document equals this, ignoring the order of its fields.
     Same(Literal),
-    /// At least or at most so many fields.
+    /// At least or at most this many fields.
     Fields(Bound),
 }
 
-/// The name of a lone value. Any name would do; this is the server's.
+/// The name of a lone value. Any name would work; this is the server's.
 pub(crate) const LONE: &[u8] = b"i";
 
-/// What is asked of a value.
+/// A test on a value.
 #[derive(Debug)]
 pub(crate) enum Test {
     Compare(Comparison, Literal),
@@ -123,11 +123,11 @@ pub(crate) enum Test {
     Type(Types),
     Bits(Bits),
     Size(i64),
-    /// `$elemMatch` about objects.
+    /// `$elemMatch` on objects.
     AnyObject(Box<Expr>),
-    /// `$elemMatch` about values.
+    /// `$elemMatch` on values.
     AnyValue(Vec<Expr>),
-    /// `bsonType`: unlike `$type`, of an array as a whole.
+    /// `bsonType`: unlike `$type`, it applies to an array as a whole.
     SchemaType(Types),
     SchemaEqual(Literal),
     MultipleOf(Number),
@@ -138,7 +138,7 @@ pub(crate) enum Test {
     EachFrom(usize, Box<Expr>),
     /// The element at a position, if there is one.
     ElementAt(usize, Box<Expr>),
-    /// An object that meets this.
+    /// An object that satisfies this.
     Object(Box<Expr>),
 }
 
@@ -159,8 +159,7 @@ pub(crate) struct Choice {
     pub(crate) patterns: Vec<Regex>,
 }
 
-/// A pattern, with the words it was written in: a regular expression in a document is the same only when
-/// its words are.
+/// A pattern with its source text: a regular expression in a document is equal only if its text is.
 #[derive(Debug)]
 pub(crate) struct Regex {
     pub(crate) pattern: Pattern,
@@ -192,17 +191,17 @@ impl Bound {
     }
 }
 
-/// What properties may be there.
+/// The permitted properties.
 #[derive(Debug)]
 pub(crate) struct Allowed {
     pub(crate) named: Vec<Box<[u8]>>,
-    /// Patterns, as written and to be asked, and what properties so named have to be.
+    /// Patterns, as written and compiled, with the schema of properties that match.
     pub(crate) patterns: Vec<(String, Pattern, Expr)>,
     pub(crate) others: Expr,
 }
 
 impl Allowed {
-    /// Whether nothing but `additionalProperties` speaks of a property.
+    /// Returns whether only `additionalProperties` applies to a property.
     pub(crate) fn is_other(&self, name: &[u8]) -> bool {
         !self.named.iter().any(|known| **known == *name)
             && !self.patterns.iter().any(|(_, pattern, _)| pattern.is_in(name))

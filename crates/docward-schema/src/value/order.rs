@@ -1,5 +1,5 @@
-//! The server's total order of values: first by type, then by value; fields of objects count in the order
-//! they lie in.
+//! The server's total order of values: first by type, then by value; the order of fields in objects
+//! matters.
 
 use std::cmp::Ordering;
 
@@ -7,7 +7,7 @@ use docward_bson::walk::{Fault, FaultKind, MAX_DEPTH};
 
 use super::{ARRAY, BOOL, CODE, OBJECT, Raw, SCOPED_CODE, STRING, SYMBOL, text};
 
-/// Where a type stands among the others. Types of one rank are compared by value.
+/// The rank of a type among the others. Types of one rank are compared by value.
 pub(crate) fn rank(tag: u8) -> i16 {
     match tag {
         0xff => -1,
@@ -49,7 +49,7 @@ fn order_at(a: Raw<'_>, b: Raw<'_>, depth: u32) -> Result<Ordering, Fault> {
         // Dates are signed, timestamps are not.
         0x09 => whole(a).map(u64::cast_signed).cmp(&whole(b).map(u64::cast_signed)),
         0x11 => whole(a).cmp(&whole(b)),
-        // Shorter ones first; the length lies in front.
+        // Shorter ones first; the length precedes the data.
         0x05 | 0x0c => a.bytes.len().cmp(&b.bytes.len()).then_with(|| a.bytes.cmp(b.bytes)),
         SCOPED_CODE => return scoped(a, b, depth),
         _ => a.bytes.cmp(b.bytes),
@@ -60,7 +60,7 @@ fn whole(value: Raw<'_>) -> Option<u64> {
     Some(u64::from_le_bytes(value.bytes.try_into().ok()?))
 }
 
-/// Fields in pairs: type, name, value.
+/// Compares fields in pairs: type, name, value.
 fn fields(a: Raw<'_>, b: Raw<'_>, depth: u32) -> Result<Ordering, Fault> {
     if depth > MAX_DEPTH {
         return Err(Fault::new(0, FaultKind::Depth));
@@ -83,7 +83,7 @@ fn fields(a: Raw<'_>, b: Raw<'_>, depth: u32) -> Result<Ordering, Fault> {
     }
 }
 
-/// Code with the values it sees: first the code.
+/// Compares code with scope: first the code.
 fn scoped(a: Raw<'_>, b: Raw<'_>, depth: u32) -> Result<Ordering, Fault> {
     let (Some((code, scope)), Some((other_code, other_scope))) = (a.scoped_code(), b.scoped_code())
     else {

@@ -1,4 +1,4 @@
-//! Conditions with query operators, and documents they are asked of.
+//! Generates conditions with query operators, and documents to evaluate them on.
 
 #![allow(
     dead_code,
@@ -39,7 +39,8 @@ pub fn stored(dice: &mut Dice, id: i32) -> Document {
     out
 }
 
-/// A document that has what conditions ask for, so that they fail for other reasons than that it is missing.
+/// A document that has the fields that conditions need, so that they fail for other reasons than a
+/// missing field.
 pub fn dense(dice: &mut Dice, id: i32) -> Document {
     let mut out = doc! { "_id": id };
     for name in ["a", "b", "ab", "c"] {
@@ -61,14 +62,14 @@ pub fn dense(dice: &mut Dice, id: i32) -> Document {
     out
 }
 
-/// Bytes without their highest bit: in a mask it spreads over the bits above when the server validates, and
-/// does not when it searches.
+/// Bytes without their highest bit: in a mask, the server sign-extends it in validation, but not in
+/// queries.
 fn bin(dice: &mut Dice) -> Bson {
     let bytes = (0..dice.roll(10)).map(|_| *dice.pick(&[0_u8, 1, 2, 0x40, 0x7f])).collect();
     Bson::Binary(Binary { subtype: BinarySubtype::Generic, bytes })
 }
 
-/// Types that are seldom met.
+/// Rare types.
 fn rare(dice: &mut Dice) -> Bson {
     let word = |dice: &mut Dice| (*dice.pick(&WORDS)).to_owned();
     match dice.roll(9) {

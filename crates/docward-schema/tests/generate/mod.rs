@@ -1,4 +1,4 @@
-//! What tests against a running server are made of: values, documents and schemas by the roll of dice.
+//! Generates the values, documents and schemas for tests against a running server, at random.
 
 #![allow(
     dead_code,
@@ -10,7 +10,7 @@
 
 use bson::{Bson, Decimal128, Document, doc, oid::ObjectId};
 
-/// A small generator of our own: the same numbers everywhere, for ever.
+/// A small random generator that gives the same numbers everywhere.
 pub struct Dice(pub u64);
 
 impl Dice {
@@ -122,7 +122,7 @@ pub fn document(dice: &mut Dice, depth: u32) -> Document {
     (0..dice.roll(5)).map(|_| ((*dice.pick(&NAMES)).to_owned(), value(dice, depth))).collect()
 }
 
-/// Something that is wrong for most keywords.
+/// A value that is invalid for most keywords.
 pub fn nonsense(dice: &mut Dice) -> Bson {
     value(dice, 3)
 }

@@ -1,4 +1,4 @@
-//! Documents of a shop, mostly in order, and schemas that say of them what schemas usually say.
+//! Generates mostly valid documents of a shop, and typical schemas for them.
 
 #![allow(
     dead_code,

@@ -1,4 +1,4 @@
-//! Devices and their readings: ST-08, ST-12, ST-23.
+//! Devices and their measurements: ST-08, ST-12, ST-23.
 
 use bson::{Bson, Document, doc};
 
@@ -13,7 +13,7 @@ pub(super) fn collections() -> [Collection; 3] {
     [device(), buckets(), metric()]
 }
 
-/// ST-08, ST-12: devices are documents, and their readings are elsewhere.
+/// ST-08, ST-12: devices are documents, and their measurements are in another collection.
 fn device() -> Collection {
     Collection::new(IOT, "t_device_registry")
         .born("clean devices", 64, |rng, ids, at, born| {
@@ -35,7 +35,7 @@ fn device() -> Collection {
         .case("ST-12", &[], "one collection of devices")
 }
 
-/// ST-23: sixty readings to a document, with their statistics.
+/// ST-23: sixty measurements per document, with their statistics.
 fn buckets() -> Collection {
     Collection::new(IOT, "t_sensor_bucket")
         .documents(minute_buckets("clean buckets", 4, 48))
@@ -45,7 +45,7 @@ fn buckets() -> Collection {
         .case("ST-23", &[], "a document per sensor and hour")
 }
 
-/// DM-08.5: a native time series collection, as its buckets lie in a dump of 6.0.
+/// DM-08.5: a native time series collection, as its buckets are stored in a dump of 6.0.
 fn metric() -> Collection {
     let base = Collection::new(IOT, "t_sensor_metric");
     let mut rng = Rng::new("clean metrics");

@@ -1,5 +1,5 @@
-//! The same business done right. An audit has nothing to say about it at warning and above, and its
-//! validators describe their documents in full.
+//! The same business, modelled well. An audit reports nothing at warning or above, and the
+//! validators describe the documents completely.
 
 mod devices;
 mod social;
@@ -38,7 +38,7 @@ pub(super) fn dump() -> Dump {
     Dump { name: "shop-clean", collections, cases: Vec::new(), extras: Vec::new() }
 }
 
-/// ST-01: settings have a database of their own; ST-06: one level, one document per value.
+/// ST-01: settings have their own database; ST-06: one level, one document per value.
 fn setting() -> Collection {
     Collection::new("db_config", "t_app_setting")
         .born("clean settings", 40, |rng, ids, at, born| {
@@ -60,7 +60,7 @@ fn setting() -> Collection {
         .case("ST-01", &[], "settings in a database of their own")
 }
 
-/// ST-04, ST-34: one spelling per field; the last ten logins, capped by the validator as well.
+/// ST-04, ST-34: one spelling per field; the last ten logins, also limited by the validator.
 fn customer(customers: &[Customer]) -> Collection {
     let base = Collection::new(SHOP, "t_customer_account");
     let mut rng = base.rng();
@@ -101,7 +101,8 @@ fn customer(customers: &[Customer]) -> Collection {
         .case("ST-34", &[], "the last ten logins beside the account")
 }
 
-/// ST-28: five reviews, their number and average in the product, all of them apart.
+/// ST-28: five reviews, their number and average in the product, all reviews in a separate
+/// collection.
 fn catalogue(products: &[Product]) -> [Collection; 2] {
     let (reviews, summaries) = all_reviews("clean reviews", products);
     let documents = product_documents("clean products", products, &summaries);
@@ -121,7 +122,7 @@ fn catalogue(products: &[Product]) -> [Collection; 2] {
     ]
 }
 
-/// ST-07, ST-26: lines embedded, ids kept, names and prices as they were.
+/// ST-07, ST-26: embedded lines with ids, and with names and prices at the time of the order.
 fn order(customers: &[Customer], products: &[Product]) -> Collection {
     Collection::new(SHOP, "t_trade_order")
         .documents(order_documents("clean orders", 600, customers, products))
@@ -133,7 +134,7 @@ fn order(customers: &[Customer], products: &[Product]) -> Collection {
         .case("ST-07", &[], "an order and its lines in one document")
 }
 
-/// ST-09, ST-10, ST-11: Decimal128, ObjectId, one type each.
+/// ST-09, ST-10, ST-11: Decimal128, ObjectId, a single type each.
 fn payment() -> Collection {
     Collection::new(SHOP, "t_trade_payment")
         .born("clean payments", 500, |rng, ids, at, born| {
@@ -158,7 +159,8 @@ fn payment() -> Collection {
         .case("ST-09", &[], "amounts as decimals, ids as longs, states as words")
 }
 
-/// ST-22: the newest hundred entries; every push is cut, and the validator knows.
+/// ST-22: the newest hundred entries; every push truncates the array, and the validator has the
+/// limit.
 fn workflow() -> Collection {
     Collection::new(SHOP, "t_trade_workflow")
         .born("clean workflows", 80, |rng, ids, at, born| {
@@ -200,7 +202,7 @@ fn workflow() -> Collection {
         .case("ST-22", &[], "the log keeps the newest hundred entries")
 }
 
-/// ST-05, ST-19, ST-27: posts apart from users, a preview and counters in the post.
+/// ST-05, ST-19, ST-27: posts separate from users, a preview and counters in the post.
 fn posts(customers: &[Customer]) -> [Collection; 3] {
     let mut blog = blog(customers);
     for post in &mut blog.posts {
@@ -296,7 +298,8 @@ fn books() -> [Collection; 2] {
     ]
 }
 
-/// PT-poly.1, PT-poly.2: a field that tells kinds apart, a branch of the validator and an index each.
+/// PT-poly.1, PT-poly.2: a discriminator field, with a branch of the validator and an index for
+/// each kind.
 fn vehicle() -> Collection {
     let kind = |name| one_word_of(&[name]);
     Collection::new(SHOP, "t_fleet_vehicle")
@@ -349,7 +352,7 @@ fn vehicle() -> Collection {
         .case("PT-poly.1", &[], "kinds told apart, described apart and indexed apart")
 }
 
-/// ST-35: results kept with the time they were computed.
+/// ST-35: results stored with the time of their computation.
 fn movie() -> Collection {
     Collection::new(SHOP, "t_media_movie")
         .born("clean movies", 40, |rng, ids, at, born| {
@@ -364,7 +367,7 @@ fn movie() -> Collection {
                 "title": format!("{} {}", title(rng), at + 1),
                 "computed": {
                     "totalRevenue": money(if at == 0 { 125_000_000 } else { rng.between(100_000, 90_000_000) }),
-                    // The sum is kept, so that the average stays exact whoever rates at once.
+                    // The sum is stored, so that the average stays exact under concurrent ratings.
                     "ratingSum": sum,
                     "ratingCount": count,
                     "lastComputed": date(TODAY - DAY),

@@ -1,4 +1,4 @@
-//! Who follows whom, and who says what: ST-20, ST-21.
+//! Followers and chat: ST-20, ST-21.
 
 use bson::{Document, doc, oid::ObjectId};
 
@@ -15,7 +15,7 @@ pub(super) fn collections() -> Vec<Collection> {
     all
 }
 
-/// ST-20: who follows whom, one document each, unique, found from both sides.
+/// ST-20: followers, one document each, unique, found from both sides.
 fn follows() -> [Collection; 2] {
     let base = Collection::new(SOCIAL, "t_user_profile");
     let mut rng = base.rng();
@@ -28,7 +28,7 @@ fn follows() -> [Collection; 2] {
         .collect();
     let mut pairs = Vec::new();
     for (at, (id, born, _)) in people.iter().enumerate() {
-        // Everybody follows the third account, and a few others.
+        // Everyone follows the third account, and a few others.
         let others = (1..=rng.below(12)).map(|k| (at + k * 7) % people.len());
         for other in others.chain([2]) {
             let (followee, since, _) = &people[other];
@@ -80,7 +80,7 @@ fn follows() -> [Collection; 2] {
     ]
 }
 
-/// ST-21: a document per room and day, closed by a counter; the day is a date.
+/// ST-21: a document per room and day, limited by a counter; the day is a date.
 fn chat() -> Collection {
     let base = Collection::new(SOCIAL, "t_chat_bucket");
     let mut rng = base.rng();

@@ -1,5 +1,5 @@
-//! Documents that grow: ST-05, ST-06, ST-22, ST-25, ST-28, and what else makes a document large or
-//! hard to read.
+//! Documents that grow: ST-05, ST-06, ST-22, ST-25, ST-28, and other reasons why documents are
+//! large or hard to read.
 
 use bson::{Binary, Bson, Document, doc, spec::BinarySubtype};
 
@@ -30,15 +30,15 @@ pub(super) fn collections() -> Vec<Collection> {
     ]
 }
 
-/// How many elements a list has that grows all its life, faster the older it is.
+/// The length of a list that grows over its whole life, faster the older it is.
 pub(super) fn grown(rng: &mut Rng, born: i64, steady: f64, late: f64, bend: u32) -> usize {
     let age = age(born);
     let n = 2.0 + steady * age + late * power(age, bend);
-    // A tenth up or down.
+    // Varies by up to a tenth.
     (n * rng.between(90, 110) as f64 / 100.0) as usize
 }
 
-/// Users who hold all their posts.
+/// Users that contain all their posts.
 fn user() -> Collection {
     Collection::new(SHOP, "t_user")
         .born("users", 80, |rng, ids, at, born| {
@@ -85,7 +85,7 @@ fn user() -> Collection {
         )
 }
 
-/// The rule book's user 10001 with 1,024 orders inside.
+/// The rule book's user 10001 with 1,024 embedded orders.
 fn order_list() -> Collection {
     Collection::new(SHOP, "t_user_order_list")
         .born("order lists", 70, |rng, ids, at, born| {
@@ -125,7 +125,7 @@ fn order_list() -> Collection {
         .case("SN-30", &["D008"], "all orders of a user are in the user, 1,024 by now")
 }
 
-/// Orders that log every step without end.
+/// Orders with an unbounded log of steps.
 fn workflow() -> Collection {
     Collection::new(SHOP, "t_order_workflow")
         .born("workflows", 90, |rng, ids, at, born| {
@@ -167,7 +167,7 @@ fn workflow() -> Collection {
         )
 }
 
-/// Products that hold all their reviews, 2,847 in the longest.
+/// Products that contain all their reviews, 2,847 in the longest.
 fn product_page() -> Collection {
     let goods = products();
     Collection::new(SHOP, "t_product_page")
@@ -210,7 +210,7 @@ fn product_page() -> Collection {
         .case("ST-28", &["D001", "D008"], "a page that shows five reviews loads all 2,847 of them")
 }
 
-/// Most books have a few buyers, one has 2,600. Old and new books alike, so nothing grows.
+/// Most books have a few buyers, one has 2,600. Old and new books are similar, so nothing grows.
 fn book() -> Collection {
     let mut buyers = Ids::new("buyers of books");
     Collection::new(SHOP, "t_book_sale")
@@ -283,7 +283,7 @@ fn visit_count() -> Collection {
         .case("AP-S2.5", &["D010"], "months are field names")
 }
 
-/// Pictures of 24 KB as base64 text.
+/// Images of 24 KB as base64 text.
 fn thumbnail() -> Collection {
     let base = Collection::new(SHOP, "t_product_thumbnail");
     let mut ids = Ids::new("thumbnails");
@@ -308,7 +308,7 @@ fn thumbnail() -> Collection {
         .case("DM-05.4", &["D004"], "pictures are kept in the documents as base64 text")
 }
 
-/// Photographs of 300 KB as binaries.
+/// Photos of 300 KB as binaries.
 fn photo() -> Collection {
     let base = Collection::new(SHOP, "t_product_photo");
     let mut ids = Ids::new("photos");
@@ -318,7 +318,7 @@ fn photo() -> Collection {
         .enumerate()
         .map(|(n, p)| {
             let mut bytes = b"\xff\xd8\xff\xe0\x00\x10JFIF\x00\x01\x01".to_vec();
-            // Not a real picture: every line repeats.
+            // Not a real image: the data repeats.
             bytes.extend((0..300_000usize).map(|i| (i % 251) as u8 ^ n as u8));
             doc! {
                 "_id": ids.at(p.born),
@@ -337,7 +337,7 @@ fn photo() -> Collection {
         )
 }
 
-/// Pages of HTML of 40 KB.
+/// HTML pages of 40 KB.
 fn help_page() -> Collection {
     Collection::new(SHOP, "t_help_page")
         .born("help", 12, |rng, ids, at, born| {
@@ -357,7 +357,7 @@ fn help_page() -> Collection {
         .case("DM-05.5", &["D006"], "pages of 40 KB of HTML are stored as they are")
 }
 
-/// Large because of one list, which does not grow.
+/// Large because of a list that does not grow.
 fn price_list() -> Collection {
     Collection::new(SHOP, "t_price_list")
         .born("price lists", 8, |rng, ids, at, born| {
@@ -388,7 +388,7 @@ fn price_list() -> Collection {
         .case("DM-05.3", &["D001", "D003"], "documents of more than 100 KB that are one list")
 }
 
-/// More than a thousand places in a plan, small ones and complete from the first day.
+/// More than a thousand seats in a plan, small and complete from the first day.
 fn seat_plan() -> Collection {
     Collection::new(SHOP, "t_seat_plan")
         .born("seat plans", 10, |rng, ids, at, born| {

@@ -1,4 +1,4 @@
-//! What the catalogue shows: validators that are missing or toothless, indexes too many.
+//! Problems in the catalogue: validators that are missing or ineffective, too many indexes.
 
 use bson::{Document, doc};
 
@@ -24,7 +24,7 @@ pub(super) fn collections() -> Vec<Collection> {
     ]
 }
 
-/// Nothing refuses anything.
+/// No validator.
 fn supplier() -> Collection {
     let base = Collection::new(SHOP, "t_supplier");
     let documents = suppliers(&base);
@@ -51,7 +51,7 @@ fn suppliers(base: &Collection) -> Vec<Document> {
         .collect()
 }
 
-/// The schema is complete and only warns.
+/// The schema is complete but only warns.
 fn warehouse() -> Collection {
     let base = Collection::new(SHOP, "t_warehouse");
     let documents = suppliers(&base);
@@ -69,7 +69,7 @@ fn warehouse() -> Collection {
         )
 }
 
-/// The schema says that documents are objects.
+/// The schema only requires documents to be objects.
 fn shelf() -> Collection {
     let base = Collection::new(SHOP, "t_storage_shelf");
     let documents = suppliers(&base);
@@ -80,7 +80,7 @@ fn shelf() -> Collection {
     )
 }
 
-/// One index is the beginning of another.
+/// One index is a prefix of another.
 fn stock_move() -> Collection {
     Collection::new(SHOP, "t_stock_move")
         .born("stock moves", 200, |rng, ids, at, born| {
@@ -144,7 +144,8 @@ fn search() -> Collection {
         .case("AP-S4.6", &["I003"], "every field has an index of its own")
 }
 
-/// The rule book's own pattern with a backslash too many: it asks for one in every address.
+/// The rule book's own pattern with an additional backslash: it requires a backslash in every
+/// address.
 fn newsletter() -> Collection {
     let base = Collection::new(SHOP, "t_newsletter");
     let mut rng = base.rng();
@@ -170,7 +171,7 @@ fn newsletter() -> Collection {
         )
 }
 
-/// Numbers are text in the documents and ints in the schema.
+/// Numbers are strings in the documents and ints in the schema.
 fn dock() -> Collection {
     let base = Collection::new(SHOP, "t_loading_dock");
     let mut documents = suppliers(&base);
@@ -209,7 +210,7 @@ fn gift_card() -> Collection {
         .case("CK-12", &["I005"], "the index is on expiredTime, the field is expireTime")
 }
 
-/// Kinds told apart, but an index over all of them for a field one kind has.
+/// There is a discriminator, but the index on a field of one kind covers all kinds.
 fn rental_vehicle() -> Collection {
     Collection::new(SHOP, "t_rental_vehicle")
         .born("rental vehicles", 150, |rng, ids, at, born| {

@@ -1,5 +1,5 @@
-//! What this shop does well: the collections other ones refer to, and patterns an audit should
-//! recognise and leave alone.
+//! The good parts of this shop: the collections that others reference, and patterns that an audit
+//! should recognise without a warning.
 
 use bson::{Document, doc};
 
@@ -142,7 +142,7 @@ fn likes(documents: Vec<Document>) -> Collection {
         )
 }
 
-/// The last ten logins: every push is cut.
+/// The last ten logins: every push truncates the array.
 fn login(customers: &[Customer]) -> Collection {
     let base = Collection::new(SHOP, "t_customer_device");
     let mut rng = base.rng();

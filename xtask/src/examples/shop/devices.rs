@@ -24,7 +24,7 @@ fn temperature(rng: &mut Rng) -> f64 {
     rng.between(180, 260) as f64 / 10.0
 }
 
-/// Devices that hold every reading they ever took.
+/// Devices that contain every measurement they ever took.
 fn device() -> Collection {
     Collection::new(IOT, "t_device")
         .born("devices", 64, |rng, ids, at, born| {
@@ -100,7 +100,8 @@ fn minute_bucket() -> Collection {
         .case("SN-30", &[], "nothing: hourly buckets of sixty readings, closed by their counter")
 }
 
-/// The same in the other notation: `{sensor_id, bucket_start, bucket_end, count, readings[], summary}`.
+/// The same in another notation: `{sensor_id, bucket_start, bucket_end, count, readings[],
+/// summary}`.
 fn hour_bucket() -> Collection {
     let base = Collection::new(IOT, "t_sensor_hourly");
     let mut rng = base.rng();
@@ -164,7 +165,7 @@ fn hour_bucket() -> Collection {
         .case("SN-30", &[], "nothing: the other form of a bucket, with its begin and end")
 }
 
-/// A collection of its own for a device.
+/// A separate collection for one device.
 fn one_device(n: i64) -> Collection {
     let base = Collection::new(TELEMETRY, format!("t_device_{n}"));
     let mut rng = base.rng();

@@ -1,5 +1,5 @@
-//! The sinful shop: each collection commits the sins of one story of the rule book and is clean in
-//! every other respect, so that an audit can be held to exactly what it should say.
+//! The faulty shop: each collection has the problems of one story of the rule book and is otherwise
+//! clean, so that tests can require exactly the expected findings.
 
 mod arrays;
 mod catalogue;
@@ -16,7 +16,7 @@ use super::dump::{Case, Dump};
 
 pub(super) const SHOP: &str = "db_shop";
 
-/// The dump.
+/// The dump of the faulty shop.
 pub(super) fn dump() -> Dump {
     let mut collections = Vec::new();
     collections.extend(control::collections());
@@ -69,7 +69,7 @@ pub(super) fn dump() -> Dump {
     }
 }
 
-/// What the owners of this shop have declared.
+/// The configuration of this shop.
 const CONFIG: &str = r#"# The names of this shop follow a house style: db_ and t_.
 profile = "vendor"
 

@@ -22,7 +22,7 @@ pub(super) fn collections() -> Vec<Collection> {
     all
 }
 
-/// Servers take no validator in `admin`, so there is none.
+/// Servers permit no validator in `admin`, so there is none.
 fn settings() -> Collection {
     let base = Collection::new("admin", "app_settings");
     let mut rng = base.rng();
@@ -146,7 +146,7 @@ fn system_orders() -> Collection {
     )
 }
 
-/// One moment, four spellings.
+/// One time in four spellings.
 fn member() -> Collection {
     let base = Collection::new(SHOP, "t_member_account");
     let documents = people(&base.namespace(), 200, |rng, mut user, born| {
@@ -246,7 +246,7 @@ fn hyphenated() -> Collection {
     )
 }
 
-/// One collection a month, named after it in words.
+/// One collection per month, named after it in words.
 fn odd_suffixes() -> Vec<Collection> {
     [
         ("apr24", "2024-04-01T00:00:00Z"),
@@ -311,7 +311,7 @@ fn mail_template() -> Collection {
         .case("DM-04.1", &["N011"], "camelCase and snake_case in one collection")
 }
 
-/// A name that wants to say everything.
+/// A name that is too long.
 fn survey() -> Collection {
     let base = Collection::new(SHOP, "t_survey_answer");
     let documents = people(&base.namespace(), 40, |rng, mut user, born| {

@@ -1,4 +1,5 @@
-//! What links collections: ST-07, ST-26, references gone wrong, shapes nobody can tell apart.
+//! Problems with links between collections: ST-07, ST-26, dangling references, kinds without a
+//! discriminator.
 
 use bson::{Document, doc, oid::ObjectId};
 
@@ -93,7 +94,7 @@ fn master_detail(customers: &[Customer], products: &[Product]) -> (Collection, C
     )
 }
 
-/// Name and address of a customer as they were when the notice went out.
+/// The name and address of a customer at the time of the notice.
 fn notice(customers: &[Customer]) -> Collection {
     Collection::new(SHOP, "t_order_notice")
         .born("notices", 500, |rng, ids, at, born| {
@@ -125,7 +126,7 @@ fn notice(customers: &[Customer]) -> Collection {
         )
 }
 
-/// The same copy where it is declared to follow its source.
+/// The same copy, declared to be updated with its source.
 fn shipment(customers: &[Customer]) -> Collection {
     Collection::new(SHOP, "t_shipment")
         .born("shipments", 400, |rng, ids, at, born| {
@@ -207,7 +208,7 @@ fn wish_list(customers: &[Customer], products: &[Product]) -> Collection {
         .case("PT-ref.1", &["R002"], "neither of two references has an index")
 }
 
-/// One return in eight is of an order that is gone.
+/// One return in eight refers to a deleted order.
 fn return_request(customers: &[Customer], products: &[Product]) -> Collection {
     let mut gone = Ids::new("orders that are gone");
     let orders = order_documents(&format!("{SHOP}.t_order"), 600, customers, products);
@@ -277,7 +278,7 @@ fn quote(products: &[Product]) -> Collection {
         )
 }
 
-/// Cars, trucks and motorcycles, and no field that says which.
+/// Cars, trucks and motorcycles without a field for the kind.
 fn vehicle_park() -> Collection {
     Collection::new(SHOP, "t_vehicle_park")
         .born("vehicles", 150, |rng, ids, at, born| {
@@ -309,7 +310,7 @@ fn vehicle_park() -> Collection {
         )
 }
 
-/// Groups list their members and members their groups; everybody is in the first group.
+/// Groups list their members and members their groups; everyone is in the first group.
 fn club() -> (Collection, Collection) {
     let group = Collection::new(SHOP, "t_club_group");
     let member = Collection::new(SHOP, "t_club_member");

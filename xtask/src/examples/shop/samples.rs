@@ -1,5 +1,6 @@
-//! The rule book's own sample documents, each first in a collection of its like. They break a few
-//! rules the book does not mention beside them: prices as doubles, collections without the prefix.
+//! The rule book's own sample documents, each the first in a collection of similar ones. They also
+//! break a few rules that the book does not mention there: prices as doubles, collections without
+//! the prefix.
 
 use bson::{Document, doc, oid::ObjectId};
 
@@ -25,7 +26,7 @@ pub(super) fn collections() -> Vec<Collection> {
     all
 }
 
-/// The order the rule book embeds, with its prices as it writes them.
+/// The order that the rule book embeds, with prices as written there.
 fn good_order() -> Collection {
     let base = Collection::new(SAMPLE, "t_order_embedded");
     let mut rng = base.rng();
@@ -292,7 +293,7 @@ fn outlier_pair() -> [Collection; 2] {
     ]
 }
 
-/// Three kinds told apart by `type`.
+/// Three kinds, distinguished by `type`.
 fn vehicles() -> Collection {
     Collection::new(SAMPLE, "vehicles")
         .born("sample vehicles", 120, |rng, ids, at, born| {
@@ -342,7 +343,7 @@ fn vehicles() -> Collection {
         )
 }
 
-/// Results that were computed once and kept.
+/// Results that were computed once and stored.
 fn movies() -> Collection {
     Collection::new(SAMPLE, "movies")
         .born("movies", 40, |rng, ids, at, born| {
@@ -373,7 +374,7 @@ fn movies() -> Collection {
         .case("SN-30", &["N006"], "computed fields done right, under a name without the prefix")
 }
 
-/// A product with its ten newest reviews of 247, and the reviews.
+/// A product with the ten newest of its 247 reviews, and the reviews.
 fn subset_pair() -> [Collection; 2] {
     let products = Collection::new(SAMPLE, "products");
     let mut rng = products.rng();

@@ -1,4 +1,4 @@
-//! Shard keys: ST-24. The keys are declared in `docward.toml` beside the dump.
+//! Shard keys: ST-24. The keys are declared in `docward.toml` next to the dump.
 
 use bson::doc;
 

@@ -1,4 +1,4 @@
-//! Accounts and chat: ST-20, ST-21, and the chat bucket with a date in words.
+//! Accounts and chat: ST-20, ST-21, and the chat bucket with a date as text.
 
 use bson::{Bson, Document, doc};
 
@@ -16,7 +16,7 @@ pub(super) fn collections() -> Vec<Collection> {
     vec![account(), chat_room(), chat_day()]
 }
 
-/// Everybody's followers as ids in an array; one account has twelve thousand.
+/// The followers of every account as ids in an array; one account has twelve thousand.
 fn account() -> Collection {
     let mut others = Ids::new("followers");
     Collection::new(SOCIAL, "t_account")
@@ -47,7 +47,7 @@ fn account() -> Collection {
         )
 }
 
-/// Rooms that hold every message.
+/// Rooms that contain every message.
 fn chat_room() -> Collection {
     Collection::new(SOCIAL, "t_chat_room")
         .born("rooms", 60, |rng, ids, at, born| {
@@ -86,7 +86,7 @@ fn message() -> Node {
     ])
 }
 
-/// One document per room and day, as advised, but the day is text.
+/// One document per room and day, as advised, but the day is a string.
 fn chat_day() -> Collection {
     let base = Collection::new(SOCIAL, "t_chat_day");
     let mut rng = base.rng();

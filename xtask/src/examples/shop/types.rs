@@ -14,11 +14,11 @@ pub(super) fn collections() -> Vec<Collection> {
     vec![payment(), coupon(), promotion(), login_name(), ticket(), parcel()]
 }
 
-/// Amounts as doubles, with the sums that show why not.
+/// Amounts as doubles, with sums that show the rounding error.
 fn payment() -> Collection {
     Collection::new(SHOP, "t_payment")
         .born("payments", 500, |rng, ids, at, born| {
-            // The classic first, then cents and what adding them up has left behind.
+            // The classic example first, then cents and the rounding errors of adding them up.
             let amount = match at {
                 0 => 0.1 + 0.2,
                 _ if at % 25 == 0 => {
@@ -73,7 +73,7 @@ fn coupon() -> Collection {
         .case("ST-10", &["T007"], "random UUIDs as text are the primary key")
 }
 
-/// One price as a number, as text and as an object, and no validator to stop it.
+/// A price as a number, as a string and as an object, without a validator.
 fn promotion() -> Collection {
     let base = Collection::new(SHOP, "t_promotion");
     let mut rng = base.rng();
@@ -108,7 +108,7 @@ fn login_name() -> Collection {
     Collection::new(SHOP, "t_login_name")
         .born("logins", 120, |_, ids, at, born| {
             let n = 123 + at / 2;
-            // Every tenth account was made again with a capital.
+            // Every tenth account was created again with a capital letter.
             let name = match at % 20 {
                 1 => format!("User{n}"),
                 k if k % 2 == 1 => format!("user{}", n + 1000),
@@ -121,7 +121,7 @@ fn login_name() -> Collection {
         .case("AP-S2.6", &["T011"], "User123 and user123 are two accounts")
 }
 
-/// Numbers of one's own as `_id`, in no order.
+/// Application-defined numbers as `_id`, in no order.
 fn ticket() -> Collection {
     let base = Collection::new(SHOP, "t_support_ticket");
     let mut rng = base.rng();
@@ -149,7 +149,7 @@ fn ticket() -> Collection {
         .case("DM-10.2", &["T008"], "an `_id` of one's own that does not increase")
 }
 
-/// Weights as text.
+/// Weights as strings.
 fn parcel() -> Collection {
     Collection::new(SHOP, "t_parcel_weight")
         .born("parcels", 80, |rng, ids, at, born| {

@@ -1,4 +1,4 @@
-//! Items that recorded operations answer, and places in deep documents.
+//! Tests of items that recorded operations answer, and of places in deep documents.
 
 use super::*;
 
@@ -68,7 +68,7 @@ fn ck_3_the_deepest_place_is_named_also_where_it_holds_nothing() {
         assert_eq!(deep.verdict, Verdict::Fail);
         assert!(deep.evidence.contains(" at `x.n.n.n.n.n.n.n.…`"), "{}", deep.evidence);
     }
-    // Layers are what is around the deepest value, which may be an object that holds nothing.
+    // Levels are counted around the deepest value, which may be an empty object.
     assert!(nested(40, "{}").evidence.starts_with("40 layers"), "{}", nested(40, "{}").evidence);
     let shallow = nested(2, "1");
     assert!(shallow.evidence.contains(" at `x.n.n`"), "{}", shallow.evidence);

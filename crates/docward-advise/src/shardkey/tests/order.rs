@@ -1,8 +1,8 @@
-//! SK-3 where the order of documents may not be the one they came in.
+//! Tests of SK-3 if the order of documents may differ from the order of inserts.
 
 use super::*;
 
-/// 500 documents whose ids were counted up, stored by sixteen threads: each takes every sixteenth one.
+/// 500 documents with consecutive ids, stored by sixteen threads: each takes every sixteenth one.
 fn stored_in_runs(id: impl Fn(u32) -> String) -> String {
     let numbers = (0..16u32).flat_map(|thread| (0..32).map(move |n| n * 16 + thread));
     numbers.filter(|n| *n < 500).map(|n| format!("{{\"_id\": {}}}\n", id(n))).collect()
@@ -25,7 +25,7 @@ fn sk_3_the_order_of_a_member_that_copies_makes_no_key_good() {
     assert!(evidence.contains("member that copies"), "{evidence}");
     assert!(evidence.contains("readPreference=primary"), "{evidence}");
     assert!(proposed(&found).iter().all(|key| key != "{ _id: 1 }"), "{:?}", proposed(&found));
-    // What rises even there rises, and random ids need no order.
+    // Values that rise even there do rise, and random ids need no order.
     let rising = documents(3000, |i| format!("\"_id\": {i}"));
     assert_eq!(check(&read_from_a_copy(&rising, &["_id"]), "SK-3").verdict, Verdict::Fail);
     let random =
@@ -33,7 +33,7 @@ fn sk_3_the_order_of_a_member_that_copies_makes_no_key_good() {
     assert_eq!(check(&read_from_a_copy(&random, &["_id"]), "SK-3").verdict, Verdict::Pass);
 }
 
-/// A member that has become primary still has what it copied as it stored it.
+/// A secondary that became primary keeps the storage order of its copies.
 #[test]
 fn sk_3_numbers_without_gaps_are_not_good_because_of_where_they_lie() {
     let found = report(&stored_in_runs(|n| n.to_string()), &["_id"]);

@@ -1,4 +1,4 @@
-//! How many reads there are, and which (SK-4, SK-9).
+//! Tests of the number and kinds of reads (SK-4, SK-9).
 
 use super::*;
 
@@ -22,7 +22,7 @@ fn sk_4_a_few_reads_say_nothing_about_a_key() {
     let enough = report(&by_user(20), &["userId"]);
     assert_eq!(check(&enough, "SK-4").verdict, Verdict::Pass);
     assert!(check(&enough, "SK-4").evidence.starts_with("100 % of 20 reads name its first field"));
-    // Nor do they keep keys from being proposed.
+    // They do not prevent proposals either.
     let other = "ran x2 {\"command\": {\"find\": \"t_order_item\", \"filter\": {\"nobody\": 7}}}";
     let found = report(&format!("{}{other}", orders()), &[]);
     assert!(!found.proposals.is_empty(), "{:?}", found.nothing);
@@ -53,7 +53,7 @@ fn sk_4_reads_by_a_lookup_of_another_collection_count() {
     assert_eq!(targeting.verdict, Verdict::Fail);
     let said = "40 % of 100 reads (60 by a $lookup of other collections) name its first field";
     assert!(targeting.evidence.starts_with(said), "{targeting:?}");
-    // What a pipeline asks for is not told.
+    // The fields that a pipeline filters by are unknown.
     assert_eq!(report(&lookup("\"pipeline\": []"), &["userId"]).reads, Some(40));
 }
 

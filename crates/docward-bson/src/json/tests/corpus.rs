@@ -1,5 +1,5 @@
-//! The BSON corpus of the MongoDB specifications, random documents by way of the `bson` crate,
-//! and real files.
+//! Tests with the BSON corpus of the MongoDB specifications, random documents from the `bson`
+//! crate, and real files.
 
 use std::path::{Path, PathBuf};
 
@@ -42,7 +42,8 @@ fn specification_corpus() {
                     continue;
                 };
                 let ours = parse_one(text).unwrap_or_else(|e| panic!("{name}: {text}: {e}"));
-                // Lossy are only NaNs with a payload, of which the text knows nothing.
+                // Only NaNs with a payload are lossy, because the text cannot represent the
+                // payload.
                 if lossy {
                     assert_eq!(ours.len(), bytes.len(), "{name}");
                 } else {
@@ -53,7 +54,7 @@ fn specification_corpus() {
             if let Some(text) = case["relaxed_extjson"].as_str() {
                 let ours = parse_one(text).unwrap_or_else(|e| panic!("{name}: {text}: {e}"));
                 if !lossy && ours != bytes {
-                    // A relaxed number says its value, not its width.
+                    // A relaxed number has a value but no width.
                     let (ours, theirs) = (widened(decode(&ours)), widened(decode(&bytes)));
                     assert_eq!(ours, theirs, "{name}: {text}");
                     note(&format!("{name}: {text} has another width"));
@@ -65,7 +66,7 @@ fn specification_corpus() {
     assert!(canonical > 500 && relaxed > 10, "{canonical} canonical, {relaxed} relaxed");
 }
 
-/// The document with all whole numbers as int64.
+/// The document with all integers as int64.
 fn widened(document: Document) -> Document {
     fn widen(value: Bson) -> Bson {
         match value {
@@ -137,7 +138,7 @@ proptest! {
         prop_assert_eq!(&parse_one(&pretty).unwrap(), &bytes);
         let in_array = format!("[{json},\n{pretty}]");
         prop_assert_eq!(read_all(in_array.as_bytes()), [Ok(bytes.clone()), Ok(bytes)]);
-        // In relaxed form, widths are lost, and nothing else.
+        // The relaxed form loses widths, and nothing else.
         let relaxed = Bson::Document(document.clone()).into_relaxed_extjson().to_string();
         let relaxed = decode(&parse_one(&relaxed).unwrap());
         prop_assert_eq!(relaxed_numbers(relaxed), relaxed_numbers(document));
@@ -151,7 +152,7 @@ fn relaxed_numbers(document: Document) -> Document {
             Bson::Int32(value) => Bson::String(value.to_string()),
             Bson::Int64(value) => Bson::String(value.to_string()),
             Bson::Double(value) => Bson::String(value.to_string()),
-            // `bson` 3.1 writes dates after the year 9999 as the last moment of it.
+            // `bson` 3.1 writes dates after the year 9999 as its last moment.
             Bson::DateTime(date) => {
                 DateTime::from_millis(date.timestamp_millis().min(253_402_300_799_999)).into()
             }
@@ -179,7 +180,7 @@ fn json_files(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// The real files at hand.
+/// The available real files.
 fn real_files() -> Vec<PathBuf> {
     let mut files = Vec::new();
     for folder in [
@@ -209,7 +210,7 @@ fn real_files_are_read() {
             documents += 1;
         }
         assert!(documents > 0, "{}", path.display());
-        // A piece of it, byte by byte.
+        // A part of it, byte by byte.
         let start = &text[..text.len().min(1500)];
         assert_eq!(read_pieces(start, 1), read_all(start), "{}", path.display());
     }
@@ -221,7 +222,7 @@ fn real_lines_are_what_the_bson_crate_makes_of_them() {
     for path in real_files() {
         let text = std::fs::read_to_string(&path).unwrap();
         for line in text.lines() {
-            // What `bson` cannot read, such as the dates of version 1, tells nothing.
+            // Lines that `bson` cannot read, such as dates of version 1, are skipped.
             let Ok(json) = serde_json::from_str::<Value>(line) else {
                 continue;
             };
@@ -236,8 +237,8 @@ fn real_lines_are_what_the_bson_crate_makes_of_them() {
     note(&format!("{compared} documents compared"));
 }
 
-/// The document with whole numbers as int64 and doubles cut to what `serde_json` gets right: by
-/// default it misses the nearest double now and then.
+/// The document with integers as int64 and doubles rounded to the precision of `serde_json`, which
+/// by default sometimes misses the nearest double.
 fn rounded(document: Document) -> Document {
     fn round(value: Bson) -> Bson {
         match value {

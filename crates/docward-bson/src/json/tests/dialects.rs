@@ -1,4 +1,4 @@
-//! Every notation, and the BSON it becomes.
+//! Tests every notation and its BSON.
 
 use bson::oid::ObjectId;
 use bson::spec::BinarySubtype;
@@ -17,7 +17,8 @@ fn value(text: &str) -> Bson {
 fn check(cases: &[(&str, Bson)]) {
     for (text, expected) in cases {
         assert_eq!(value(text), *expected, "{text}");
-        // At every distance from the end of the input, as the fast paths need some bytes after.
+        // At every distance from the end of the input, because the fast paths need some bytes after
+        // the value.
         for padding in 0..20 {
             let padded = format!("{{v:{text}{}}}", " ".repeat(padding));
             assert_eq!(read(&padded), doc! { "v": expected.clone() }, "{padded}");
@@ -262,7 +263,7 @@ fn extended_json_2() {
     );
     let bytes = b"\x1A\0\0\0\x0Ca\0\x02\0\0\0b\0\x56\xE1\xFC\x72\xE0\xC9\x17\xE9\xC4\x71\x41\x61\0";
     assert_eq!(pointer.unwrap(), bytes);
-    // The old binary subtype has an inner length, which `bson` hides.
+    // The old binary subtype has an inner length, which `bson` does not show.
     let old = parse_one(r#"{"x": {"$binary": {"base64": "//8=", "subType": "02"}}}"#);
     assert_eq!(old.unwrap(), b"\x13\0\0\0\x05x\0\x06\0\0\0\x02\x02\0\0\0\xFF\xFF\0");
 }
@@ -311,7 +312,7 @@ fn what_only_looks_like_a_typed_value() {
         (r#"{"$\u006fid": 5}"#, doc! { "$oid": 5 }.into()),
         (r#"{"a": 1, "$oid": "x"}"#, doc! { "a": 1, "$oid": "x" }.into()),
     ]);
-    // A whole document is a document, whatever its fields are called.
+    // A whole document is never a typed value, whatever its fields are named.
     assert_eq!(read(r#"{"$oid": "x", "$date": 5}"#), doc! { "$oid": "x", "$date": 5 });
 }
 

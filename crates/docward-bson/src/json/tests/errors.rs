@@ -1,4 +1,4 @@
-//! The texts of errors: each says what is wrong, what would be right, and where.
+//! Tests error messages: each says what is wrong, what was expected, and where.
 
 use crate::json::{Error, parse_one};
 

@@ -1,4 +1,4 @@
-//! Bytes nobody meant: no panic, no endless loop, and only valid BSON.
+//! Tests with invalid bytes: no panic, no endless loop, and only valid BSON.
 
 use super::{decode, read_all, read_pieces};
 
@@ -105,7 +105,7 @@ fn random_bytes() {
 
 #[test]
 fn nothing_takes_quadratic_time() {
-    // Each of these would take minutes if some step went through all of the rest.
+    // Each of these would take minutes if any step scanned the whole rest.
     for unit in [
         "{\"$date\":",
         "{\"a\":\"",

@@ -1,11 +1,11 @@
-//! Documents in all arrangements, in pieces, and after broken ones.
+//! Tests documents in all arrangements, in pieces, and after broken ones.
 
 use bson::{Document, doc};
 
 use super::{decode, read_all, read_pieces};
 use crate::json::{Error, MAX_TEXT, Parser, Step};
 
-/// What a stream gives in short: the documents, and the lines of errors.
+/// A summary of a stream: the documents, and the lines of errors.
 fn summary(input: &str) -> Vec<Result<Document, u64>> {
     read_all(input.as_bytes())
         .into_iter()
@@ -71,7 +71,7 @@ fn broken_documents_do_not_take_others_along() {
         "{\"n\":1}\ndb.c.insert({\"n\":2})\n{\"n\":3}\n",
         "{\"n\":1}\n}\n{\"n\":3}\n",
         "{\"n\":1}\n]\n{\"n\":3}\n",
-        // On the same line, the brackets tell.
+        // On the same line, the brackets decide.
         "{\"n\":1}\n{\"n\":x} {\"n\":3}\n",
         "[{\"n\":1},\n{\"n\":x},{\"n\":3}]",
         "[{\"n\":1},\n42, {\"n\":3}]",

@@ -1,8 +1,9 @@
-//! Collections with their options, indexes and counts.
+//! Reads collections with their options, indexes and counts.
 //!
-//! A few are asked about one by one. Of many, a server that can (`$listCatalog`, 6.0 and later) tells all
-//! indexes over one cursor, and beyond a bound sizes and the use of indexes are left alone: to tell them
-//! the server would open the files of every single collection.
+//! Up to a limit, Docward asks for each collection separately. Above it, servers that support
+//! `$listCatalog` (6.0 and later) return all indexes over one cursor. Above a second limit, sizes
+//! and index usage are not requested, because the server would have to open the files of every
+//! collection.
 
 use std::collections::BTreeMap;
 
@@ -29,50 +30,51 @@ use crate::{
     trouble::{LiveTrouble, Trouble},
 };
 
-/// The server's own databases: only the names of what does not belong there are read, unless `--db`
-/// asks for them.
+/// The server's own databases. Only the names of misplaced user collections are read from them,
+/// unless `--db` selects them.
 const SERVERS_OWN: [&str; 2] = ["config", "local"];
 
-/// Collections that are asked about together: the way to the server and back is the longest part.
+/// The number of collections per batch of requests, because round trips take the most time.
 const TOGETHER: usize = 64;
 
-/// Collections from which on indexes are told for all of them at once, where the server can.
+/// The number of collections from which the indexes of all of them are requested at once, if the
+/// server supports it.
 const AT_ONCE_FROM: usize = 500;
 
-/// Collections up to which each is asked for its size and the use of its indexes.
+/// The number of collections up to which sizes and index usage are requested.
 const STATISTICS_UP_TO: usize = 10_000;
 
-/// What came back for a question.
+/// The response to a request.
 type Answer = Result<Vec<Document>, Error>;
 
 /// Indexes by collection.
 type KnownIndexes = BTreeMap<Namespace, Vec<Index>>;
 
-/// What is asked about a collection.
+/// The facts to request for a collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Asked {
-    /// Its indexes, which are not known yet.
+    /// Its indexes, if they are not known yet.
     indexes: bool,
-    /// Its size; else only the number of documents.
+    /// Its statistics; otherwise only the number of documents.
     statistics: bool,
     /// The use of its indexes.
     usage: bool,
 }
 
-/// What came back for a collection.
+/// The responses for a collection.
 struct Answers {
-    /// `None` when they were known before.
+    /// `None` if they were already known.
     indexes: Option<Answer>,
     stats: Answer,
     usage: Option<Answer>,
 }
 
-/// A collection as `listCollections` names it.
+/// A collection as `listCollections` returns it.
 struct Entry {
     namespace: Namespace,
     kind: String,
     uuid: Option<String>,
-    /// `None` when only names were told.
+    /// `None` if only names were returned.
     options: Option<Bson>,
 }
 
@@ -90,7 +92,7 @@ impl Entry {
         self.kind == "view"
     }
 
-    /// Whether the server keeps it for itself, files and all.
+    /// Returns whether it is an internal collection of the server.
     fn is_servers_own(&self) -> bool {
         let Self { namespace, .. } = self;
         !self.is_view()
@@ -98,7 +100,7 @@ impl Entry {
             && !namespace.collection.starts_with("system.buckets.")
     }
 
-    /// What is to be asked; a view has nothing of it.
+    /// The facts to request; `None` for a view, which has none of them.
     fn asked(&self, known: &KnownIndexes, statistics: bool, usage: bool) -> Option<Asked> {
         let indexes = !known.contains_key(&self.namespace);
         (!self.is_view()).then_some(Asked { indexes, statistics, usage })
@@ -129,11 +131,11 @@ pub(super) struct Listed {
     pub(super) namespace: Namespace,
     pub(super) slot: Slot,
     pub(super) stats: Option<CollectionStats>,
-    /// Whether it has documents of its own.
+    /// True if it has documents of its own.
     pub(super) has_documents: bool,
     /// Its validator, as the server has it.
     pub(super) validator: Option<Document>,
-    /// What the server tells it by from another one of the same name.
+    /// The UUID that distinguishes it from another collection with the same name.
     pub(super) uuid: Option<String>,
 }
 
@@ -145,7 +147,7 @@ fn uuid(value: &Bson) -> Option<String> {
 }
 
 impl Reader<'_, '_, '_> {
-    /// Lists the collections, and learns about each what can be learnt without its documents.
+    /// Lists the collections and collects the facts that do not need documents.
     pub(super) fn read_catalogue(
         &mut self,
         deployment: &mut Deployment<'_>,
@@ -173,7 +175,7 @@ impl Reader<'_, '_, '_> {
                 entries.len()
             ));
         }
-        // Members of a set count for themselves: whoever happens to answer knows only its own part.
+        // The members of a set count separately, and the one that answers knows only its own part.
         let usage = statistics && deployment.members.is_empty();
         let mut known = self.indexes_at_once(deployment, databases, entries.len());
         let mut listed = Vec::with_capacity(entries.len());
@@ -202,7 +204,7 @@ impl Reader<'_, '_, '_> {
         listed
     }
 
-    /// Adds up what the members of a set count of the use of indexes.
+    /// Adds up the index usage that the members of a set count.
     fn ask_members_for_usage(&mut self, deployment: &mut Deployment<'_>, listed: &[Listed]) {
         let with_indexes: Vec<_> = listed.iter().filter(|one| one.has_documents).collect();
         for member in deployment.members.clone() {
@@ -232,7 +234,7 @@ impl Reader<'_, '_, '_> {
         }
     }
 
-    /// Adds what one more member counts.
+    /// Adds the counts of one more member.
     fn add_usage(&mut self, listed: &Listed, usage: &[Document]) {
         for index in self.table.entry(listed.slot).indexes.iter_mut().flatten() {
             let Some(counted) = counted_usage(&index.name, usage) else { continue };
@@ -241,8 +243,9 @@ impl Reader<'_, '_, '_> {
         }
     }
 
-    /// The indexes of all collections over one cursor; empty where the server cannot, where the user may
-    /// not, and where there are too few to be worth it. Each collection is then asked.
+    /// The indexes of all collections over one cursor. Empty if the server does not support it, the
+    /// user has no privilege, or there are too few collections to be worthwhile. Each collection is
+    /// then asked separately.
     fn indexes_at_once(
         &self,
         deployment: &Deployment<'_>,
@@ -260,7 +263,7 @@ impl Reader<'_, '_, '_> {
         ] };
         let told = deployment.session.list_as("admin", Read::Aggregate, rest, |row| {
             let namespace = Namespace::new(row.get_str("db").ok()?, row.get_str("name").ok()?);
-            // Every shard tells its own; they agree.
+            // Every shard returns its own indexes, which are the same.
             known.entry(namespace).or_insert(known_indexes(&row)?);
             None::<()>
         });
@@ -270,9 +273,9 @@ impl Reader<'_, '_, '_> {
         known
     }
 
-    /// Learns the names of collections that people made in the server's own databases, and how many
-    /// others there are. Who may not list them there is told nothing: few may, and few have
-    /// to.
+    /// Collects the names of user collections in the server's own databases, and returns the number
+    /// of other collections there. A missing privilege for these databases is not reported: few
+    /// users have it, and few need it.
     fn misplaced(&mut self, deployment: &mut Deployment<'_>) -> usize {
         let mut own = 0;
         if self.request.filter.database.is_some() {
@@ -324,18 +327,19 @@ impl Reader<'_, '_, '_> {
             }
         };
         match all {
-            // What this login may not read is there all the same; the server's own is nobody's business.
+            // Databases that this user cannot read still exist. The server's own databases are left
+            // out.
             Ok(all) => {
                 let business = |name: &String| !matches!(&**name, "admin" | "config" | "local");
                 names.extend(all.into_iter().filter(business));
             }
-            // Whoever names databases knows which.
+            // If the user named databases, the list is not needed.
             Err(error) if is_forbidden(&error) && self.request.filter.database.is_none() => {
                 deployment.missing.add(Resource::Cluster, "listDatabases");
             }
             Err(_) => {}
         }
-        // Who may not list them has named one in the connection string.
+        // A user without the privilege to list databases has named one in the connection string.
         if names.is_empty() {
             names.extend(deployment.session.default_database.clone());
         }
@@ -368,11 +372,13 @@ impl Reader<'_, '_, '_> {
         if let Err(error) = &entries
             && is_forbidden(error)
         {
-            // What is in `admin` is the server's, but for what somebody misplaced and may read.
+            // `admin` belongs to the server, except for misplaced collections that the user may
+            // read.
             if database != "admin" {
                 deployment.missing.add(Resource::Database(database.to_owned()), "listCollections");
             }
-            // Without the privilege, the names of those it may read are still told.
+            // Without the privilege, the server still returns the names of collections the user may
+            // read.
             let rest = doc! { "nameOnly": true, "authorizedCollections": true };
             entries = deployment.session.list_as(database, Read::ListCollections, rest, read);
         }
@@ -438,7 +444,7 @@ impl Reader<'_, '_, '_> {
         listed
     }
 
-    /// What each shard holds of a sharded collection, as the shards say themselves.
+    /// Adds the size of a sharded collection on each shard, as the shards report it.
     fn add_shard_sizes(&mut self, ns: &Namespace, shards: &[Document]) {
         let cluster = self.table.server.as_mut().and_then(|server| server.cluster.as_mut());
         let Some(sharded) = cluster.and_then(|cluster| cluster.collection_mut(ns)) else { return };
@@ -467,7 +473,7 @@ impl Reader<'_, '_, '_> {
         }
     }
 
-    /// The number of documents, for those who may read them but not the statistics.
+    /// The number of documents, for users who may read them but not the statistics.
     fn count(
         &mut self,
         deployment: &mut Deployment<'_>,
@@ -478,7 +484,7 @@ impl Reader<'_, '_, '_> {
         Some(CollectionStats { documents: number(&reply, "n")?, ..CollectionStats::default() })
     }
 
-    /// Notes that a question about a collection was not answered.
+    /// Records that a request about a collection was refused.
     fn refused_of(
         &mut self,
         deployment: &mut Deployment<'_>,
@@ -487,12 +493,12 @@ impl Reader<'_, '_, '_> {
         what: &str,
         error: &Error,
     ) {
-        // Dropped meanwhile, or a kind of collection that has no such facts.
+        // The collection was dropped in the meantime, or is of a kind without such facts.
         if is_gone(error) || matches!(code(error), Some(166 | 72 | 40_602)) {
             return;
         }
         let what = format!("{what} of {ns}");
-        // It is the series that is asked for the use of its indexes.
+        // Index usage is requested from the time series itself.
         let series = ns.collection.strip_prefix("system.buckets.");
         let asked = match series.filter(|_| action == "indexStats") {
             Some(series) => Namespace::new(&ns.database, series),
@@ -501,7 +507,7 @@ impl Reader<'_, '_, '_> {
         self.refused(deployment, Resource::Collection(asked), action, &what, error);
     }
 
-    /// Notes that a question was not answered.
+    /// Records that a request was not answered.
     pub(super) fn refused(
         &mut self,
         deployment: &mut Deployment<'_>,
@@ -514,7 +520,7 @@ impl Reader<'_, '_, '_> {
             deployment.missing.add(resource, action);
             return;
         }
-        // That a run was stopped, or that a server hangs, is told once.
+        // A stopped run or an unresponsive server is reported only once.
         match error.get_custom() {
             Some(Unanswered::Stopped) => return,
             Some(Unanswered::NotAsked) => {
@@ -530,30 +536,30 @@ impl Reader<'_, '_, '_> {
     }
 }
 
-/// The names in a list of databases.
+/// The names in the reply to `listDatabases`.
 fn names_in(reply: &Document) -> Vec<String> {
     let entries = reply.get_array("databases").into_iter().flatten();
     let names = entries.filter_map(|entry| entry.as_document()?.get_str("name").ok());
     names.map(str::to_owned).collect()
 }
 
-/// The same facts as a dump's metadata has.
+/// The same facts as in the metadata of a dump.
 fn facts(kind: &str, options: Bson, indexes: Vec<Document>) -> Facts {
     let metadata = doc! { "options": options, "indexes": indexes, "type": kind };
     catalogue::facts(&tree(&metadata), kind)
 }
 
-/// Indexes as the server's catalogue has them; `None` when there is one that is not understood.
+/// Indexes as the server's catalogue returns them; `None` if there is one that Docward cannot read.
 fn known_indexes(row: &Document) -> Option<Vec<Index>> {
     let indexes = row.get_array("indexes").ok()?;
     indexes.iter().map(|spec| Index::from_value(&tree(spec.as_document()?))).collect()
 }
 
-/// Statistics over all shards.
+/// Adds up statistics over all shards.
 fn sum(shards: &[Document]) -> CollectionStats {
     let mut all = CollectionStats { sharded: shards.len() > 1, ..CollectionStats::default() };
     for shard in shards {
-        // Where there are very many collections, only documents are counted.
+        // With very many collections, only documents are counted.
         let storage = shard.get_document("storageStats").ok();
         let figure = |key| storage.and_then(|s| number(s, key)).unwrap_or_default();
         all.documents += number(shard, "count").unwrap_or_else(|| figure("count"));
@@ -568,9 +574,10 @@ fn sum(shards: &[Document]) -> CollectionStats {
     all
 }
 
-/// A question about a collection that one stage answers.
+/// A request about a collection that a single stage answers.
 fn about(namespace: &Namespace, stage: Document) -> Question {
-    // Who may do everything may still not ask the buckets of a time series; the series answers for them.
+    // Even users with all privileges may not query the buckets of a time series for index usage, so
+    // the series itself is queried.
     let name = &namespace.collection;
     let series = name.strip_prefix("system.buckets.").filter(|_| stage.contains_key("$indexStats"));
     let rest = doc! { "aggregate": series.unwrap_or(name), "pipeline": [stage], "cursor": {} };
@@ -581,7 +588,7 @@ fn index_stats() -> Document {
     doc! { "$indexStats": {} }
 }
 
-/// What one server, or all shards, count of the use of an index.
+/// The usage of an index, as one server or all shards count it.
 fn counted_usage(name: &str, usage: &[Document]) -> Option<IndexUsage> {
     let of_index = usage.iter().filter(|document| document.get_str("name").ok() == Some(name));
     let counted = of_index.filter_map(|document| {

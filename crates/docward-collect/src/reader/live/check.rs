@@ -1,5 +1,5 @@
-//! Holding a live collection against a schema: the server counts what breaks it, and only such documents
-//! travel, as many as are needed to say what they break.
+//! Checks a live collection against a schema. The server counts the documents that fail; only as
+//! many of these are transferred as needed to see which constraints they break.
 
 use mongodb::bson::{Document, RawDocument, doc};
 
@@ -15,14 +15,14 @@ use super::{
 use crate::trouble::{LiveTrouble, Trouble};
 
 impl Reader<'_, '_, '_> {
-    /// Counts the documents that break the schema, and fetches some of them.
+    /// Counts the documents that fail the schema, and fetches some of them.
     pub(super) fn check_live_collection(
         &mut self,
         deployment: &mut Deployment<'_>,
         listed: &Listed,
     ) {
         let Some(check) = &self.request.check else { return };
-        // Buckets of a time series are no documents that anybody wrote.
+        // Buckets of a time series are not user documents.
         let is_own = listed.namespace.collection.starts_with("system.");
         if !listed.has_documents || is_own || self.is_stopped() {
             return;

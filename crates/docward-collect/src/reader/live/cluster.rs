@@ -1,10 +1,10 @@
-//! What a sharded cluster keeps about itself in the database `config`: shards, keys, chunks, zones,
-//! routers and the balancer. Routers and config servers show these tables; a replica set on its own has
-//! none of them, and then nothing is asked for and nothing is said.
+//! Reads the state of a sharded cluster from the database `config`: shards, keys, chunks, zones,
+//! routers and the balancer. Routers and config servers have these tables. A replica set has none
+//! of them; then nothing is requested and nothing is reported.
 //!
-//! Shapes are those of the documentation and of 3.6 to 8.0: chunks name their collection (up to 4.4) or
-//! its UUID (5.0 and later). The server counts chunks; the chunks themselves, of which there may be
-//! millions, do not travel.
+//! The formats are those of the documentation and of 3.6 to 8.0: chunks contain the name of their
+//! collection (up to 4.4) or its UUID (5.0 and later). The server counts chunks; the chunks
+//! themselves, of which there may be millions, are not transferred.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,14 +23,14 @@ use super::{
 
 const CONFIG: &str = "config";
 
-/// The tables that tell a cluster from a server on its own.
+/// The tables that distinguish a cluster from a standalone server or replica set.
 const TELLING: [&str; 2] = ["mongos", "shards"];
 
-/// How long the server may count chunks.
+/// The time limit for counting chunks on the server.
 const COUNTING_MS: i64 = 30_000;
 
 impl Reader<'_, '_, '_> {
-    /// Reads the tables of a cluster; `None` when this is none.
+    /// Reads the tables of a cluster; `None` if this is not a cluster.
     pub(super) fn cluster(
         &mut self,
         deployment: &mut Deployment<'_>,
@@ -44,7 +44,7 @@ impl Reader<'_, '_, '_> {
         let collections = self.table_of(
             deployment,
             "collections",
-            // Collections that were dropped stay in tables of old servers; those that are merely
+            // Dropped collections remain in the tables of old servers; collections that are merely
             // tracked (8.0 and later) are not sharded.
             find(doc! { "dropped": { "$ne": true }, "unsplittable": { "$ne": true } }),
         );
@@ -91,8 +91,8 @@ impl Reader<'_, '_, '_> {
     }
 }
 
-/// Whether the server keeps tables of a cluster. Who may not see them is told nothing: on a replica
-/// set there is nothing to see.
+/// Returns whether the server has the tables of a cluster. A missing privilege is not reported,
+/// because on a replica set there is nothing to read.
 fn has_tables(deployment: &Deployment<'_>) -> bool {
     let rest = doc! {
         "nameOnly": true, "authorizedCollections": true, "filter": { "name": { "$in": TELLING.to_vec() } },
@@ -101,8 +101,8 @@ fn has_tables(deployment: &Deployment<'_>) -> bool {
     found.is_ok_and(|found| !found.is_empty())
 }
 
-/// The id of the cluster, for those who may see it; it is needed to tell clusters apart only, so who may
-/// not is told nothing.
+/// The cluster id, if the user may read it. It only serves to distinguish clusters, so a missing
+/// privilege is not reported.
 fn cluster_id(deployment: &Deployment<'_>) -> Option<String> {
     let (read, mut rest) = find(doc! {});
     rest.insert("find", "version");
@@ -119,8 +119,8 @@ fn aggregate(pipeline: &[Document]) -> (Read, Document) {
     (Read::Aggregate, rest)
 }
 
-/// Chunks of each collection on each shard, counted by the server. The collection is told by its UUID
-/// (5.0 and later) or its name.
+/// The chunks of each collection on each shard, counted by the server. The key is the collection's
+/// UUID (5.0 and later) or its name.
 fn counted_chunks() -> [Document; 1] {
     let jumbo = doc! { "$cond": [{ "$eq": ["$jumbo", true] }, 1, 0] };
     [doc! { "$group": {
@@ -160,7 +160,7 @@ fn shards(rows: &[Document]) -> Vec<Shard> {
     shards
 }
 
-/// How a collection is known to the table of chunks.
+/// The identifier of a collection in the table of chunks.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Of {
     Uuid(Vec<u8>),
@@ -223,7 +223,7 @@ fn sharded(
     collections
 }
 
-/// Fields of a key with whether each is hashed.
+/// Fields of a key; true if hashed.
 fn key_fields(key: &Document) -> KeyFields {
     key.iter().map(|(path, kind)| (path.clone(), kind.as_str() == Some("hashed"))).collect()
 }
@@ -245,7 +245,7 @@ fn routers(rows: &[Document]) -> Vec<Router> {
     routers
 }
 
-/// Whether chunks are moved; without a row they are.
+/// Returns whether the balancer is on; without a row it is.
 fn is_balancing(row: Option<&Document>) -> bool {
     row.is_none_or(|row| !yes(row, "stopped") && row.get_str("mode").ok() != Some("off"))
 }

@@ -1,11 +1,12 @@
-//! Documents of a live collection: all of them, or a sample that costs the server little.
+//! Reads the documents of a live collection: all of them, or a sample that costs the server little.
 //!
-//! `$sample` is asked for only where it is a random walk (first stage, fewer than 5 % of more than
-//! 100 documents); beyond that it would sort the whole collection. A larger share is taken by
-//! chance while the server passes over the collection in its natural order, without any sort.
+//! `$sample` is used only if the server implements it as a random walk (first stage, fewer than 5 %
+//! of more than 100 documents); above that it would sort the whole collection. A larger share is
+//! drawn at random while the server scans the collection in natural order, without a sort.
 //!
-//! A network cut or a change of primary loses the cursor. A collection that is read in ranges goes on
-//! where it was; another one is forgotten and read again from the start, so no document counts twice.
+//! A network failure or a change of the primary loses the cursor. A collection that is read in
+//! ranges continues where it was; any other is discarded and read again from the start, so no
+//! document counts twice.
 
 use std::time::{Duration, Instant};
 
@@ -35,40 +36,42 @@ use crate::{
     trouble::{LiveTrouble, Trouble},
 };
 
-/// Documents of each collection that are read when nothing else is asked for.
+/// The default number of documents to read per collection.
 const SAMPLE: u64 = 10_000;
 
-/// By how much the mean size of a sample may differ from that of all, when both are the same.
+/// The maximum relative difference between the mean document size of a sample and that of the
+/// collection.
 const SAME_MEAN: f64 = 0.1;
 
-/// A pass over so many bytes is taken to draw documents with equal chances: some seconds of the server.
+/// Scanning this many bytes to draw documents with equal probability is acceptable: it takes the
+/// server some seconds.
 const PASSED: u64 = 8 << 30;
 
-/// Bytes of a batch, as far as the mean size of a document tells.
+/// The target size of a batch in bytes, based on the mean document size.
 const BATCH_BYTES: u64 = 4 * 1024 * 1024;
 
-/// Batches fetched ahead.
+/// The number of batches to prefetch.
 pub(super) const AHEAD: usize = 2;
 
-/// How often a collection is read from the start.
+/// The number of attempts to read a collection from the start.
 pub(super) const ATTEMPTS: u32 = 4;
 
-/// How long to wait before that: a new primary takes some seconds.
+/// The pause before the next attempt: electing a new primary takes some seconds.
 pub(super) const PAUSE: Duration = Duration::from_secs(1);
 
-/// A server that says nothing for so long is given up.
+/// A server that does not respond for this long is given up.
 pub(super) const SILENCE: Duration = Duration::from_secs(30);
 
-/// How long the server may count the documents of a collection that break its validator.
+/// The time limit for counting the documents that fail the validator.
 const COUNTING: Duration = Duration::from_secs(5);
 
-/// Documents of an earlier run that are asked for at a time: each may have 16 MB.
+/// The number of tracked documents requested at a time: each can have 16 MB.
 const FOLLOWED_AT_ONCE: usize = 32;
 
-/// How often to see whether the run was stopped.
+/// The interval for checking whether the run was stopped.
 pub(super) const GLANCE: Duration = Duration::from_millis(100);
 
-/// How to get `wanted` of `documents` documents.
+/// The method to get `wanted` of `documents` documents.
 fn way(wanted: Option<u64>, documents: Option<u64>, version: Option<(u32, u32)>) -> Way {
     let Some(wanted) = wanted else { return Way::Everything };
     match documents {
@@ -77,14 +80,15 @@ fn way(wanted: Option<u64>, documents: Option<u64>, version: Option<(u32, u32)>)
         Some(documents) if documents > 100 && wanted.saturating_mul(20) < documents => {
             Way::Random(wanted)
         }
-        // `$sampleRate` came with 4.4.2.
+        // `$sampleRate` exists since 4.4.2.
         Some(documents) if version >= Some((4, 4)) => Way::Share(wanted as f64 / documents as f64),
         Some(_) => Way::First(wanted),
     }
 }
 
-/// Whether a random walk went where documents are large: a server chooses pages, not documents, so those that
-/// share their page with few others come too often. Their mean size tells, unless it differs by chance.
+/// Returns whether a random walk preferred large or small documents. The server chooses pages, not
+/// documents, so documents that share their page with few others are drawn too often. The mean size
+/// shows it, unless it differs by chance.
 fn is_biased(taken: u64, bytes: u64, average: u64) -> bool {
     if taken == 0 || average == 0 {
         return false;
@@ -94,14 +98,15 @@ fn is_biased(taken: u64, bytes: u64, average: u64) -> bool {
     (mean / average as f64 - 1.0).abs() > by_chance
 }
 
-/// Whether more came than the share that was asked for, so that the server's count must be wrong.
+/// Returns whether more documents arrived than the requested share, so the server's count must be
+/// wrong.
 fn is_beyond(way: Way, documents: Option<u64>, taken: u64) -> bool {
     let (Way::Share(share), Some(documents)) = (way, documents) else { return false };
     let expected = share * documents as f64;
     taken as f64 > (1.1 * expected + 5.0 * expected.sqrt() + 10.0).min(documents as f64)
 }
 
-/// How reading a collection ended.
+/// The reason why reading a collection ended.
 pub(super) enum End {
     Done,
     Stopped,
@@ -110,7 +115,7 @@ pub(super) enum End {
 }
 
 impl Reader<'_, '_, '_> {
-    /// How many documents of each collection to read; `None` for all.
+    /// The number of documents of each collection to read; `None` for all.
     fn wanted(&self) -> Option<u64> {
         match self.request.sample {
             Some(sample) => Some(sample),
@@ -119,7 +124,7 @@ impl Reader<'_, '_, '_> {
         }
     }
 
-    /// About how many bytes of a collection will be read.
+    /// The approximate number of bytes of a collection that will be read.
     pub(super) fn expected_bytes(&self, listed: &Listed) -> u64 {
         match listed.stats {
             Some(stats) if listed.has_documents && !self.request.metadata_only => {
@@ -151,14 +156,14 @@ impl Reader<'_, '_, '_> {
         }
         self.count_invalid(deployment, listed);
         self.follow(deployment, listed);
-        // Another source may have more of it.
+        // Keep it open if another source may have more of it.
         if self.open_ended == 0 && !self.remaining.contains_key(&listed.namespace) {
             self.engine.close(listed.slot);
             self.table.entry(listed.slot).closed = true;
         }
     }
 
-    /// Takes over a collection that an earlier run has read to its end.
+    /// Adds a collection that an earlier run read completely.
     fn is_known(&mut self, deployment: &Deployment<'_>, listed: &Listed) -> bool {
         let Listed { namespace, uuid, .. } = listed;
         if self.request.resume.is_another(namespace, uuid.as_deref()) {
@@ -177,7 +182,8 @@ impl Reader<'_, '_, '_> {
         true
     }
 
-    /// What is to be read in ranges of `_id`s: what an earlier run left, or a large collection.
+    /// The ranges of `_id`s to read: those that an earlier run left, or those of a large
+    /// collection.
     fn ranges(
         &mut self,
         deployment: &Deployment<'_>,
@@ -206,8 +212,8 @@ impl Reader<'_, '_, '_> {
         let (mut from_primary, mut has_primary) = (false, true);
         for attempt in 1.. {
             from_primary = has_primary && self.asks_primary(deployment, way, ranges.is_some());
-            // The server's count may be off, as after a power cut: a sample ends behind the number that
-            // was asked for, whatever it said.
+            // The server's count can be wrong, for instance after a power failure. A sample
+            // therefore ends after the requested number, whatever the count says.
             let most = wanted.filter(|_| way == Way::Everything && ranges.is_none());
             let most = most.map(|wanted| wanted.saturating_add(1));
             let end = match &mut ranges {
@@ -233,17 +239,18 @@ impl Reader<'_, '_, '_> {
                 }
                 biased = true;
             }
-            // Who has read to the end knows better than the server's count.
+            // Reading to the end gives a more reliable number than the server's count.
             let is_short = most.is_none_or(|most| taken < most);
             let is_all = match way {
                 Way::Everything => is_short,
                 Way::First(limit) => taken < limit,
-                // Chance may take all of them.
+                // A random share may contain all documents.
                 Way::Share(_) => documents == Some(taken),
                 Way::Random(_) => false,
             };
             let is_whole = is_all && matches!(end, End::Done);
-            // A random walk is one wherever it ends; chance in natural order has to reach the end.
+            // A random walk is random wherever it ends; a random share in natural order must reach
+            // the end.
             let by_chance = match way {
                 Way::Random(_) => !biased,
                 Way::Share(_) => matches!(end, End::Done),
@@ -269,7 +276,7 @@ impl Reader<'_, '_, '_> {
                     file = self.live_file(deployment, namespace);
                     continue;
                 }
-                // A collection that is not there any more looks like an empty one.
+                // A collection that no longer exists looks like an empty one.
                 End::Done if taken == 0 && !self.is_there(deployment, namespace) => {
                     let trouble = LiveTrouble::Dropped { documents: 0 };
                     self.troubles.add(file, &Trouble::Live(trouble));
@@ -287,7 +294,7 @@ impl Reader<'_, '_, '_> {
                         LiveTrouble::Silent { documents: taken, seconds: SILENCE.as_secs() };
                     self.troubles.add(file, &Trouble::Live(trouble));
                 }
-                // A set without a primary is read from whom there is.
+                // If the set has no primary, another member is read from.
                 End::Failed(error) if from_primary && taken == 0 && is_unreachable(&error) => {
                     has_primary = false;
                     self.forget(file, slot);
@@ -295,17 +302,18 @@ impl Reader<'_, '_, '_> {
                     continue;
                 }
                 End::Failed(error) => {
-                    // The random walk met the same documents again and again.
+                    // The random walk returned the same documents repeatedly.
                     let other_way =
                         matches!(way, Way::Random(_)) && matches!(code(&error), Some(28_799));
                     let in_ranges = ranges.is_some();
                     let passes = is_passing(&error) && !is_gone(&error);
-                    // Not every kind of collection can be cut up.
+                    // Not every kind of collection can be split into ranges.
                     if in_ranges && !passes && taken == 0 && !is_forbidden(&error) {
                         ranges = None;
                         continue;
                     }
-                    // Whoever looked for the server in vain need not do so for every collection.
+                    // If the server was already unreachable before, do not wait for it again for
+                    // every collection.
                     let is_lost = is_unreachable(&error) && deployment.lost > 0;
                     let again =
                         passes && attempt < ATTEMPTS && before == 0 && !in_ranges && !is_lost;
@@ -323,7 +331,8 @@ impl Reader<'_, '_, '_> {
                 }
             }
             if !is_whole {
-                // A part is never the whole: at least one is left where nobody knows how many.
+                // A part is never complete: at least one document is left even if the number is
+                // unknown.
                 let left = documents.unwrap_or_default().saturating_sub(taken).max(1);
                 if by_chance && ranges.is_none() {
                     self.leave_out(deployment.source, slot, left);
@@ -335,7 +344,7 @@ impl Reader<'_, '_, '_> {
             self.table.entry(slot).whole = is_whole;
             break;
         }
-        // A router hands on what comes first from any of the shards.
+        // A router returns documents in the order in which shards respond.
         let is_shuffled = matches!(way, Way::Random(_)) || ranges.is_some() || deployment.is_routed;
         let entry = self.table.entry(slot);
         entry.shuffled |= is_shuffled;
@@ -346,8 +355,8 @@ impl Reader<'_, '_, '_> {
         }
     }
 
-    /// Lets the server count the documents one by one, if that is quickly done: the number it keeps has
-    /// turned out to be wrong.
+    /// Lets the server count the documents one by one, if that is fast: its stored count turned out
+    /// to be wrong.
     fn count_anew(&mut self, deployment: &Deployment<'_>, listed: &Listed) -> Option<u64> {
         let documents = counted(deployment, listed, None).ok()?;
         if let Some(stats) = &mut self.table.entry(listed.slot).stats {
@@ -356,17 +365,16 @@ impl Reader<'_, '_, '_> {
         Some(documents)
     }
 
-    /// Lets the server count the documents that break the validator (DM-11.3), if that is quickly
-    /// done.
+    /// Lets the server count the documents that fail the validator (DM-11.3), if that is fast.
     fn count_invalid(&mut self, deployment: &mut Deployment<'_>, listed: &Listed) {
         let Some(validator) = &listed.validator else { return };
         if self.is_stopped() {
             return;
         }
-        // What cannot be counted is said: the documents that were read still show most.
+        // A failed count is reported; the documents that were read still show most failures.
         let invalid = counted(deployment, listed, Some(doc! { "$nor": [validator] }));
         if invalid.as_ref().is_err_and(|error| code(error) == Some(OUT_OF_TIME)) {
-            // Expressions are understood by the server alone.
+            // Only the server can evaluate query expressions.
             let else_where = match validator.keys().all(|key| key == "$jsonSchema") {
                 true => "what was read is judged, and `docward schema check` counts all",
                 false => "count them with countDocuments({$nor: [VALIDATOR]}) when there is time",
@@ -393,8 +401,8 @@ impl Reader<'_, '_, '_> {
         }
     }
 
-    /// Looks at the documents that an earlier run kept track of: of a large collection two samples
-    /// have hardly any in common.
+    /// Reads the documents that an earlier run tracked: two samples of a large collection have
+    /// hardly any documents in common.
     fn follow(&mut self, deployment: &mut Deployment<'_>, listed: &Listed) {
         let Some(ids) = self.request.follow.get(&listed.namespace) else { return };
         let ids: Vec<Bson> = ids.iter().filter_map(|digits| id_of(digits)).collect();
@@ -418,7 +426,7 @@ impl Reader<'_, '_, '_> {
         self.table.entry(listed.slot).followed = profiler.finish().profile.tracked;
     }
 
-    /// Forgets what was read of a collection in a failed attempt.
+    /// Discards the documents of a failed attempt to read a collection.
     fn forget(&mut self, file: FileId, slot: Slot) {
         self.engine.discard(slot);
         self.kept.forget(slot);
@@ -449,7 +457,7 @@ impl Reader<'_, '_, '_> {
         self.troubles.add(file, &Trouble::Live(trouble));
     }
 
-    /// Whether a collection is still listed, as far as the server tells.
+    /// Returns whether a collection still exists, as far as the server reports it.
     fn is_there(&self, deployment: &Deployment<'_>, namespace: &Namespace) -> bool {
         let rest = doc! {
             "filter": { "name": &namespace.collection },
@@ -503,7 +511,7 @@ impl Reader<'_, '_, '_> {
         }
     }
 
-    /// Waits, unless the run is stopped meanwhile.
+    /// Waits, unless the run is stopped in the meantime.
     pub(super) fn rest(&mut self, mut time: Duration) {
         while !time.is_zero() && !self.is_stopped() {
             let some = time.min(GLANCE);
@@ -512,7 +520,8 @@ impl Reader<'_, '_, '_> {
         }
     }
 
-    /// Hands the documents of an answer to the profilers, but for the first if it was read before.
+    /// Passes the documents of a batch to the profilers, except for the first one if it was read
+    /// before.
     pub(super) fn take_batch(
         &mut self,
         batch: RawBatch,
@@ -520,7 +529,7 @@ impl Reader<'_, '_, '_> {
         file: FileId,
         skip: usize,
     ) -> Result<(), Error> {
-        // What is no list of documents is told before it is handed on.
+        // An array that cannot be parsed fails here, before any document is passed on.
         let documents = batch.doc_slices()?;
         if self.looks_up() {
             for document in documents.into_iter().skip(skip).flatten() {
@@ -539,7 +548,7 @@ impl Reader<'_, '_, '_> {
     }
 }
 
-/// An answer of the driver.
+/// A batch from the driver.
 struct Batch(RawBatch);
 
 impl Sent for Batch {
@@ -548,15 +557,15 @@ impl Sent for Batch {
     }
 }
 
-/// Documents per batch, for so many readers at a time.
+/// The batch size, for this number of concurrent readers.
 pub(super) fn batch_size(listed: &Listed, max_rate: Option<u64>, readers: u64) -> u32 {
     let average = listed.stats.map_or(0, |stats| stats.average_bytes).max(64);
-    // At a limited rate batches are small, so that documents come evenly.
+    // With a rate limit batches are small, so that documents arrive evenly.
     let most = max_rate.map_or(50_000, |rate| rate.clamp(1, 50_000));
     (BATCH_BYTES / readers / average).max(16).min(most) as u32
 }
 
-/// Lets the driver fetch documents, a little ahead of who receives them. Ends when nobody does.
+/// Lets the driver fetch documents slightly ahead of the receiver. Ends when the receiver is gone.
 fn fetch(
     deployment: &Deployment<'_>,
     cursor: impl Future<Output = Result<RawBatchCursor, Error>> + Send + 'static,
@@ -583,10 +592,10 @@ fn fetch(
     });
 }
 
-/// What a server says when a time limit was reached.
+/// The server's error code for an exceeded time limit.
 const OUT_OF_TIME: i32 = 50;
 
-/// How many documents match, as the server counts them within a time limit.
+/// The number of matching documents, as the server counts them within a time limit.
 fn counted(
     deployment: &Deployment<'_>,
     listed: &Listed,
@@ -604,7 +613,7 @@ fn counted(
     let question = (database.clone(), Read::Aggregate, count);
     let answer = deployment.session.list_many(vec![question]).into_iter().next();
     let rows = answer.transpose()?.unwrap_or_default();
-    // Of none the server gives no row.
+    // If there are none, the server returns no row.
     Ok(rows.first().and_then(|row| number(row, "n")).unwrap_or(0))
 }
 

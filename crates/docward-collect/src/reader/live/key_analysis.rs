@@ -1,8 +1,7 @@
-//! What the server itself says about shard keys (`analyzeShardKey`, 7.0 and later).
+//! The server's own analysis of shard keys (`analyzeShardKey`, 7.0 and later).
 //!
-//! Written against the documentation: no server of that version was at hand. Values out of documents,
-//! which the answer holds as the most common ones, are left where they are; only their frequency is
-//! taken.
+//! Written against the documentation: no server of that version was available. The response
+//! contains the most common values of documents; only their frequency is kept, not the values.
 
 use std::time::Duration;
 
@@ -17,16 +16,16 @@ use super::{
     session::{Read, number},
 };
 
-/// Documents the server looks at: enough for the figures that are compared, where its own default is
-/// ten million.
+/// The number of documents the server samples: enough for the figures that are compared, while its
+/// default is ten million.
 const SAMPLE: i64 = 1_000_000;
 
-/// How long that may take.
+/// The time limit of the analysis.
 const ANALYSING: Duration = Duration::from_secs(600);
 
 impl Reader<'_, '_, '_> {
-    /// Asks about the keys of the request, and about the key a collection has. Only a collection that
-    /// was asked about by name is worth the server's work.
+    /// Analyses the keys of the request and the current key of the collection. Runs only if the
+    /// request selects a single collection, because of the server's effort.
     pub(super) fn analyze_keys(&mut self, deployment: &Deployment<'_>, collections: &[Listed]) {
         let Some(asked) = &self.request.analyze_keys else { return };
         if self.table.server_version < Some((7, 0)) || self.request.metadata_only {
@@ -84,7 +83,7 @@ fn metrics(reply: &Document) -> KeyMetrics {
     let common = key.and_then(|key| key.get_array("mostCommonValues").ok());
     let frequencies = common.into_iter().flatten().filter_map(Bson::as_document);
     let (sampled_reads, sampled_writes) = (total(reads), total(writes));
-    // Without sampled queries all shares are zero, which is no figure.
+    // Without sampled queries all shares are zero, which is not a measurement.
     let share = |part: Option<&Document>, of: Option<u64>, name: &str| {
         part.filter(|_| of.is_some_and(|n| n > 0)).and_then(|part| percent(part, name))
     };

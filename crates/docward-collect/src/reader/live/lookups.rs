@@ -1,8 +1,9 @@
-//! References into collections of which a sample is read.
+//! Finds references into collections of which only a sample was read.
 //!
-//! Samples of two large collections have hardly any document in common, so they cannot tell that one refers to
-//! the other. A few documents of each collection are kept as they come, and the `_id`s they may name are asked
-//! for in the collections that were not read whole: by index, some hundred documents at most for each pair.
+//! Samples of two large collections have hardly any documents in common, so they cannot show that
+//! one refers to the other. A few documents of each collection are kept. Their possible `_id`
+//! references are looked up in the collections that were not read completely: by index, at most
+//! some hundred documents per pair.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -30,35 +31,36 @@ use crate::{
     trouble::{LiveTrouble, Trouble},
 };
 
-/// Documents kept of a collection, and their bytes.
+/// The number of documents kept per collection.
 const KEPT: usize = 128;
 const KEPT_BYTES: usize = 512 * 1024;
-/// Bytes kept of all collections together.
+/// The maximum bytes kept of all collections together.
 const ALL_BYTES: usize = 32 * 1024 * 1024;
-/// Values of a field that are looked up.
+/// The maximum number of values of a field to look up.
 const VALUES: usize = 512;
-/// Bytes that one question may bring, as far as the mean size of a document tells.
+/// The target size of a response in bytes, based on the mean document size.
 const ANSWER: u64 = 2 * 1024 * 1024;
-/// Values asked for at a time.
+/// The maximum number of values per request.
 const AT_ONCE: u64 = 128;
-/// A document as large as this is kept without its large parts, and looked up by its `_id` alone.
+/// Documents of this size are kept without their large fields, and looked up by `_id` only.
 const LARGE: usize = 64 * 1024;
-/// Bytes of a field that is kept of it.
+/// The maximum size of a field kept from such a document.
 const SMALL_FIELD: usize = 1024;
-/// Values of a field that tell whether it refers to a collection at all.
+/// The number of values that are probed first, to see whether a field refers to a collection at
+/// all.
 const PROBED: usize = 8;
-/// Values of several fields that are asked for together for that.
+/// The number of values of several fields that are probed in one request.
 const PROBED_TOGETHER: usize = 2048;
-/// Fields and collections that are held against each other.
+/// The maximum number of pairs of fields and collections to check.
 const PAIRS: usize = 100_000;
-/// Questions that are handed to the driver together.
+/// The number of requests passed to the driver together.
 const TOGETHER: usize = 32;
-/// Collections that do not answer, after which nobody is asked any more.
+/// The number of unresponsive collections after which no more requests are sent.
 const LOST: usize = 2;
-/// Questions to one deployment.
+/// The maximum number of requests to one deployment.
 const QUESTIONS: usize = 5_000;
 
-/// Some documents of each collection, each with the same chance as those before it.
+/// Some documents of each collection, kept with equal probability (reservoir sampling).
 #[derive(Default)]
 pub(crate) struct Kept {
     collections: BTreeMap<Slot, Reservoir>,
@@ -73,7 +75,7 @@ struct Reservoir {
 }
 
 impl Kept {
-    /// Takes a document that came, in place of another one when there are enough.
+    /// Offers a document; it replaces another one at random if there are enough.
     pub(super) fn offer(&mut self, slot: Slot, document: &[u8]) {
         let trimmed;
         let document = if document.len() > LARGE {
@@ -106,7 +108,7 @@ impl Kept {
         }
     }
 
-    /// Forgets a collection that is read again.
+    /// Discards a collection that is read again.
     pub(super) fn forget(&mut self, slot: Slot) {
         if let Some(some) = self.collections.remove(&slot) {
             self.bytes -= some.bytes;
@@ -114,7 +116,7 @@ impl Kept {
     }
 }
 
-/// The same numbers in every run, and no pattern in them.
+/// A pseudo-random number that is the same in every run.
 const fn mixed(n: u64) -> u64 {
     let n = (n ^ (n >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let n = (n ^ (n >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -122,13 +124,14 @@ const fn mixed(n: u64) -> u64 {
 }
 
 impl Reader<'_, '_, '_> {
-    /// Whether documents are kept to look up what they refer to: not when all are read anyway.
+    /// Returns whether documents are kept to look up their references: not if everything is read
+    /// anyway.
     pub(super) fn looks_up(&self) -> bool {
         let request = self.request;
         !request.full && !request.documents_only && request.check.is_none()
     }
 
-    /// Looks up what the documents that were kept may refer to.
+    /// Looks up the documents that the kept documents may refer to.
     pub(super) fn look_up_references(
         &mut self,
         deployment: &Deployment<'_>,
@@ -150,7 +153,8 @@ impl Reader<'_, '_, '_> {
             .collect();
         let mut asking = Asking::default();
         let mut settled = BTreeSet::new();
-        // What is named after a collection first: what refers to it need not be held against all others.
+        // Fields named after a collection first: those that turn out to be references need not be
+        // checked against all other collections.
         for named in [true, false] {
             let pairs = pairs(collections, &targets, &kept, &links, named, &settled);
             let Some(likely) = self.likely(deployment, pairs, &mut asking) else { return };
@@ -170,7 +174,7 @@ impl Reader<'_, '_, '_> {
                         }
                         None => return,
                     };
-                    // What nothing was found of is no reference, or one of which everything is gone.
+                    // A field with no value found is not a reference, or all its targets are gone.
                     if !found.is_empty() {
                         self.table.lookups.push(pair.lookup(&kept, &links, &found));
                     }
@@ -182,8 +186,9 @@ impl Reader<'_, '_, '_> {
         }
     }
 
-    /// The pairs of which a few values are found. Most fields refer to none of the collections: each of these
-    /// is asked for some values of many fields at a time. `None` when nothing more may be asked.
+    /// The pairs for which a few values are found. Most fields refer to none of the collections, so
+    /// each collection is probed with some values of many fields at a time. `None` if no more
+    /// requests may be sent.
     fn likely<'a>(
         &mut self,
         deployment: &Deployment<'_>,
@@ -217,8 +222,8 @@ impl Reader<'_, '_, '_> {
         Some(likely)
     }
 
-    /// The documents that a pair refers to, of which some have been found or not; `None` when nothing more may
-    /// be asked.
+    /// Looks up all values of a pair, some of which have been probed before; `None` if no more
+    /// requests may be sent.
     fn whole(
         &mut self,
         deployment: &Deployment<'_>,
@@ -231,7 +236,7 @@ impl Reader<'_, '_, '_> {
         let mut answer = first;
         loop {
             match answer {
-                // The first few tell whether the field refers to this collection at all.
+                // The first few values show whether the field refers to this collection at all.
                 Ok(documents) if documents.is_empty() && found.is_empty() => {
                     return Some(Ok(found));
                 }
@@ -244,7 +249,7 @@ impl Reader<'_, '_, '_> {
         }
     }
 
-    /// Tells once that a collection does not answer; and whether others are to be asked.
+    /// Reports once that a collection does not respond; returns whether others may be asked.
     fn not_looked_up(
         &mut self,
         deployment: &Deployment<'_>,
@@ -260,12 +265,12 @@ impl Reader<'_, '_, '_> {
             };
             self.troubles.add_for(&*deployment.session.name, &Trouble::Live(trouble));
         }
-        // Who has lost the server need not ask for the others.
+        // If the server is lost, other collections need not be asked.
         let is_lost = is_silent(error) || (is_passing(error) && !is_gone(error));
         !is_lost || asking.failed.len() <= LOST
     }
 
-    /// Asks for documents by their ids; `None` when nothing more may be asked.
+    /// Requests documents by their ids; `None` if no more requests may be sent.
     fn ask(
         &mut self,
         deployment: &Deployment<'_>,
@@ -292,17 +297,17 @@ impl Reader<'_, '_, '_> {
     }
 }
 
-/// What was asked of a deployment so far.
+/// The state of the requests to one deployment.
 #[derive(Default)]
 struct Asking {
     questions: usize,
-    /// Collections that did not answer.
+    /// Collections that did not respond.
     failed: BTreeSet<Slot>,
 }
 
 type Answer = Result<Vec<RawDocumentBuf>, Error>;
 
-/// What the first documents that were kept hold in a field: every value of theirs.
+/// All values of a field in the first kept documents.
 struct Values {
     documents: usize,
     values: Vec<Bson>,
@@ -314,12 +319,12 @@ struct Pair<'a> {
     path: &'a FieldPath,
     to: &'a Listed,
     values: Rc<Values>,
-    /// Whether the field is named after the collection.
+    /// True if the field is named after the collection.
     named: bool,
 }
 
 impl Pair<'_> {
-    /// Whether documents are so large that only their ids are asked for.
+    /// Returns whether the documents are so large that only their ids are requested.
     fn ids_only(&self) -> bool {
         self.average() > LARGE as u64
     }
@@ -328,7 +333,7 @@ impl Pair<'_> {
         self.to.stats.map_or(0, |stats| stats.average_bytes).max(1)
     }
 
-    /// The values in portions whose answers are not too large.
+    /// The values, split so that responses are not too large.
     fn chunks(&self) -> std::slice::Chunks<'_, Bson> {
         let room = if self.ids_only() { AT_ONCE } else { ANSWER / self.average() };
         self.values.values.chunks(room.clamp(1, AT_ONCE) as usize)
@@ -339,7 +344,7 @@ impl Pair<'_> {
         (self.to.namespace.clone(), ids.collect(), self.ids_only())
     }
 
-    /// The first few values; in their other form, too, where the name says that they are ids.
+    /// The first few values, also in their other representation if the name says that they are ids.
     fn probed(&self) -> impl Iterator<Item = Bson> {
         let first = self.values.values.iter().take(PROBED);
         first.flat_map(|id| [Some(id.clone()), spelled(id).filter(|_| self.named)]).flatten()
@@ -366,7 +371,7 @@ impl Pair<'_> {
     }
 }
 
-/// The pairs of one collection that is asked, in portions.
+/// The pairs of one target collection, split into requests.
 fn probes(pairs: Vec<Pair<'_>>) -> Vec<Vec<Pair<'_>>> {
     let mut by_target: BTreeMap<Slot, Vec<Pair<'_>>> = BTreeMap::new();
     for pair in pairs {
@@ -382,14 +387,14 @@ fn probes(pairs: Vec<Pair<'_>>) -> Vec<Vec<Pair<'_>>> {
     probes
 }
 
-/// The question for the first few values of fields, all of the same collection.
+/// The request for the first few values of fields, all for the same target collection.
 fn probe(pairs: &[Pair<'_>]) -> Asked {
     let mut known = BTreeSet::new();
     let ids = pairs.iter().flat_map(Pair::probed).filter(|id| known.insert(key(id))).collect();
     (pairs[0].to.namespace.clone(), ids, true)
 }
 
-/// An id so that it can be found among others; whole numbers are the same in every type.
+/// A key for comparing ids; integers are equal in every numeric type.
 fn key(id: &Bson) -> Option<Vec<u8>> {
     let id = match id {
         Bson::Int32(number) => Bson::Int64(i64::from(*number)),
@@ -405,7 +410,8 @@ fn key_of(document: &RawDocumentBuf) -> Option<Vec<u8>> {
     key(&Bson::try_from(document.get("_id").ok()??).ok()?)
 }
 
-/// What may be looked up where: by the name of the field, or else by its type.
+/// The pairs of fields and collections to look up, matched by the name of the field or else by its
+/// type.
 fn pairs<'a>(
     collections: &'a [Listed],
     targets: &[&'a Listed],
@@ -455,7 +461,7 @@ fn pairs<'a>(
     pairs
 }
 
-/// What a large document has of small fields: its `_id`, and most ids of others.
+/// The small fields of a large document: its `_id`, and most references.
 fn without_large_fields(document: &[u8]) -> Option<RawDocumentBuf> {
     let mut small = RawDocumentBuf::new();
     for field in RawDocument::from_bytes(document).ok()?.iter() {
@@ -480,7 +486,8 @@ fn links_of<'a>(documents: impl Iterator<Item = &'a [u8]>) -> Links {
     profiler.finish().links
 }
 
-/// The id in its other form: an ObjectId, a UUID or a whole number written as text, and the text of one.
+/// The id in its other representation: an ObjectId, a UUID or an integer written as text, and the
+/// reverse.
 fn spelled(id: &Bson) -> Option<Bson> {
     match id {
         Bson::ObjectId(id) => Some(Bson::String(id.to_hex())),
@@ -497,11 +504,11 @@ fn spelled(id: &Bson) -> Option<Bson> {
     }
 }
 
-/// Characters of a UUID with its dashes.
+/// The number of characters of a UUID with dashes.
 const UUID_TEXT: usize = 36;
 
-/// Different values that the first documents hold at a path, in arrays as well, and how many documents these are:
-/// every value of theirs is looked up, and not more than a few hundred.
+/// The distinct values of the first documents at a path, including those in arrays, and the number
+/// of these documents. Every value of a document is looked up, up to a few hundred in total.
 fn values_at(documents: &[Vec<u8>], path: &str) -> (usize, Vec<Bson>) {
     let names: Vec<&str> = path.split('.').collect();
     let mut values: Vec<Bson> = Vec::new();
@@ -510,7 +517,7 @@ fn values_at(documents: &[Vec<u8>], path: &str) -> (usize, Vec<Bson>) {
         let mut here = Vec::new();
         collect(RawBsonRef::Document(document), &names, &mut here);
         here.retain(|value| !values.contains(value));
-        // One long list is asked for as a whole, unless it is very long.
+        // A single long list is looked up completely, unless it is very long.
         let most = if values.is_empty() { 4 * VALUES } else { VALUES };
         if values.len() + here.len() > most {
             return (at, values);
@@ -600,8 +607,8 @@ mod tests {
         assert_eq!(spelled(&Bson::Double(1.5)), None);
     }
 
-    /// PT-ref.1: with very many collections in a database only names tell what may refer to what; databases beside
-    /// it are not its size.
+    /// PT-ref.1: with very many collections in a database only names are matched; other databases
+    /// do not count towards its size.
     #[test]
     fn only_names_count_where_a_database_has_very_many_collections() {
         let listed = |database: &str, n: usize, slot: usize| Listed {

@@ -1,14 +1,15 @@
-//! Reading a running deployment: its catalogue, what its servers say, and its documents.
+//! Reads a running deployment: its catalogue, facts about its servers, and its documents.
 //!
-//! It can only read: everything goes through [`session`], which knows no other commands. The
-//! driver works on a thread of its own and fetches the next batch while this one is profiled.
-//! Catalogue and documents end up in the same table and the same engine as those of files, so the
-//! same data gives the same findings.
+//! It only reads: everything goes through [`session`], which sends no other commands. The driver
+//! runs on its own thread and fetches the next batch while the current one is profiled. Catalogue
+//! and documents go to the same table and the same engine as those of files, so the same data gives
+//! the same findings.
 //!
-//! Read on: `session` (connecting and asking), `catalogue` (collections), `server` (facts about
-//! the whole), `cluster` (tables of sharded clusters), `key_analysis` (what the server says about shard
-//! keys), `workload` (what clients do), `documents` (what is read, and how), `ranges` (a large collection
-//! in parts), `lookups` (what a sample refers to), `pushdown` (what the server counts itself), `privileges` (what was not allowed).
+//! Read on: `session` (connections and requests), `catalogue` (collections), `server` (facts about
+//! the deployment), `cluster` (tables of sharded clusters), `key_analysis` (the server's analysis
+//! of shard keys), `workload` (operations of clients), `documents` (samples and full reads),
+//! `ranges` (a large collection in parts), `lookups` (references of a sample), `pushdown` (figures
+//! computed by the server), `privileges` (refused actions).
 
 mod catalogue;
 mod check;
@@ -44,36 +45,37 @@ use crate::{
     trouble::{LiveTrouble, Trouble, Troubles},
 };
 
-/// Whether a source is a connection string.
+/// Returns whether a source is a connection string.
 pub fn is_uri(source: &str) -> bool {
     source.starts_with("mongodb://") || source.starts_with("mongodb+srv://")
 }
 
-/// A deployment being read.
+/// A deployment that is being read.
 struct Deployment<'r> {
     session: Session<'r>,
-    /// Which source of the run it is.
+    /// The index of the source in the run.
     source: usize,
     missing: Missing,
-    /// The members of a replica set that can be asked one by one; none of a single server.
+    /// The members of a replica set that can be asked individually; empty for a single server.
     members: Vec<String>,
-    /// The members that do not answer.
+    /// The members that do not respond.
     down: Vec<String>,
-    /// The version of the server that answers.
+    /// The version of the server that responds.
     version: Option<(u32, u32)>,
-    /// Whether a router answers, and not a member.
+    /// True if a router responds, not a member.
     is_routed: bool,
-    /// Who answers, of the members of a set.
+    /// The role of the responding member.
     answering: Answering,
-    /// Whether the facts about servers are those of this deployment, not of an earlier source.
+    /// True if the facts about servers are from this deployment, not from an earlier source.
     is_told: bool,
-    /// Collections in a row for which no server answered.
+    /// The number of consecutive collections for which no server responded.
     lost: usize,
-    /// Questions that were not asked since others before were not answered.
+    /// The number of requests that were not sent because earlier ones were not answered.
     not_asked: usize,
 }
 
-/// Collections in a row without an answer, after which the others are left alone: each takes half a minute.
+/// The number of consecutive unresponsive collections after which the others are skipped: each
+/// takes half a minute.
 const LOST: usize = 2;
 
 impl Deployment<'_> {
@@ -83,8 +85,8 @@ impl Deployment<'_> {
 }
 
 impl<'r> Reader<'r, '_, '_> {
-    /// Connects to a deployment. The source is called by its hosts from here on: a connection
-    /// string may hold a password.
+    /// Connects to a deployment. From here on the source is named by its hosts, because a
+    /// connection string may contain a password.
     pub(crate) fn connect(&mut self, source: usize, uri: &str) -> Option<Session<'r>> {
         self.sources[source].kind = SourceKind::Live;
         let (uri, left_out) = uri::without_unknown_options(uri);
@@ -102,13 +104,13 @@ impl<'r> Reader<'r, '_, '_> {
             ));
         }
         if matches!(session, Err(LiveTrouble::NoUsers)) {
-            // What the refusal tells about the server is a fact like any other.
+            // The refusal shows that the server has no users, which is a fact about it.
             self.table.server.get_or_insert_with(server::without_users);
         }
         session.map_err(|trouble| self.troubles.add_for(name, &Trouble::Live(trouble))).ok()
     }
 
-    /// Reads a deployment: facts first, then collection by collection.
+    /// Reads a deployment: facts first, then each collection.
     pub(crate) fn read_live(&mut self, source: usize, session: Session<'r>) {
         if self.request.namespace.is_some() {
             self.troubles.add_for(&*session.name, &Trouble::NamespaceUnused);
@@ -134,8 +136,8 @@ impl<'r> Reader<'r, '_, '_> {
             return;
         }
         let databases = self.databases(&mut deployment);
-        // Before anything else is read: a profiler that writes everything down would have what
-        // clients did pushed out by what is asked from here on.
+        // The workload comes first: a profiler that records everything would overwrite the
+        // operations of clients with Docward's own requests.
         if self.request.server_workload {
             self.read_workload(&mut deployment, &databases);
         }
@@ -156,7 +158,7 @@ impl<'r> Reader<'r, '_, '_> {
             self.look_up_references(&deployment, &collections);
             self.members_lost(&deployment);
         }
-        // Also when the catalogue itself was not read to its end.
+        // This also applies if the catalogue was not read completely.
         if self.is_stopped() {
             self.sources[source].sampled = true;
             self.left_open = true;
@@ -173,7 +175,7 @@ impl<'r> Reader<'r, '_, '_> {
         report_missing(&mut self.troubles, &name, missing, deployment.version);
     }
 
-    /// Tells that the rest was not read.
+    /// Reports that the rest was not read.
     fn lost(&mut self, deployment: &Deployment<'_>, left: usize) {
         self.sources[deployment.source].sampled = true;
         self.left_open = true;
@@ -185,7 +187,7 @@ impl<'r> Reader<'r, '_, '_> {
         self.troubles.add_for(&*deployment.session.name, &trouble);
     }
 
-    /// A file of the report for a collection of a deployment.
+    /// Registers a collection of a deployment as a file of the report.
     fn live_file(&mut self, deployment: &Deployment<'_>, namespace: &Namespace) -> FileId {
         self.file(deployment.source, &format!("{} {namespace}", deployment.session.name))
     }

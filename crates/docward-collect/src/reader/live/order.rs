@@ -1,20 +1,20 @@
-//! Which members tell the order in which documents were inserted (SK-3).
+//! Determines which members return documents in the order of insertion (SK-3).
 //!
-//! A member that copies applies what it copies by several threads, and stores it in runs: what lies last
-//! there need not be what came last. The primary has it as it came.
+//! A secondary applies writes with several threads and stores them in runs, so the last stored
+//! document need not be the newest. The primary stores documents in the order of insertion.
 
 use mongodb::bson::Document;
 
 use super::{super::Reader, Deployment, session::Way};
 
-/// What the first answer tells about who answers.
+/// Facts about the responding member, from its first response.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Answering {
-    /// It belongs to a replica set.
+    /// It is a member of a replica set.
     is_member: bool,
     /// It takes writes.
     is_primary: bool,
-    /// No other member can be read from.
+    /// There is no other member to read from.
     is_alone: bool,
 }
 
@@ -28,14 +28,14 @@ impl Answering {
         let is = |name| hello.get_bool(name).unwrap_or(false);
         Self {
             is_member: hello.contains_key("setName"),
-            // Before 4.4.2 the answer has the old name only.
+            // Before 4.4.2 the response contains only the old name.
             is_primary: is("isWritablePrimary") || is("ismaster"),
             is_alone: readable < 2,
         }
     }
 
-    /// Whether it may be a member that copies who is read from. Of a set any member may answer, unless
-    /// one is named.
+    /// Returns whether documents may come from a secondary. Any member of a set may respond, unless
+    /// the connection is direct.
     fn may_copy(self, direct: bool, read_preference: &str) -> bool {
         let is_this_one = direct || self.is_alone;
         let is_primary =
@@ -45,16 +45,17 @@ impl Answering {
 }
 
 impl Deployment<'_> {
-    /// Whether the order of what is read may be that of a member that copies.
+    /// Returns whether documents may come in the storage order of a secondary.
     pub(super) fn may_be_copied(&self) -> bool {
         self.answering.may_copy(self.session.direct, self.session.read_preference)
     }
 }
 
 impl Reader<'_, '_, '_> {
-    /// Whether to read a collection from the primary: shard keys are judged by the order of inserts, the
-    /// documents come in their order, and the connection string leaves open whom to ask. What is read in
-    /// order is a part or small: what is large is read in ranges, or by a random walk.
+    /// Returns whether to read a collection from the primary: if shard keys are checked by the
+    /// order of inserts, the documents are read in natural order, and the connection string does
+    /// not set a read preference. Only parts and small collections are read in order; large ones
+    /// are read in ranges or by a random walk.
     pub(super) fn asks_primary(
         &self,
         deployment: &Deployment<'_>,
@@ -87,12 +88,12 @@ mod tests {
         let three = ["a:1", "b:1", "c:1"];
         assert!(!may_copy(doc! { "isWritablePrimary": true }, false, "secondaryPreferred"));
         assert!(may_copy(member(false, &three), false, "secondaryPreferred"));
-        // Whoever answered first, another one may be read from.
+        // Another member than the one that responded first may be read from.
         assert!(may_copy(member(true, &three), false, "nearest"));
         assert!(!may_copy(member(true, &three), false, "primary"));
         assert!(!may_copy(member(true, &["a:1"]), false, "secondaryPreferred"));
         assert!(!may_copy(member(true, &three), true, "secondaryPreferred"));
-        // The driver talks to the member that is named, whatever is preferred.
+        // The driver connects to the named member, whatever the read preference says.
         assert!(may_copy(member(false, &three), true, "primary"));
         assert!(!may_copy(doc! { "setName": "rs0", "ismaster": true }, true, "primary"));
     }

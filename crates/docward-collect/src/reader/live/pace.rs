@@ -1,31 +1,31 @@
-//! How fast a live collection is read: no faster than allowed, and slower when the server is busy.
+//! Controls the reading rate: never above the limit, and slower if the server is busy.
 
 use std::time::Duration;
 
-/// Answers that take less are no sign of a busy server.
+/// Faster responses never count as a sign of a busy server.
 const PROMPT: Duration = Duration::from_millis(100);
-/// Answers that take so many times as long as usual are.
+/// Responses that take this many times as long as usual indicate a busy server.
 const SLOWER: u32 = 4;
-/// No pause is longer.
+/// The maximum pause.
 const LONGEST: Duration = Duration::from_secs(5);
 
-/// How long the server usually takes to answer.
+/// The usual response time of the server.
 #[derive(Debug, Default)]
 pub(super) struct Patience {
     usual: Option<Duration>,
 }
 
 impl Patience {
-    /// How long to leave the server alone after an answer that took so long.
+    /// The pause after a response that took this long.
     pub(super) fn pause(&mut self, took: Duration) -> Duration {
         let usual = *self.usual.get_or_insert(took);
-        // What is usual follows slowly upwards and at once downwards.
+        // The usual time rises slowly and falls at once.
         self.usual = Some(if took < usual { took } else { usual + (took - usual) / 64 });
         if took > PROMPT && took > usual * SLOWER { took.min(LONGEST) } else { Duration::ZERO }
     }
 }
 
-/// How long to wait so that `documents` in the time that has `passed` are no more than `rate` in a second.
+/// The wait after which `documents` in the `passed` time are at most `rate` per second.
 pub(super) fn wait_for_rate(rate: u64, documents: u64, passed: Duration) -> Duration {
     let earliest = Duration::try_from_secs_f64(documents as f64 / rate.max(1) as f64);
     earliest.unwrap_or(LONGEST).saturating_sub(passed)

@@ -1,4 +1,4 @@
-//! What the user was not allowed to ask, and the role that would allow it.
+//! Actions that the user was not permitted, and the role that would permit them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,16 +7,17 @@ use docward_model::{AUDIT_ROLE, Namespace};
 use super::workload::PROFILE;
 use crate::trouble::LiveTrouble;
 
-/// Collections of one database that are named one by one; for more, the database is named.
+/// The number of collections of one database that are named individually; above it, the database is
+/// named.
 const NAMED: usize = 5;
 
-/// What an action is done to.
+/// The target of an action.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Resource {
     Cluster,
     Database(String),
     Collection(Namespace),
-    /// What the time series of a database are stored in.
+    /// The bucket collections of a database's time series.
     Buckets(String),
 }
 
@@ -33,31 +34,33 @@ impl Resource {
     }
 }
 
-/// Actions that were refused.
+/// The actions that were refused.
 #[derive(Debug, Default)]
 pub(crate) struct Missing {
     actions: BTreeMap<Resource, BTreeSet<&'static str>>,
 }
 
-/// Time series, and a resource for what they are stored in, came with this version.
+/// The version that introduced time series, with a separate resource for their buckets.
 const SERIES: (u32, u32) = (5, 0);
 
-/// What is asked of a collection as soon as its name is known.
+/// The actions requested for a collection as soon as its name is known.
 const OF_EACH: &[&str] = &["collStats", "find", "indexStats", "listIndexes"];
 
-/// What is asked as soon as something is allowed: a role without it would be refused a second time.
+/// The actions requested after this one is permitted: a role without them would be refused a second
+/// time.
 fn asked_next(
     resource: &Resource,
     action: &str,
     version: Option<(u32, u32)>,
 ) -> Vec<(Resource, &'static [&'static str])> {
     match (resource, action) {
-        // Which roles users have, and of which databases, is not known before.
+        // The roles of users, and their databases, are not known before.
         (Resource::Cluster, "viewUser") => {
             vec![(Resource::Database(String::new()), &["viewRole"])]
         }
         (Resource::Database(name), "listCollections") => {
-            // A privilege on all collections of a database does not hold for the buckets of its time series.
+            // A privilege on all collections of a database does not include the buckets of its time
+            // series.
             let buckets = (version >= Some(SERIES)).then(|| Resource::Buckets(name.clone()));
             let resources = std::iter::once(resource.clone()).chain(buckets);
             resources.map(|resource| (resource, OF_EACH)).collect()
@@ -71,7 +74,7 @@ impl Missing {
         self.actions.entry(resource).or_default().insert(action);
     }
 
-    /// Forgets what nobody needs who wants documents only.
+    /// Removes the actions that are not needed if only documents are read.
     pub(crate) fn about_documents(mut self) -> Self {
         self.actions.retain(|resource, actions| {
             actions.retain(|action| matches!(*action, "find" | "listCollections"));
@@ -83,13 +86,14 @@ impl Missing {
         self
     }
 
-    /// One trouble for what concerns the cluster, one for databases, and one for collections that lack the same. The last one has the role that allows all of it: a
-    /// second one of the same name could not be created.
+    /// One problem for the cluster, one for databases, and one for collections that lack the same
+    /// actions. Only the last problem contains the role that permits all of it, because a second
+    /// role of the same name could not be created.
     pub(crate) fn into_troubles(self, version: Option<(u32, u32)>) -> Vec<LiveTrouble> {
         let mut refusals = Vec::new();
         let mut whole = Vec::new();
         let mut databases: BTreeMap<Vec<&'static str>, Vec<String>> = BTreeMap::new();
-        // A privilege on all collections of a database does not hold for `system.profile`.
+        // A privilege on all collections of a database does not include `system.profile`.
         let mut collections: BTreeMap<(bool, bool, Vec<&'static str>), Vec<Namespace>> =
             BTreeMap::new();
         for (resource, actions) in self.actions {
@@ -145,7 +149,7 @@ impl Missing {
             let of_many = |database: &str| {
                 namespaces.iter().filter(|n| n.database == database).count() > NAMED
             };
-            // The profiler's collection is in no privilege on all of a database.
+            // A privilege on a whole database does not include the profiler's collection.
             let resources: BTreeSet<Resource> = namespaces
                 .iter()
                 .map(|namespace| {
@@ -179,10 +183,10 @@ fn list(names: &[impl ToString]) -> String {
     }
 }
 
-/// A resource, and what nobody may do with it.
+/// A resource and actions on it.
 type Privilege = (Resource, Vec<&'static str>);
 
-/// What was refused about one thing.
+/// The refused actions on one thing.
 struct Refusal {
     resource: String,
     effect: &'static str,
@@ -206,7 +210,7 @@ impl Refusal {
     }
 }
 
-/// The role that allows everything that was refused.
+/// The role that permits all refused actions.
 fn role(refusals: &[Refusal], version: Option<(u32, u32)>) -> String {
     let mut all: BTreeMap<Resource, BTreeSet<&'static str>> = BTreeMap::new();
     for (resource, actions) in refusals.iter().flat_map(|refusal| &refusal.privileges) {

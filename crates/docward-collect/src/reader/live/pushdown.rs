@@ -1,8 +1,9 @@
-//! Figures over all documents of a collection, counted by the server: sizes, types of top-level fields,
-//! lengths of arrays. A sharded cluster counts on all shards at a time, and only sums travel.
+//! Figures over all documents of a collection, computed by the server: sizes, types of top-level
+//! fields, lengths of arrays. A sharded cluster computes on all shards at a time and transfers only
+//! sums.
 //!
-//! Two passes, each a `$group` without a sort and within the memory a server gives it; nothing is
-//! written to its disk.
+//! Two passes, each a `$group` without a sort and within the server's memory limit for a group;
+//! nothing is written to its disk.
 
 use std::collections::BTreeMap;
 
@@ -23,21 +24,21 @@ use super::{
 };
 use crate::trouble::{LiveTrouble, Trouble};
 
-/// Groups of field, type and length that are brought home.
+/// The maximum number of groups of field, type and length to transfer.
 const MOST_GROUPS: i32 = 20_000;
 
-/// Why nothing is told of a collection with more of them.
+/// The message for a collection with more groups.
 const TOO_MANY: &str = "it has too many different field names to count them, which are data rather than names: \
                         see D010 in a sample";
 
-/// The rule book's array limit: arrays of so many elements are counted exactly.
+/// The rule book's array limit: arrays with this many elements are counted exactly.
 const LONG: i64 = 1000;
 
-/// `$bsonSize` came with this version.
+/// The version that introduced `$bsonSize`.
 const SINCE: (u32, u32) = (4, 4);
 
 impl Reader<'_, '_, '_> {
-    /// Lets the server count, if that was asked for.
+    /// Lets the server compute the figures, if requested.
     pub(super) fn push_down(&mut self, deployment: &mut Deployment<'_>, listed: &Listed) {
         if !self.request.pushdown || !listed.has_documents || self.is_stopped() {
             return;
@@ -58,7 +59,7 @@ impl Reader<'_, '_, '_> {
             }
             Some(Ok(None)) => self.not_counted(deployment, listed, TOO_MANY.to_owned()),
             Some(Err(error)) if is_gone(&error) => {}
-            // It ran out of the memory that it gives a group.
+            // The group exceeded the server's memory limit.
             Some(Err(error)) if matches!(code(&error), Some(292 | 16_945 | 16_820)) => {
                 self.not_counted(deployment, listed, TOO_MANY.to_owned());
             }
@@ -77,7 +78,7 @@ impl Reader<'_, '_, '_> {
         self.troubles.add_for(deployment.session.name.clone(), &Trouble::Live(trouble));
     }
 
-    /// The figures, if there are not too many; `None` when the run was stopped before they came.
+    /// The figures; `None` inside if there are too many groups, and outside if the run was stopped.
     fn counted(
         &mut self,
         deployment: &Deployment<'_>,
@@ -95,7 +96,7 @@ impl Reader<'_, '_, '_> {
         let questions = vec![question(sizes()), question(fields())];
         let mut answers = deployment.session.list_long(questions)?.into_iter();
         let (sizes, fields) = answers.next().zip(answers.next())?;
-        // What was cut off would be missing in every sum.
+        // If groups were truncated, every sum would be too low, so the figures are dropped.
         let counted = sizes.and_then(|sizes| {
             let fields = fields?;
             Ok((fields.len() < MOST_GROUPS as usize).then(|| figures(&sizes, &fields)))
@@ -104,7 +105,8 @@ impl Reader<'_, '_, '_> {
     }
 }
 
-/// Where the bucket of a value begins: itself below 64, else a 32nd of its power of two.
+/// The lower bound of the bucket of a value: the value itself below 64, else a 32nd of its power of
+/// two.
 fn bucket(value: &str) -> Document {
     let power = doc! { "$floor": { "$log": [value, 2] } };
     let width = doc! { "$pow": [2, { "$subtract": [power, 5] }] };
@@ -155,7 +157,7 @@ fn fields() -> Vec<Document> {
                 "length": { "$cond": [{ "$eq": ["$length", null] }, null, bucket("$length")] },
             },
             "n": { "$sum": 1 },
-            // An object of one field with a name of one letter has 8 bytes besides.
+            // An object with one field of a one-letter name has 8 additional bytes.
             "bytes": { "$sum": { "$subtract": [{ "$bsonSize": { "v": value } }, 8] } },
             "min": { "$min": "$length" },
             "max": { "$max": "$length" },
@@ -169,7 +171,7 @@ fn fields() -> Vec<Document> {
     ]
 }
 
-/// Puts the groups of both passes together.
+/// Combines the groups of both passes.
 fn figures(sizes: &[Document], fields: &[Document]) -> Counted {
     let mut spread = Spread::default();
     sizes.iter().for_each(|group| spread.add(group, number(group, "_id")));
@@ -205,7 +207,7 @@ fn figures(sizes: &[Document], fields: &[Document]) -> Counted {
     }
 }
 
-/// A distribution as groups of a server make it up.
+/// A distribution, built from the groups of a server.
 #[derive(Default)]
 struct Spread {
     all: Distribution,

@@ -1,9 +1,9 @@
-//! A large collection in ranges of its `_id`s: several are read at a time, and reading can go on where it
-//! was broken off, after a lost connection as well as in another run.
+//! Reads a large collection in ranges of its `_id`s. Several ranges are read in parallel, and
+//! reading can continue after a lost connection or in another run.
 //!
-//! The ranges are cut at `_id`s drawn by a random walk, sorted by the server. They are bounds of the
-//! index on `_id`, which orders all types, so no document is left out because its `_id` is of another
-//! type than a bound's. Within a range documents come in the order of their `_id`s.
+//! The ranges are split at `_id`s drawn by a random walk and sorted by the server. They are bounds
+//! of the `_id` index, which orders all types, so no document is left out because its `_id` has
+//! another type than a bound. Within a range documents are in `_id` order.
 
 use std::{
     collections::VecDeque,
@@ -32,23 +32,23 @@ use super::{
 };
 use crate::{engine::FileId, resume::IdRange};
 
-/// Smaller collections are read in one go.
+/// Smaller collections are not split.
 const LEAST_DOCUMENTS: u64 = 20_000;
 const LEAST_BYTES: u64 = 32 * 1024 * 1024;
 
-/// Ranges read at a time, at most: each takes a connection.
+/// The maximum number of ranges read in parallel: each takes a connection.
 const READERS: usize = 4;
 
-/// Ranges for each reader, so that all are busy to the end.
+/// The number of ranges per reader, so that all stay busy to the end.
 const RANGES_EACH: usize = 4;
 
-/// `_id`s drawn for each range, so that ranges are about equally large.
+/// The number of `_id`s drawn per range, so that ranges have about equal sizes.
 const DRAWN_EACH: usize = 16;
 
-/// What is said to lie between the beginnings of two ranges: more than any collection has.
+/// The artificial distance between the positions of two ranges: more than any collection has.
 const APART: u64 = 1 << 48;
 
-/// What a reader of ranges says. Ranges are known by their number.
+/// A message of a range reader. Ranges are identified by number.
 enum News {
     Batch(usize, RawBatch),
     Done(usize),
@@ -56,7 +56,8 @@ enum News {
 }
 
 impl Reader<'_, '_, '_> {
-    /// Whether a collection is read in ranges: where that makes it faster, or lets a later run go on.
+    /// Returns whether a collection is read in ranges: if that is faster, or lets a later run
+    /// continue.
     pub(super) fn is_read_in_ranges(&mut self, listed: &Listed) -> bool {
         let asked = self.request.full && (self.request.threads > 2 || self.request.resumable);
         let entry = self.table.entry(listed.slot);
@@ -67,7 +68,7 @@ impl Reader<'_, '_, '_> {
         asked && is_large && has_index && entry.kind == CollectionKind::Plain && entry.taken == 0
     }
 
-    /// Cuts a collection into ranges; `None` when the server does not draw.
+    /// Splits a collection into ranges; `None` if the server cannot draw a sample.
     pub(super) fn split(
         &self,
         deployment: &Deployment<'_>,
@@ -89,7 +90,7 @@ impl Reader<'_, '_, '_> {
             deployment.session.list(&listed.namespace.database, Read::Aggregate, rest).ok()?;
         let mut bounds: Vec<String> =
             ids.iter().skip(DRAWN_EACH).step_by(DRAWN_EACH).filter_map(digits_of).collect();
-        // The upper end of an index is left out by bounds of it, and an `_id` may be there.
+        // Index bounds exclude the upper end, and an `_id` can be MaxKey.
         bounds.extend(digits_of(&doc! { "_id": Bson::MaxKey }));
         bounds.dedup();
         let from = std::iter::once(None).chain(bounds.iter().cloned().map(Some));
@@ -107,7 +108,7 @@ impl Reader<'_, '_, '_> {
         self.request.threads.clamp(1, READERS)
     }
 
-    /// Reads what is left of ranges, which afterwards say what still is.
+    /// Reads the remaining ranges, and updates them to what then remains.
     pub(super) fn read_ranges(
         &mut self,
         deployment: &Deployment<'_>,
@@ -157,7 +158,7 @@ impl Reader<'_, '_, '_> {
                     if !is_passing(&error) || is_gone(&error) || failures[at] >= ATTEMPTS {
                         break End::Failed(error);
                     }
-                    // The others wait in the queue of the channel meanwhile.
+                    // Meanwhile the other batches wait in the channel.
                     self.rest(PAUSE * (failures[at] - 1));
                     let again = VecDeque::from([at]);
                     let queue = Arc::new(Mutex::new(again));
@@ -181,7 +182,7 @@ impl Reader<'_, '_, '_> {
         end
     }
 
-    /// Hands the documents of a batch to the profilers, and notes how far its range is read.
+    /// Passes the documents of a batch to the profilers, and records the progress of its range.
     fn take_part(
         &mut self,
         batch: RawBatch,
@@ -192,7 +193,7 @@ impl Reader<'_, '_, '_> {
         self.engine.turn_to(listed.slot, range.position);
         let documents = || batch.doc_slices().into_iter().flatten().filter_map(Result::ok);
         let id_of_document = |found: RawBsonRef<'_>| found.as_document().and_then(id_digits);
-        // The bound where reading goes on is the document that was read last.
+        // The lower bound of a continued range is the document that was read last.
         let first = range.after.as_ref().and_then(|_| documents().next()).and_then(id_of_document);
         let skip = usize::from(first.is_some() && first == range.after);
         let last = documents().last().and_then(id_of_document);
@@ -203,7 +204,7 @@ impl Reader<'_, '_, '_> {
     }
 }
 
-/// Lets the driver read ranges out of a queue, one after the other. Ends when nobody receives.
+/// Lets the driver read ranges from a queue, one after the other. Ends when the receiver is gone.
 fn read_queue(
     deployment: &Deployment<'_>,
     listed: &Listed,
@@ -255,7 +256,7 @@ fn read_queue(
 fn id_digits(document: &RawDocument) -> Option<String> {
     let mut wrapped = RawDocumentBuf::new();
     wrapped.append(cstr!(""), document.get("_id").ok()??);
-    // Its length, the type, an empty name; then the value, and the end.
+    // Skips its length, the type and the empty name; then comes the value, and the end.
     let bytes = wrapped.as_bytes();
     let value = bytes.get(6..bytes.len().checked_sub(1)?)?;
     Some(hex(&[&bytes[4..5], value].concat()))
@@ -265,7 +266,7 @@ fn digits_of(document: &Document) -> Option<String> {
     id_digits(&RawDocumentBuf::try_from(document).ok()?)
 }
 
-/// An `_id` out of the hexadecimal digits of its type and value.
+/// Decodes an `_id` from the hexadecimal digits of its type and value.
 pub(super) fn id_of(digits: &str) -> Option<Bson> {
     let bytes = unhex(digits)?;
     let (tag, value) = bytes.split_first()?;

@@ -1,4 +1,4 @@
-//! What DNS says about the name in a `mongodb+srv://` string: hosts, and options in text records.
+//! Resolves the name in a `mongodb+srv://` string through DNS: hosts, and options in text records.
 
 use std::time::Duration;
 
@@ -6,10 +6,10 @@ use mongodb::options::ClientOptions;
 
 use super::session::runtime;
 
-/// How long DNS may take.
+/// The time limit for DNS.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// Where a name leads.
+/// The result of resolving a name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Resolved {
     /// Hosts with their ports, sorted.
@@ -20,11 +20,11 @@ pub struct Resolved {
     pub auth_source: Option<String>,
 }
 
-/// Asks DNS where a name leads. The driver does it as it does for clients; no connection is made, and no
-/// login is needed for it.
+/// Resolves a name. The driver does it as it does for clients, without a connection and without a
+/// login.
 pub fn resolve_name(name: &str) -> Result<Resolved, String> {
     let runtime = runtime().map_err(|error| error.to_string())?;
-    // A text record's authSource shows only where somebody logs in.
+    // The driver applies the text record's authSource only if the string has a user.
     let uri = format!("mongodb+srv://nobody@{name}/");
     let answer = runtime.block_on(async {
         tokio::time::timeout(PATIENCE, async { ClientOptions::parse(&uri).await }).await

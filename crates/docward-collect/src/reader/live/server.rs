@@ -1,4 +1,4 @@
-//! Facts about the deployment and the server that answers.
+//! Facts about the deployment and the server that responds.
 
 use std::collections::BTreeSet;
 
@@ -21,14 +21,14 @@ use crate::{
     trouble::{LiveTrouble, Trouble},
 };
 
-/// Parameters that matter for safety.
+/// Parameters that are relevant for safety.
 const PARAMETERS: [&str; 4] =
     ["authenticationMechanisms", LOCALHOST, "enableTestCommands", "scramIterationCount"];
 
-/// The parameter behind the localhost exception.
+/// The parameter that controls the localhost exception.
 const LOCALHOST: &str = "enableLocalhostAuthBypass";
 
-/// A server that told no more than that its first user is still to be created.
+/// A server of which only one fact is known: it has no users yet.
 pub(super) fn without_users() -> Server {
     Server {
         parameters: vec![(LOCALHOST.to_owned(), "true".to_owned())],
@@ -37,7 +37,7 @@ pub(super) fn without_users() -> Server {
     }
 }
 
-/// Roles that servers bring along.
+/// Built-in roles.
 const BUILT_IN: [&str; 19] = [
     "__queryableBackup",
     "__system",
@@ -61,7 +61,7 @@ const BUILT_IN: [&str; 19] = [
 ];
 
 impl Reader<'_, '_, '_> {
-    /// Says that documents may come from a member that is behind: a report about them is about the past.
+    /// Notes that documents may come from a member that lags: the report is then about the past.
     fn note_lag(&self, deployment: &Deployment<'_>, server: &Server) {
         let session = &deployment.session;
         let members = server.members.as_deref().unwrap_or_default();
@@ -99,7 +99,8 @@ impl Reader<'_, '_, '_> {
         ));
     }
 
-    /// Asks for facts about the whole; what is refused stays unknown. Gives back which deployment it is.
+    /// Requests facts about the deployment; facts that are refused stay unknown. Returns the
+    /// identity of the deployment.
     pub(super) fn read_server(&mut self, deployment: &mut Deployment<'_>) -> Option<DeploymentId> {
         let mut server = Server {
             read_preference: Some(deployment.session.read_preference.to_owned()),
@@ -120,8 +121,8 @@ impl Reader<'_, '_, '_> {
             self.table.server_version = self.table.server_version.or(version);
             deployment.version = version;
         }
-        // Shard keys are judged by documents and what is asked of them: how the server is set up is nobody's
-        // business then, nor a privilege to ask for.
+        // A shard key analysis needs documents and the workload only, so it requests no facts about
+        // the set-up and no privileges for them.
         let is_set_up_wanted = self.request.analyze_keys.is_none();
         if is_set_up_wanted {
             self.set_up(deployment, &mut server);
@@ -156,14 +157,14 @@ impl Reader<'_, '_, '_> {
         id
     }
 
-    /// How it was started, what it runs on, and what it counts.
+    /// Start options, host information and counters.
     fn set_up(&mut self, deployment: &mut Deployment<'_>, server: &mut Server) {
         let rest = Document::new();
         if let Some(reply) = self.fact(deployment, Read::GetCmdLineOpts, "getCmdLineOpts", rest) {
             server.start = reply.get_document("parsed").ok().map(start_options);
         }
         self.parameters(deployment, server);
-        // Sections that take the server some work are left out.
+        // Sections that are expensive for the server are left out.
         let rest = doc! {
             "repl": 0, "metrics": 0, "locks": 0, "tcmalloc": 0, "opLatencies": 0,
         };
@@ -182,7 +183,7 @@ impl Reader<'_, '_, '_> {
         }
     }
 
-    /// A set without a primary is told, whoever of it is down.
+    /// Reports a set without a primary, whichever members are down.
     fn without_primary(&mut self, deployment: &Deployment<'_>, members: Option<&[Member]>) {
         let members = members.unwrap_or_default();
         let is_told = members.iter().any(|member| member.state.is_some());
@@ -195,8 +196,8 @@ impl Reader<'_, '_, '_> {
         self.troubles.add_for(deployment.session.name.clone(), &Trouble::Live(trouble));
     }
 
-    /// Tells arbiters that cannot be reached: they hold nothing that could be read, but the set counts on
-    /// their votes.
+    /// Reports arbiters that cannot be reached: they hold no data to read, but the set needs their
+    /// votes.
     fn arbiters_down(&mut self, deployment: &Deployment<'_>, members: Option<&[Member]>) {
         for member in unreachable(members).filter(|member| member.arbiter == Some(true)) {
             let trouble = LiveTrouble::ArbiterDown { member: member.host.clone() };
@@ -204,7 +205,7 @@ impl Reader<'_, '_, '_> {
         }
     }
 
-    /// Tells members that went away since the beginning.
+    /// Reports members that became unreachable since the beginning.
     pub(super) fn members_lost(&mut self, deployment: &Deployment<'_>) {
         if deployment.members.len() < 2 || deployment.session.direct {
             return;
@@ -230,7 +231,7 @@ impl Reader<'_, '_, '_> {
     ) -> Option<Document> {
         match deployment.session.ask("admin", read, rest) {
             Ok(reply) => Some(reply),
-            // Not of this version or topology: command not found, unsupported.
+            // Not supported by this version or topology: command not found, unsupported.
             Err(error) if matches!(code(&error), Some(59 | 115 | 51_300)) => None,
             Err(error) => {
                 self.refused(deployment, Resource::Cluster, action, action, &error);
@@ -273,7 +274,7 @@ impl Reader<'_, '_, '_> {
         }
     }
 
-    /// What the server says of the roles that people made and users have.
+    /// The definitions of the user-defined roles that users have.
     fn roles(&mut self, deployment: &mut Deployment<'_>, users: &[User]) -> Option<Value> {
         let held: BTreeSet<_> = users
             .iter()
@@ -320,7 +321,8 @@ fn start_options(parsed: &Document) -> StartOptions {
         || text(security, "keyFile").is_some()
         || text(security, "clusterAuthMode").is_some();
     StartOptions {
-        // On the way to access control, who does not log in may do everything.
+        // During the transition to access control, clients that do not log in may still do
+        // everything.
         authorization: asks_for_login && !yes(security, "transitionToAuth"),
         bind_addresses: if yes(net, "bindIpAll") {
             Some(vec!["*".to_owned()])
@@ -335,7 +337,8 @@ fn start_options(parsed: &Document) -> StartOptions {
     }
 }
 
-/// Files the server's process may have open: in `extra` as documented, or one level deeper (6.0).
+/// The limit of open files of the server's process: in `extra` as documented, or one level deeper
+/// (6.0).
 fn max_open_files(host: &Document) -> Option<u64> {
     let extra = host.get_document("extra").ok()?;
     let deeper = || number(extra.get_document("extra").ok()?, "maxOpenFiles");
@@ -358,7 +361,7 @@ fn connections(document: &Document) -> Option<Connections> {
     })
 }
 
-/// What the configuration and the status of a set say, whichever of the two was told.
+/// The members, from the configuration and the status of a set, whichever is available.
 fn members(config: Option<&Document>, status: Option<&Document>) -> Option<Vec<Member>> {
     let listed = |document: &Document| -> Vec<Document> {
         let members = document.get_array("members").into_iter().flatten();
@@ -402,8 +405,8 @@ fn members(config: Option<&Document>, status: Option<&Document>) -> Option<Vec<M
     (config.is_some() || status.is_some()).then_some(members)
 }
 
-/// The members that hold data, answer, and are known to clients. When their state is not told, only
-/// the primary: to look for one that is down takes seconds.
+/// The members that hold data, respond, and are visible to clients. If their state is unknown, only
+/// the primary, because waiting for a member that is down takes seconds.
 fn askable(members: Option<&[Member]>, primary: Option<&str>) -> Vec<String> {
     let answers = |member: &&Member| {
         matches!(member.state.as_deref(), Some("PRIMARY" | "SECONDARY"))
@@ -415,8 +418,8 @@ fn askable(members: Option<&[Member]>, primary: Option<&str>) -> Vec<String> {
     if hosts.is_empty() { primary.map(str::to_owned).into_iter().collect() } else { hosts }
 }
 
-/// The members with data that cannot be reached from the one that was asked: a hidden one, too, since the
-/// set counts on its copy. One that recovers is there.
+/// The data-bearing members that the responding one cannot reach, including hidden ones, because
+/// the set relies on their copies. A recovering member counts as reachable.
 fn down(members: Option<&[Member]>) -> Vec<String> {
     unreachable(members).filter(|m| m.arbiter != Some(true)).map(|m| m.host.clone()).collect()
 }
@@ -447,13 +450,13 @@ fn text(value: &Value, key: &str) -> String {
     value.get(key).and_then(Value::as_text).unwrap_or_default().to_owned()
 }
 
-/// The roles in an answer that people made.
+/// The user-defined roles in a response.
 fn made_by_people(reply: &Value) -> impl Iterator<Item = &Value> {
     let listed = reply.get("roles").map_or(&[][..], Value::items).iter();
     listed.filter(|role| !role.get("isBuiltin").is_some_and(Value::is_truthy))
 }
 
-/// What a role allows, through roles it holds, too.
+/// The privileges of a role, including inherited ones.
 fn privileges(role: &Value) -> &[Value] {
     role.get("inheritedPrivileges").or(role.get("privileges")).map_or(&[][..], Value::items)
 }
@@ -479,7 +482,7 @@ fn role_privileges(reply: &Value) -> Vec<RolePrivilege> {
             all.push(RolePrivilege { role, place, actions });
         }
     }
-    // The server lists them in any order.
+    // The server returns them in arbitrary order.
     all.sort();
     all
 }
@@ -501,7 +504,7 @@ fn custom_roles(reply: &Value) -> Vec<CustomRole> {
     roles
 }
 
-/// Where a role has one of these actions, through roles it holds, too. Empty names stand for any.
+/// Where a role has one of these actions, directly or by inheritance. Empty names mean any.
 fn places(role: &Value, actions: &[&str]) -> Vec<(String, String)> {
     let mut places: Vec<_> = privileges(role)
         .iter()
@@ -510,7 +513,7 @@ fn places(role: &Value, actions: &[&str]) -> Vec<(String, String)> {
             allowed.filter_map(Value::as_text).any(|a| a == "anyAction" || actions.contains(&a))
         })
         .filter_map(|privilege| privilege.get("resource"))
-        // The cluster holds no documents.
+        // The cluster resource contains no documents.
         .filter(|resource| {
             resource.get("db").is_some()
                 || resource.get("anyResource").is_some_and(Value::is_truthy)
@@ -531,7 +534,7 @@ fn users(reply: &Value) -> Vec<User> {
             let roles = user.get("roles").map_or(&[][..], Value::items).iter();
             let mut roles: Vec<_> =
                 roles.map(|role| (text(role, "db"), text(role, "role"))).collect();
-            // The server lists them in any order.
+            // The server returns them in arbitrary order.
             roles.sort();
             User { database: text(user, "db"), name: text(user, "user"), roles }
         })

@@ -1,5 +1,5 @@
-//! A connection to a deployment, and the questions that may be asked over it: commands that only
-//! read, and cursors on documents.
+//! A connection to a deployment, and the permitted requests: commands that only read, and cursors
+//! on documents.
 
 use std::{
     cell::Cell,
@@ -36,19 +36,20 @@ use super::{
 };
 use crate::trouble::LiveTrouble;
 
-/// How long to look for a server, unless the connection string says.
+/// The default time limit for finding a server.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Questions of one kind in a row that were not answered in time, after which no more of them are asked.
+/// The number of consecutive requests of one command that may time out; after that, no more of them
+/// are sent.
 const UNANSWERED: usize = 2;
 
-/// How long to wait before a question is asked again: a new primary has to be seen first.
+/// The pause before a request is retried: the driver has to discover the new primary first.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// Connections to each server, unless the connection string says.
+/// The default number of connections to each server.
 const POOL: u32 = 4;
 
-/// The commands that are sent. None of them changes anything.
+/// The commands that Docward sends. None of them changes anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Read {
     Aggregate,
@@ -72,7 +73,7 @@ pub(super) enum Read {
 }
 
 impl Read {
-    /// How many there are.
+    /// The number of commands.
     const COUNT: usize = Self::UsersInfo as usize + 1;
 
     fn name(self) -> &'static str {
@@ -99,27 +100,27 @@ impl Read {
     }
 }
 
-/// A database, a command, and the rest of it.
+/// A database, a command, and the rest of the command document.
 pub(super) type Question = (String, Read, Document);
 
-/// A collection, `_id`s of it, and whether only those are wanted that are there.
+/// A collection, `_id`s in it, and whether only the ids of existing documents are requested.
 pub(super) type Asked = (Namespace, Vec<Bson>, bool);
 
-/// Which documents of a collection are read.
+/// The method of reading documents from a collection.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Way {
-    /// All, in their natural order.
+    /// All documents, in natural order.
     Everything,
-    /// So many, by a random walk.
+    /// This many documents, by a random walk.
     Random(u64),
-    /// About this share, by chance, in their natural order.
+    /// About this share, drawn at random, in natural order.
     Share(f64),
-    /// The first ones.
+    /// The first documents.
     First(u64),
 }
 
-/// Documents between two `_id`s, the lower one included. Bounds of an index know no types: they do
-/// not leave out what a comparison in a filter would.
+/// Documents between two `_id`s, including the lower one. Index bounds span all types, while a
+/// comparison in a filter would leave out other types.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Bounds {
     pub(super) from: Option<Bson>,
@@ -130,7 +131,7 @@ pub(super) struct Bounds {
 pub(super) struct Reading(Collection<RawDocumentBuf>);
 
 impl Reading {
-    /// Opens a cursor on the documents between two `_id`s, in the order of the index.
+    /// Opens a cursor on the documents between two `_id`s, in index order.
     pub(super) async fn range_cursor(
         &self,
         bounds: Bounds,
@@ -149,7 +150,8 @@ impl Reading {
     }
 }
 
-/// When waiting for an answer ends: the run is stopped, or its time is over.
+/// The conditions that end waiting for a response: the run is stopped, or its time limit is
+/// reached.
 #[derive(Clone, Copy)]
 pub(super) struct Stop<'r> {
     pub(super) flag: &'r AtomicBool,
@@ -162,7 +164,8 @@ impl Stop<'_> {
     }
 }
 
-/// Questions in a row that were not answered in time, by the command: what hangs on one lock answers others.
+/// The number of consecutive requests that timed out, per command: a server blocked on one lock
+/// still answers other commands.
 #[derive(Default)]
 struct Silences([AtomicUsize; Read::COUNT]);
 
@@ -180,19 +183,20 @@ impl Silences {
     }
 }
 
-/// A deployment that answered. The driver's client stays in here: nothing outside can write with it.
+/// A deployment that responded. The driver's client is private to it, so no other code can write
+/// with it.
 pub(crate) struct Session<'r> {
-    /// The hosts of the connection string; never user or options.
+    /// The hosts of the connection string; never the user or options.
     pub(crate) name: String,
-    /// Where questions go, as a read preference mode.
+    /// The read preference mode of requests.
     pub(super) read_preference: &'static str,
-    /// Whether the connection string says so.
+    /// True if the connection string sets the read preference.
     pub(super) prefers: bool,
-    /// Whether the connection string holds a login.
+    /// True if the connection string has credentials.
     pub(super) logged_in: bool,
     /// The database of the connection string.
     pub(super) default_database: Option<String>,
-    /// Whether only the server named is talked to, whatever set it belongs to.
+    /// True if the connection is direct: only the named server is used, whatever set it belongs to.
     pub(super) direct: bool,
     client: Client,
     criteria: SelectionCriteria,
@@ -202,7 +206,7 @@ pub(crate) struct Session<'r> {
 }
 
 impl<'r> Session<'r> {
-    /// Connects and waits for a first answer; a failure comes with what to call the source.
+    /// Connects and waits for a first response; a failure contains the name of the source.
     pub(super) fn connect(uri: &str, stop: Stop<'r>) -> Result<Self, (String, LiveTrouble)> {
         let scheme = uri.split(':').next().unwrap_or_default();
         let unnamed = format!("{scheme}://…");
@@ -241,7 +245,7 @@ impl<'r> Session<'r> {
         };
         let patience = *options.server_selection_timeout.get_or_insert(PATIENCE);
         options.connect_timeout.get_or_insert(PATIENCE);
-        // Servers write down who asked: by this name Docward knows its own operations again.
+        // Servers record the application name, so Docward can recognise its own operations.
         options.app_name = Some(own_name(options.app_name.as_deref()));
         options.max_pool_size.get_or_insert(POOL);
         let default_database = options.default_database.clone();
@@ -312,21 +316,24 @@ impl<'r> Session<'r> {
         }
     }
 
-    /// Whether nothing can be asked without a login. A list of databases would come back empty.
+    /// Returns whether nothing can be read without a login. A list of databases would come back
+    /// empty.
     fn asks_for_login(&self) -> bool {
         let answer = self.ask("admin", Read::GetCmdLineOpts, Document::new());
         answer.is_err_and(|error| is_forbidden(&error))
     }
 
-    /// Whether the localhost exception holds: as long as there are no users, a server lets who is on its
-    /// machine create the first one, and answers this one question. Otherwise it refuses it without a login.
+    /// Returns whether the localhost exception applies. As long as there are no users, a server
+    /// lets local clients create the first one and answers this one request. Otherwise it refuses
+    /// the request without a login.
     fn lets_create_the_first_user(&self) -> bool {
         let answer = self.ask("admin", Read::ReplSetGetStatus, Document::new());
-        // Not running as a replica set, or not set up as one yet.
+        // Not running as a replica set, or not initiated yet.
         answer.map_or_else(|error| matches!(code(&error), Some(76 | 94)), |_| true)
     }
 
-    /// Whether no server would do because it belongs to another replica set than was asked for.
+    /// Returns an error if no server matches because it belongs to another replica set than
+    /// requested.
     fn other_set(&self, mut options: ClientOptions) -> Option<LiveTrouble> {
         let wanted = options.repl_set_name.take()?;
         options.hosts.truncate(1);
@@ -346,7 +353,8 @@ impl<'r> Session<'r> {
         }
     }
 
-    /// Asks for one document. `rest` is the command without its name; its value is 1 unless given.
+    /// Requests one document. `rest` is the command without its name; the value of the name is 1
+    /// unless given.
     pub(super) fn ask(
         &self,
         database: &str,
@@ -356,7 +364,7 @@ impl<'r> Session<'r> {
         self.ask_within(database, read, rest, SILENCE)
     }
 
-    /// The same for a question that may take the server long.
+    /// The same for a request that may take long on the server.
     pub(super) fn ask_within(
         &self,
         database: &str,
@@ -372,7 +380,7 @@ impl<'r> Session<'r> {
         })
     }
 
-    /// The same as a catalogue tree.
+    /// The same as a catalogue value.
     pub(super) fn ask_value(
         &self,
         database: &str,
@@ -382,7 +390,7 @@ impl<'r> Session<'r> {
         self.ask(database, read, rest).map(|reply| tree(&reply))
     }
 
-    /// Asks for a list of documents.
+    /// Requests a list of documents.
     pub(super) fn list(
         &self,
         database: &str,
@@ -392,7 +400,7 @@ impl<'r> Session<'r> {
         self.list_as(database, read, rest, Some)
     }
 
-    /// Asks for a list of documents and keeps of each what is made of it: a list may be long.
+    /// Requests a list of documents and maps each of them at once, because a list may be long.
     pub(super) fn list_as<T>(
         &self,
         database: &str,
@@ -418,8 +426,8 @@ impl<'r> Session<'r> {
         })
     }
 
-    /// Asks one member of a set, or whoever answers, for a list of documents; stops when they have so
-    /// many bytes, and says whether it did.
+    /// Requests a list of documents from one member of a set, or from any. Stops at this many
+    /// bytes, and returns whether it did.
     pub(super) fn list_of(
         &self,
         member: Option<&str>,
@@ -449,8 +457,8 @@ impl<'r> Session<'r> {
         })
     }
 
-    /// Asks again when the network or a change of primary took the answer away: of a question that
-    /// only reads that is safe, and the driver asks commands once only.
+    /// Retries when a network failure or a change of the primary lost the response. This is safe
+    /// for reads, and the driver does not retry commands itself.
     fn twice<T>(&self, mut ask: impl FnMut() -> Result<T, Error>) -> Result<T, Error> {
         match ask() {
             Err(error) if is_worth_another(&error) && !self.stop.is_reached() => {
@@ -461,8 +469,8 @@ impl<'r> Session<'r> {
         }
     }
 
-    /// Waits for an answer, but not longer than the run, and not for a server that has said nothing since
-    /// `last` for too long.
+    /// Waits for a response, but not beyond the end of the run, and not if the server has been
+    /// silent since `last` for too long.
     fn answer<T>(
         &self,
         read: Read,
@@ -490,7 +498,7 @@ impl<'r> Session<'r> {
         answer
     }
 
-    /// One member of a set, or whoever answers.
+    /// Selects one member of a set, or any.
     fn of_member(&self, member: Option<&str>) -> SelectionCriteria {
         match member.and_then(|host| ServerAddress::parse(host).ok()) {
             Some(address) => {
@@ -500,8 +508,8 @@ impl<'r> Session<'r> {
         }
     }
 
-    /// Asks one member several questions at a time; answers in order. When the member goes away, the rest
-    /// is not asked: to look for it takes seconds each time.
+    /// Sends several requests to one member in parallel; responses are in order. If the member
+    /// becomes unreachable, the rest is not sent, because waiting for it takes seconds each time.
     pub(super) fn list_many_of(
         &self,
         member: &str,
@@ -519,14 +527,14 @@ impl<'r> Session<'r> {
         .unwrap_or_else(|| Err(unanswered(Unanswered::Stopped)))
     }
 
-    /// Asks several questions at a time, as many as there are connections; answers in order, and none when
-    /// the run is stopped meanwhile.
+    /// Sends several requests, as many in parallel as there are connections. Responses are in
+    /// order; none if the run is stopped in the meantime.
     pub(super) fn list_many(&self, questions: Vec<Question>) -> Vec<Result<Vec<Document>, Error>> {
         let answers = self.answers(self.criteria.clone(), questions);
         self.until_stopped(answers.collect()).unwrap_or_default()
     }
 
-    /// Waits for something unless the run is stopped meanwhile.
+    /// Waits for a future unless the run is stopped in the meantime.
     pub(super) fn until_stopped<T>(&self, future: impl Future<Output = T>) -> Option<T> {
         let mut future = std::pin::pin!(future);
         loop {
@@ -540,8 +548,8 @@ impl<'r> Session<'r> {
         }
     }
 
-    /// Asks several questions, however long they take; answers in order, and none when the run is stopped
-    /// meanwhile: the connections are closed then, at which the server gives up, too.
+    /// Sends several requests without a time limit. Responses are in order; none if the run is
+    /// stopped in the meantime: the connections are then closed, and the server aborts too.
     pub(super) fn list_long(
         &self,
         questions: Vec<Question>,
@@ -550,7 +558,7 @@ impl<'r> Session<'r> {
         self.until_stopped(stream::iter(questions).map(ask).buffered(POOL as usize).collect())
     }
 
-    /// The answers to questions, in their order, as many at a time as there are connections.
+    /// The responses to requests, in order, with as many in parallel as there are connections.
     fn answers(
         &self,
         criteria: SelectionCriteria,
@@ -577,7 +585,7 @@ impl<'r> Session<'r> {
         stream::iter(questions).map(ask).buffered(POOL as usize)
     }
 
-    /// Opens a cursor on documents, in batches of about so many.
+    /// Opens a cursor on documents, with batches of about this size.
     pub(super) fn cursor(
         &self,
         namespace: &Namespace,
@@ -603,7 +611,7 @@ impl<'r> Session<'r> {
                     if let Way::First(limit) = way {
                         options.limit = i64::try_from(limit).ok();
                     }
-                    // Which documents are the first depends on the member otherwise.
+                    // Otherwise the set of first documents would depend on the member.
                     if filter.is_some() {
                         options.hint = Some(Hint::Keys(doc! { "_id": 1 }));
                         options.sort = Some(doc! { "_id": 1 });
@@ -636,7 +644,7 @@ impl<'r> Session<'r> {
         database.collection_with_options(&namespace.collection, options.build())
     }
 
-    /// Documents by their `_id`s, or only those of them that are there.
+    /// Fetches documents by their `_id`s, or only the ids that exist.
     pub(super) fn by_ids(
         &self,
         namespace: &Namespace,
@@ -656,8 +664,8 @@ impl<'r> Session<'r> {
         }
     }
 
-    /// Documents by their `_id`s out of several collections, in the order of the questions and as many at a
-    /// time as there are connections.
+    /// Fetches documents by their `_id`s from several collections, in the order of the requests, as
+    /// many in parallel as there are connections.
     pub(super) fn by_ids_of_many(
         &self,
         asked: Vec<Asked>,
@@ -672,13 +680,13 @@ impl<'r> Session<'r> {
         self.runtime.block_on(future)
     }
 
-    /// Lets the driver work on its own thread.
+    /// Runs a future on the driver's thread.
     pub(super) fn spawn(&self, future: impl Future<Output = ()> + Send + 'static) {
         self.runtime.spawn(future);
     }
 }
 
-/// What a question brings.
+/// The response to a request.
 async fn asked(
     client: Client,
     criteria: SelectionCriteria,
@@ -687,19 +695,20 @@ async fn asked(
     let database = client.database(&database);
     let question = database.run_cursor_command(command(read, rest));
     let answer = question.selection_criteria(criteria).await?.with_type::<RawDocumentBuf>();
-    // One name that is not UTF-8 must not cost the answer.
+    // One name that is not UTF-8 must not fail the whole response.
     let readable =
         |row: RawDocumentBuf| async move { Ok(Utf8Lossy::<Document>::try_from(row.as_ref())?.0) };
     answer.and_then(readable).try_collect().await
 }
 
-/// An answer, unless the server says nothing for too long.
+/// A response, unless the server is silent for too long.
 async fn in_time<T>(answer: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
     let silent = |_| Err(unanswered(Unanswered::Silent(SILENCE)));
     tokio::time::timeout(SILENCE, answer).await.unwrap_or_else(silent)
 }
 
-/// Whether a question should be asked again: not when the driver has looked for a server as long as it may.
+/// Returns whether a request should be retried: not if the driver already waited for a server until
+/// its time limit.
 fn is_worth_another(error: &Error) -> bool {
     is_passing(error) && !is_unreachable(error)
 }
@@ -712,7 +721,7 @@ pub(super) fn runtime() -> std::io::Result<Runtime> {
         .build()
 }
 
-/// Whether a server only votes. It has no users either, and would ask for a login in vain.
+/// Returns whether a server is an arbiter. It has no users, so a login would fail.
 fn is_arbiter(hello: &Document) -> bool {
     hello.get_bool("arbiterOnly").is_ok_and(|only| only)
 }
@@ -742,12 +751,12 @@ fn mode(criteria: &SelectionCriteria) -> &'static str {
     }
 }
 
-/// A reply as a catalogue tree; dates and binary data have no place there.
+/// A reply as a catalogue value; dates and binary data are not supported there.
 pub(super) fn tree(document: &Document) -> Value {
     document.to_vec().ok().and_then(|bytes| to_value(&bytes).ok()).unwrap_or(Value::Null)
 }
 
-/// A whole number, whatever type the server chose for it.
+/// An integer, whatever numeric type the server used.
 pub(super) fn number(document: &Document, key: &str) -> Option<u64> {
     let number = match document.get(key)? {
         Bson::Int32(n) => i64::from(*n),

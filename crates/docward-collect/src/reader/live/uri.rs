@@ -1,8 +1,8 @@
-//! Options of connection strings that only other drivers know.
+//! Options of connection strings that only other drivers support.
 
 use docward_uri::is_unescaped;
 
-/// Options of connection strings that the driver takes, in lower case.
+/// Options that this driver supports, in lower case.
 const KNOWN: &[&str] = &[
     "appname",
     "authmechanism",
@@ -36,17 +36,17 @@ const KNOWN: &[&str] = &[
     "wtimeoutms",
 ];
 
-/// Beginnings of options that say how to reach the server and who one is: without them the audit
-/// would be another one, so the driver has the last word.
+/// Prefixes of options that set how to reach the server and how to authenticate. Without them the
+/// audit could use another server or identity, so the driver decides about them.
 const NEVER_LEFT_OUT: &[&str] = &["auth", "gssapi", "load", "proxy", "srv", "ssl", "tls"];
 
-/// Options about certificates that are no longer checked are of no use here.
+/// Options about certificate checks that have no effect here.
 const OF_NO_USE: &[&str] = &["tlsdisablecertificaterevocationcheck", "tlsdisableocspendpointcheck"];
 
-/// The connection string without options that the driver would refuse though they are valid and mean
-/// nothing for reading, and the names of those.
+/// The connection string without valid options that the driver would refuse and that have no effect
+/// on reading, and the names of these options.
 pub(super) fn without_unknown_options(uri: &str) -> (String, Vec<String>) {
-    // What looks like options may be a part of the password.
+    // Text that looks like options may be a part of the password.
     let options = uri.split_once('?').filter(|_| !is_unescaped(uri));
     let Some((before, options)) = options else { return (uri.to_owned(), Vec::new()) };
     let mut left_out = Vec::new();
@@ -68,7 +68,7 @@ fn is_taken(name: &str, value: &str) -> bool {
     if OF_NO_USE.contains(&name) {
         return false;
     }
-    // No limit, which the driver has no word for.
+    // 0 means no limit, which this driver cannot express.
     let no_limit = name == "maxpoolsize" && value == "0";
     (KNOWN.contains(&name) && !no_limit)
         || NEVER_LEFT_OUT.iter().any(|beginning| name.starts_with(beginning))
@@ -95,7 +95,7 @@ mod tests {
         );
         check("mongodb://h/?maxPoolSize=0&w=majority", "mongodb://h/?w=majority", &["maxPoolSize"]);
         check("mongodb://ann:p?ss@h/?a=1", "mongodb://ann:p?ss@h/?a=1", &[]);
-        // Another way to the server is not left out quietly.
+        // Options that change how to reach the server are not dropped silently.
         check("mongodb://h/?proxyHost=p", "mongodb://h/?proxyHost=p", &[]);
     }
 }

@@ -1,7 +1,7 @@
-//! What clients do, as the servers tell: rows of the profiler, operations that have been running for
-//! long, and from 7.0 on query statistics. All of it is bounded, and only shapes are kept.
+//! The workload that servers report: profiler rows, long-running operations, and query statistics
+//! from 7.0 on. All of it is bounded, and only shapes are kept.
 //!
-//! Each member of a replica set writes down what it did itself, so all are asked.
+//! Each member of a replica set records its own operations, so all are asked.
 
 use std::collections::BTreeSet;
 
@@ -24,19 +24,19 @@ use crate::trouble::{LiveTrouble, Trouble};
 /// The collection the profiler of a database writes to.
 pub(super) const PROFILE: &str = "system.profile";
 
-/// The newest rows of each profiler that are read.
+/// The number of newest rows to read from each profiler.
 const ROWS: u32 = 10_000;
-/// Bytes of one profiler, and of one server's answer, that are read.
+/// The maximum bytes to read from one profiler, or from one server's response.
 const BYTES: usize = 16 * 1024 * 1024;
-/// How long a server may take to answer, in milliseconds.
+/// The time limit of a request in milliseconds.
 const PATIENCE_MS: u32 = 10_000;
-/// An operation that has been running for so long is worth telling.
+/// An operation that has been running for this long is reported.
 const LONG_SECONDS: u64 = 3;
-/// The first version that has query statistics outside of patches.
+/// The first version that has query statistics in its initial release.
 const HAS_STATISTICS: (u32, u32) = (7, 0);
 
 impl Reader<'_, '_, '_> {
-    /// Reads what clients do in these databases.
+    /// Reads the workload of these databases.
     pub(super) fn read_workload(&mut self, deployment: &mut Deployment<'_>, databases: &[String]) {
         let mut members: Vec<Option<String>> =
             deployment.members.iter().cloned().map(Some).collect();
@@ -75,7 +75,7 @@ impl Reader<'_, '_, '_> {
         }
     }
 
-    /// Reads the profilers of a member; which databases had rows goes to `profiled`.
+    /// Reads the profilers of a member; adds the databases that had rows to `profiled`.
     fn profilers(
         &mut self,
         deployment: &mut Deployment<'_>,
@@ -108,7 +108,7 @@ impl Reader<'_, '_, '_> {
                 ));
             }
             let known = rows.len();
-            // They come newest first; those of one millisecond have no other order than that.
+            // Rows are returned newest first; rows of the same millisecond have no other order.
             rows.extend(
                 newest.iter().rev().filter_map(profile_entry).filter(|ran| self.is_asked_for(ran)),
             );
@@ -116,12 +116,12 @@ impl Reader<'_, '_, '_> {
                 profiled.insert(database.clone());
             }
         }
-        // Sessions and refusals are followed through time.
+        // Sessions and refusals are tracked through time.
         rows.sort_by_key(|ran| ran.at);
         self.record(deployment, member, PROFILE, WorkloadKind::Profiler, rows)
     }
 
-    /// Reads what has been running for long on a member.
+    /// Reads the long-running operations of a member.
     fn running(&mut self, deployment: &mut Deployment<'_>, member: Option<&str>) -> u64 {
         let stage = doc! { "$currentOp": { "allUsers": true, "idleConnections": false } };
         match deployment.session.list_of(member, of_server(stage), BYTES) {
@@ -139,8 +139,9 @@ impl Reader<'_, '_, '_> {
         }
     }
 
-    /// Reads the query statistics of a member, but for databases whose profiler was read: both tell of
-    /// the same operations. Most servers keep none, so who may not read them is told in a note.
+    /// Reads the query statistics of a member, except for databases whose profiler was read,
+    /// because both contain the same operations. Most servers keep none, so a missing privilege is
+    /// only a note.
     fn statistics(
         &mut self,
         deployment: &mut Deployment<'_>,
@@ -185,8 +186,8 @@ impl Reader<'_, '_, '_> {
         namespace.is_some_and(|namespace| self.wants_operation(namespace, ran.command.as_ref()))
     }
 
-    /// Whether an operation is about a collection that was asked for. Shard keys are judged by all reads
-    /// of a collection, also those that a `$lookup` of another one sends to it (SK-4).
+    /// Returns whether an operation concerns a requested collection. Shard keys are checked by all
+    /// reads of a collection, including those that a `$lookup` from another one sends to it (SK-4).
     fn wants_operation(&self, namespace: &Namespace, command: Option<&Value>) -> bool {
         let is_wanted =
             |from: &str| self.request.filter.wants(&Namespace::new(&*namespace.database, from));
@@ -210,7 +211,7 @@ impl Reader<'_, '_, '_> {
         self.record_entries(&name, kind, entries)
     }
 
-    /// Adds entries of one origin; how many were operations of clients.
+    /// Adds entries of one origin; returns the number of client operations.
     fn record_entries(&mut self, name: &str, kind: WorkloadKind, entries: Vec<Entry>) -> u64 {
         if entries.is_empty() {
             return 0;
@@ -220,8 +221,8 @@ impl Reader<'_, '_, '_> {
         self.workload.operations_of_source()
     }
 
-    /// Whether a database has no profiler to read, as far as the server tells: a privilege that is
-    /// missing for nothing is not worth a word.
+    /// Returns whether a database has no profiler to read, as far as the server reports it. A
+    /// missing privilege is not reported if there would be nothing to read.
     fn is_without_profiler(
         &self,
         deployment: &Deployment<'_>,
@@ -250,8 +251,8 @@ impl Reader<'_, '_, '_> {
         deployment.down.push(member.to_owned());
     }
 
-    /// What this server does not know is left out; other failures are problems. A member that went away
-    /// meanwhile is one, and is not asked again.
+    /// Ignores requests that this server does not support; reports other failures as problems. An
+    /// unreachable member is a problem, and is not asked again.
     fn unanswered(
         &mut self,
         deployment: &mut Deployment<'_>,
@@ -261,8 +262,8 @@ impl Reader<'_, '_, '_> {
         what: &str,
         error: &Error,
     ) {
-        // Services that speak the protocol without being MongoDB, and Atlas' small tiers, know no such
-        // questions: command not found, not supported, no such stage, refused by Atlas.
+        // Compatible services that are not MongoDB, and Atlas' small tiers, do not support these
+        // requests: command not found, not supported, no such stage, refused by Atlas.
         let is_unknown = matches!(code(error), Some(59 | 115 | 8000 | 40_324));
         if is_passing(error)
             && let Some(member) = member
@@ -279,7 +280,7 @@ impl Reader<'_, '_, '_> {
     }
 }
 
-/// Whether a member has turned out not to answer.
+/// Returns whether a member is known to be unreachable.
 fn is_lost(deployment: &Deployment<'_>, member: Option<&str>) -> bool {
     member.is_some_and(|member| deployment.down.iter().any(|down| down == member))
 }
@@ -292,7 +293,7 @@ fn newest(database: &str) -> Question {
     (database.to_owned(), Read::Find, rest)
 }
 
-/// A question about the server as a whole.
+/// A request about the server as a whole.
 fn of_server(stage: Document) -> Question {
     let rest = doc! { "aggregate": 1, "pipeline": [stage], "cursor": {}, "maxTimeMS": PATIENCE_MS };
     ("admin".to_owned(), Read::Aggregate, rest)
@@ -305,7 +306,7 @@ fn source_name(deployment: &str, member: Option<&str>, what: &str) -> String {
     }
 }
 
-/// Whether a stage joins such a collection, at any depth: `$facet` holds pipelines.
+/// Returns whether a stage joins such a collection, at any depth: `$facet` contains pipelines.
 fn joins(stages: &Value, is_wanted: &impl Fn(&str) -> bool) -> bool {
     let stage_joins = |name: &str, stage: &Value| {
         let from = stage.get("from").and_then(Value::as_text);
