@@ -1,0 +1,34 @@
+using Microsoft.AspNetCore.Mvc;
+using Microsoft.Extensions.Configuration;
+using Microsoft.Extensions.Logging;
+using MongoDB.Bson;
+using MongoDB.Driver;
+using MongoDB.Driver.Core.Events;
+
+namespace Shop.Controllers;
+
+[ApiController]
+[Route("reports")]
+public class ReportController : ControllerBase
+{
+    private readonly IConfiguration _configuration;
+    private readonly ILogger<ReportController> _logger;
+
+    public ReportController(IConfiguration configuration, ILogger<ReportController> logger)
+    {
+        _configuration = configuration;
+        _logger = logger;
+    }
+
+    // Each request has another function that logs, so no two clients have equal settings and share a pool.
+    [HttpGet("{day}")]
+    public async Task<IActionResult> Show(string day)
+    {
+        var settings = MongoClientSettings.FromConnectionString(_configuration["Mongo:Uri"]);
+        settings.ClusterConfigurator = builder =>
+            builder.Subscribe<CommandStartedEvent>(e => _logger.LogDebug("{Command}", e.CommandName));
+        var client = new MongoClient(settings); // lint: C040
+        var reports = client.GetDatabase("shop").GetCollection<BsonDocument>("reports");
+        return Ok(await reports.Find(new BsonDocument("day", day)).FirstOrDefaultAsync());
+    }
+}

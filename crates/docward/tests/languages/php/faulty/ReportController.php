@@ -1,0 +1,17 @@
+<?php
+
+namespace App\Http\Controllers;
+
+use Illuminate\Http\Request;
+use MongoDB\Client;
+
+class ReportController extends Controller
+{
+    // The client is thrown away with the request: the extension is told not to keep it.
+    public function show(Request $request)
+    {
+        $client = new Client(getenv('MONGODB_URI'), [], ['disableClientPersistence' => true]); // lint: C040
+
+        return response()->json($client->shop->reports->findOne(['day' => $request->query('day')]));
+    }
+}
