@@ -66,6 +66,8 @@ struct Class<'t> {
     place: Place,
     attributes: Vec<Attribute<'t>>,
     bases: Vec<&'t str>,
+    /// Of an abstract class there are no documents, only of those that extend it.
+    is_abstract: bool,
     fields: Vec<Field<'t>>,
 }
 
@@ -227,6 +229,7 @@ impl<'t> Reader<'t> {
             place: source.place(name),
             attributes: self.attributes(node),
             bases: bases.into_iter().map(|base| source.text_of(base)).collect(),
+            is_abstract: has_modifier(source, node, &["abstract"]),
             fields,
         })
     }
@@ -256,20 +259,15 @@ impl<'t> Reader<'t> {
     }
 
     fn models(&self) -> Vec<Model> {
-        let is_bson = |attribute: &Attribute<'_>| attribute.name.starts_with("Bson");
         let is_mapped = |class: &Class<'t>| {
             self.collections.contains_key(class.name)
-                || class.attributes.iter().any(is_bson)
-                || class.fields.iter().any(|field| {
-                    field.attributes.iter().any(is_bson)
-                        || plain(self.source.text_of(field.kind)) == "ObjectId"
+                || self.is_marked(class)
+                || class.bases.iter().filter_map(|base| self.find(plain(base))).any(|base| {
+                    base.is_abstract && self.is_marked(base)
                 })
         };
-        let mapped: Vec<&Class<'t>> = self
-            .classes
-            .iter()
-            .filter(|class| !class.fields.is_empty() && is_mapped(class))
-            .collect();
+        let mapped: Vec<&Class<'t>> =
+            self.classes.iter().filter(|class| !class.is_abstract && is_mapped(class)).collect();
         mapped
             .into_iter()
             .map(|class| {
@@ -278,6 +276,16 @@ impl<'t> Reader<'t> {
                 model
             })
             .collect()
+    }
+
+    /// Whether something in a class is there for the driver.
+    fn is_marked(&self, class: &Class<'t>) -> bool {
+        let is_bson = |attribute: &Attribute<'_>| attribute.name.starts_with("Bson");
+        class.attributes.iter().any(is_bson)
+            || class.fields.iter().any(|field| {
+                field.attributes.iter().any(is_bson)
+                    || plain(self.source.text_of(field.kind)) == "ObjectId"
+            })
     }
 
     fn is_held(&self, name: &str) -> bool {

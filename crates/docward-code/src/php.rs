@@ -234,7 +234,9 @@ impl<'t> Reader<'t> {
             let odm =
                 mark(&["Document", "EmbeddedDocument", "MappedSuperclass", "QueryResultDocument"]);
             let is_odm = odm.is_some() && self.source.text.contains("Doctrine\\ODM");
-            if is_odm && let Some(odm) = odm.filter(|odm| odm.name != "QueryResultDocument") {
+            // There are documents only of classes that extend a superclass.
+            let of_documents = ["Document", "EmbeddedDocument"];
+            if is_odm && let Some(odm) = odm.filter(|odm| of_documents.contains(&odm.name)) {
                 let mut draft = Draft::default();
                 let shape = self.document(&mut draft, class, "", class.place);
                 let named = odm.argument("collection").map(str::to_owned);

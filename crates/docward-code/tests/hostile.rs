@@ -171,6 +171,16 @@ fn a_mistake_has_a_place_and_the_rest_is_read() {
             2,
         ),
         (Kind::Prisma, "model A {\n x String\n}\n!!\nmodel B {\n y Int\n}\n", 4),
+        (
+            Kind::CSharp,
+            "public class A { public ObjectId x { get; set; } }\nint int = ;\npublic class B { [BsonElement(\"y\")] public int Y { get; set; } }\n",
+            2,
+        ),
+        (
+            Kind::Php,
+            "<?php use MongoDB\\Laravel\\Eloquent\\Model;\nclass A extends Model { protected $casts = ['x' => 'int']; }\n$a = = 1;\nclass B extends Model { protected $casts = ['y' => 'int']; }\n",
+            3,
+        ),
     ] {
         let imported = checked(kind, text);
         let lines: Vec<u32> = imported.problems.iter().map(|problem| problem.line).collect();
@@ -236,6 +246,11 @@ fn a_name_with_a_null_character_is_a_problem_with_a_place() {
         (
             Kind::Spring,
             "@Document class A {\n @Unwrapped(prefix = \"b\0\") P p; }\nclass P { int c; }\n",
+        ),
+        (Kind::CSharp, "class A {\n [BsonElement(\"b\0c\")] public string X { get; set; } }\n"),
+        (
+            Kind::Php,
+            "<?php use MongoDB\\Laravel\\Eloquent\\Model; class A extends Model { protected $casts = [\n 'b\0c' => 'int']; }\n",
         ),
     ] {
         let problems = checked(kind, text).problems;
