@@ -4,6 +4,7 @@ using Microsoft.Extensions.Logging;
 using MongoDB.Bson;
 using MongoDB.Driver;
 using MongoDB.Driver.Core.Events;
+using Shop.Data;
 
 namespace Shop.Controllers;
 
@@ -14,10 +15,23 @@ public class ReportController : ControllerBase
     private readonly IConfiguration _configuration;
     private readonly ILogger<ReportController> _logger;
 
-    public ReportController(IConfiguration configuration, ILogger<ReportController> logger)
+    private readonly OrderRepository _orders;
+
+    public ReportController(
+        IConfiguration configuration,
+        ILogger<ReportController> logger,
+        OrderRepository orders)
     {
         _configuration = configuration;
         _logger = logger;
+        _orders = orders;
+    }
+
+    [HttpPost("{order}/viewed")]
+    public async Task<IActionResult> Viewed(string order)
+    {
+        await _orders.AddEventAsync(order, new OrderEvent { Kind = "viewed", At = DateTime.UtcNow });
+        return NoContent();
     }
 
     // Each request has another function that logs, so no two clients have equal settings and share a pool.

@@ -2,6 +2,7 @@ using Microsoft.AspNetCore.Mvc;
 using Microsoft.Extensions.Configuration;
 using MongoDB.Bson;
 using MongoDB.Driver;
+using Shop.Data;
 
 namespace Shop.Controllers;
 
@@ -11,9 +12,19 @@ public class ReportController : ControllerBase
 {
     private readonly IConfiguration _configuration;
 
-    public ReportController(IConfiguration configuration)
+    private readonly OrderRepository _orders;
+
+    public ReportController(IConfiguration configuration, OrderRepository orders)
     {
         _configuration = configuration;
+        _orders = orders;
+    }
+
+    [HttpPost("{order}/viewed")]
+    public async Task<IActionResult> Viewed(string order)
+    {
+        await _orders.AddEventAsync(order, new OrderEvent { Kind = "viewed", At = DateTime.UtcNow });
+        return NoContent();
     }
 
     // Clients with equal settings share one pool.

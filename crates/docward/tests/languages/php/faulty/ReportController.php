@@ -4,9 +4,17 @@ namespace App\Http\Controllers;
 
 use Illuminate\Http\Request;
 use MongoDB\Client;
+use Shop\OrderRepository;
 
 class ReportController extends Controller
 {
+    public function viewed(Request $request, OrderRepository $orders)
+    {
+        $orders->addEvent($request->input('order'), ['kind' => 'viewed', 'at' => time()]);
+
+        return response()->noContent();
+    }
+
     // The client is thrown away with the request: the extension is told not to keep it.
     public function show(Request $request)
     {
