@@ -575,6 +575,27 @@ class Users {
 }
 
 #[test]
+fn models_of_laravel_push() {
+    let text = "<?php
+use MongoDB\\Laravel\\Eloquent\\Model;
+class Cart extends Model { protected $collection = 'carts'; }
+class CartController {
+    function add(Request $request) {
+        Cart::where('user', $request->user)->push('items', ['id' => $request->id]);
+        $cart = Cart::find(1);
+        $cart->push('tags', $request->tag, true);
+        $request->session()->push('seen', $request->id);
+        $list->push('a', 'b');
+    }
+}
+";
+    assert_eq!(
+        appends("a.php", text),
+        ["Push items Some(\"carts\") None", "AddToSet tags Some(\"carts\") None"]
+    );
+}
+
+#[test]
 fn conditions_of_c_sharp_are_filters() {
     for (condition, expect) in [
         ("u => u.Email == email", "Email"),

@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeSet, fs, path::Path};
 
-use crate::lint::{places, project, report};
+use crate::lint::{path, places, project, report};
 
 /// Files of a folder with their texts, by name.
 fn files(folder: &str) -> Vec<(String, String)> {
@@ -64,4 +64,33 @@ fn php_is_read() {
 #[test]
 fn c_sharp_is_read() {
     holds("csharp");
+}
+
+/// A damaged file ends neither the run nor the search in others, and a text that the parser gives up on is named.
+#[test]
+fn damaged_files_hide_nothing_in_others() {
+    let password = "mongodb://shop:Tr0ub4dor@db1.shop.example/shop";
+    let php = format!("<?php\n$client = new MongoDB\\Client('{password}');\n");
+    let sharp = format!("class A {{\n  object C = new MongoDB.Driver.MongoClient(\"{password}\");\n}}\n");
+    let deep = format!("<?php $mongo = {};", "[".repeat(30_000));
+    let files = [
+        ("src/sound.php", php.clone()),
+        ("src/Sound.cs", sharp.clone()),
+        ("src/cut.php", format!("{php}class A extends {{ function (")),
+        ("src/Cut.cs", format!("{sharp} namespace {{ class B : {{ void (")),
+        ("src/nul.php", format!("{php}\0 $a = \"\0")),
+        ("src/Nul.cs", format!("{sharp}\0 class \0 {{")),
+        ("src/deep.php", deep),
+        ("src/Deep.cs", format!("var mongo = {};", "f(".repeat(30_000))),
+        ("src/other.php", "\u{feff}mongo \u{0}\u{1}".to_owned()),
+    ];
+    let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (*name, text.as_str())).collect();
+    let folder = project(&files);
+    let report = report(&folder, &["--select", "S020"]);
+    let found = places(&report);
+    for file in ["sound.php", "Sound.cs", "cut.php", "Cut.cs", "nul.php", "Nul.cs"] {
+        let line = format!("S020 {file}:2");
+        let named = report["findings"].to_string().contains(file);
+        assert!(found.contains(&line) || named, "{file} below {}: {found:?}", path(&folder));
+    }
 }

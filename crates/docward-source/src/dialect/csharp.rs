@@ -64,7 +64,6 @@ pub(crate) static DIALECT: Dialect = Dialect {
     },
     is_framework: |module| is_module_of(module, &FRAMEWORKS),
     entry_functions: &["Main", "StartAsync"],
-    is_document_class: |_, bases, _| bases.contains(&"Entity") || bases.contains(&"Document"),
     library: |_, text| text.contains("MongoDB.Bson").then_some(Library::CSharp),
     is_test: |path| {
         let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
