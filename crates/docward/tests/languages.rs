@@ -69,7 +69,7 @@ fn c_sharp_is_read() {
 /// A damaged file ends neither the run nor the search in others, and a text that the parser gives up on is named.
 #[test]
 fn damaged_files_hide_nothing_in_others() {
-    let password = "mongodb://shop:Tr0ub4dor@db1.shop.example/shop";
+    let password = "mongodb://shop:Tr0ub4dor@db1.shop.io/shop";
     let php = format!("<?php\n$client = new MongoDB\\Client('{password}');\n");
     let sharp = format!("class A {{\n  object C = new MongoDB.Driver.MongoClient(\"{password}\");\n}}\n");
     let deep = format!("<?php $mongo = {};", "[".repeat(30_000));
