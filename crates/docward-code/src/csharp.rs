@@ -262,9 +262,11 @@ impl<'t> Reader<'t> {
         let is_mapped = |class: &Class<'t>| {
             self.collections.contains_key(class.name)
                 || self.is_marked(class)
-                || class.bases.iter().filter_map(|base| self.find(plain(base))).any(|base| {
-                    base.is_abstract && self.is_marked(base)
-                })
+                || class
+                    .bases
+                    .iter()
+                    .filter_map(|base| self.find(plain(base)))
+                    .any(|base| base.is_abstract && self.is_marked(base))
         };
         let mapped: Vec<&Class<'t>> =
             self.classes.iter().filter(|class| !class.is_abstract && is_mapped(class)).collect();

@@ -34,10 +34,7 @@ fn types_are_what_the_driver_writes() {
         ("ObjectId", json!({ "bsonType": "objectId" })),
         ("byte[]", nullable("binData")),
         ("Colour", json!({ "bsonType": ["int", "long"] })),
-        (
-            "int[]",
-            json!({ "bsonType": ["array", "null"], "items": { "bsonType": "int" } }),
-        ),
+        ("int[]", json!({ "bsonType": ["array", "null"], "items": { "bsonType": "int" } })),
         (
             "IReadOnlyList<double>",
             json!({ "bsonType": ["array", "null"], "items": { "bsonType": "double" } }),

@@ -478,7 +478,8 @@ impl<'u, 't> Scan<'u, 't> {
         };
         let Some(model) = self.values.model_of_chain(of, scope) else { return };
         let Some(path) = self.values.text(field, scope) else { return };
-        let is_set = matches!(call.positional(2).map(|unique| &unique.kind), Some(Kind::Bool(true)));
+        let is_set =
+            matches!(call.positional(2).map(|unique| &unique.kind), Some(Kind::Bool(true)));
         let kind = if is_set { AppendKind::AddToSet } else { AppendKind::Push };
         let is_constant = value.text().is_some() || is_enumerated(value);
         let cap = if is_constant { Cap::Constant } else { Cap::None };

@@ -11,7 +11,7 @@ public class OrderRepository
     public OrderRepository()
     {
         var settings = MongoClientSettings.FromConnectionString(
-            "mongodb://shop:Tr0ub4dor@db1.shop.io:27017,db2.shop.io:27017/shop?replicaSet=rs0"); // lint: S020
+            "mongodb://shop:Tr0ub4dor@db1.shop.io:27017,db2.shop.io:27017/shop?replicaSet=rs0"); // lint: C012 S020
         settings.RetryWrites = false; // lint: C016
         settings.WriteConcern = WriteConcern.Unacknowledged; // lint: C021
         settings.MaxConnectionPoolSize = 150;

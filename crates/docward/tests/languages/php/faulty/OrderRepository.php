@@ -16,7 +16,7 @@ final class OrderRepository
     public function __construct()
     {
         $client = new Client(
-            'mongodb://shop:Tr0ub4dor@db1.shop.io:27017,db2.shop.io:27017/shop?replicaSet=rs0', // lint: S020
+            'mongodb://shop:Tr0ub4dor@db1.shop.io:27017,db2.shop.io:27017/shop?replicaSet=rs0', // lint: C012 S020
             ['retryWrites' => false, 'w' => 0], // lint: C016 C021
         );
         $this->orders = $client->selectDatabase(self::DEFAULT_DB)->selectCollection('orders');

@@ -8,6 +8,7 @@ return [
             'dsn' => 'mongodb+srv://' . env('DB_USERNAME') . ':' . env('DB_PASSWORD') . '@shop.example.net/shop',
             'database' => env('MONGODB_DATABASE', 'shop'),
             'options' => [
+                'authSource' => 'admin',
                 'retryWrites' => false, // lint: C016
             ],
         ],
