@@ -14,6 +14,8 @@ pub fn declared_models(library: Library, text: &str) -> Vec<DeclaredModel> {
         Library::Pydantic => Kind::Pydantic,
         Library::Go => Kind::Go,
         Library::Spring => Kind::Spring,
+        Library::Php => Kind::Php,
+        Library::CSharp => Kind::CSharp,
     };
     crate::read(kind, text).models.into_iter().map(declared).collect()
 }

@@ -13,14 +13,26 @@ pub enum Kind {
     Go,
     /// Java classes for Spring Data MongoDB.
     Spring,
+    /// PHP classes: documents of Doctrine ODM, models of Laravel MongoDB.
+    Php,
+    /// C# classes as the driver maps them.
+    CSharp,
     /// JSON Schema, of any draft since 4, also inside an OpenAPI document.
     JsonSchema,
 }
 
 impl Kind {
     /// All kinds.
-    pub const ALL: [Self; 6] =
-        [Self::Mongoose, Self::Prisma, Self::Pydantic, Self::Go, Self::Spring, Self::JsonSchema];
+    pub const ALL: [Self; 8] = [
+        Self::Mongoose,
+        Self::Prisma,
+        Self::Pydantic,
+        Self::Go,
+        Self::Spring,
+        Self::Php,
+        Self::CSharp,
+        Self::JsonSchema,
+    ];
 
     /// The name people type.
     pub fn name(self) -> &'static str {
@@ -30,6 +42,8 @@ impl Kind {
             Self::Pydantic => "pydantic",
             Self::Go => "go",
             Self::Spring => "spring",
+            Self::Php => "php",
+            Self::CSharp => "csharp",
             Self::JsonSchema => "json-schema",
         }
     }
@@ -53,6 +67,11 @@ impl Kind {
             "py" => (Self::Pydantic, mentions(&["pydantic", "beanie", "BaseModel"])),
             "go" => (Self::Go, mentions(&["bson:\""])),
             "java" => (Self::Spring, mentions(&["org.springframework.data", "@Document"])),
+            "php" => (
+                Self::Php,
+                mentions(&["Doctrine\\ODM", "MongoDB\\Laravel", "Mongodb\\Eloquent", "Moloquent"]),
+            ),
+            "cs" => (Self::CSharp, mentions(&["MongoDB.Bson", "MongoDB.Driver"])),
             "json" => (
                 Self::JsonSchema,
                 mentions(&["\"$jsonSchema\"", "json-schema.org", "\"$defs\"", "\"components\""])
@@ -92,6 +111,10 @@ mod tests {
             ("order.go", "package main", None),
             ("C:\\src\\Order.java", "@Document class Order {}", Some(Kind::Spring)),
             ("Order.java", "class Order {}", None),
+            ("User.php", "use MongoDB\\Laravel\\Eloquent\\Model;", Some(Kind::Php)),
+            ("User.php", "use Illuminate\\Database\\Eloquent\\Model;", None),
+            ("Order.cs", "using MongoDB.Bson;", Some(Kind::CSharp)),
+            ("Order.cs", "class Order {}", None),
             (
                 "order.schema.json",
                 "{\"type\":\"object\",\"properties\":{}}",

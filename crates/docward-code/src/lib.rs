@@ -1,7 +1,7 @@
 //! Models that people declare in code, as MongoDB's `$jsonSchema`: text in, data out.
 //!
-//! Six kinds are read: Mongoose (and NestJS), Prisma, Pydantic (and Beanie), Go structs with `bson` tags,
-//! Spring Data classes and JSON Schema. Each has a folder or a file of its own; what they share is the
+//! Eight kinds are read: Mongoose (and NestJS), Prisma, Pydantic (and Beanie), Go structs with `bson` tags,
+//! Spring Data classes, PHP classes (Doctrine ODM and Laravel), C# classes and JSON Schema. Each has a folder or a file of its own; what they share is the
 //! [`shape`] they fill and the [`draft`] that remembers where every field is declared.
 //!
 //! One promise holds for all of them: a schema refuses nothing that the library would write for a valid
@@ -9,6 +9,7 @@
 //! unique indexes), [`Model::left_out`] says so. Nothing is executed and nothing outside the text is
 //! looked up: a type that another file declares is left open, and named.
 
+mod csharp;
 mod declared_models;
 mod draft;
 mod go;
@@ -16,6 +17,7 @@ mod json_schema;
 mod kind;
 mod mongoose;
 mod pattern;
+mod php;
 mod prisma;
 mod pydantic;
 mod shape;
@@ -95,6 +97,8 @@ pub fn read(kind: Kind, text: &str) -> Imported {
         Kind::Pydantic => pydantic::read(text),
         Kind::Go => go::read(text),
         Kind::Spring => spring::read(text),
+        Kind::Php => php::read(text),
+        Kind::CSharp => csharp::read(text),
         Kind::JsonSchema => json_schema::read(text),
     };
     let impossible = imported.models.iter().flat_map(|model| &model.left_out);

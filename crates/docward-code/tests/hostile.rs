@@ -60,6 +60,14 @@ fn ten_thousand_brackets_are_survived() {
                 }
                 Kind::Go => format!("type A struct {{\n A {open}int\n}}"),
                 Kind::Spring => format!("class A {{ int{open}{} a; }}", close.repeat(10_000)),
+                Kind::Php => format!(
+                    "<?php use MongoDB\\Laravel\\Eloquent\\Model; class A extends Model {{ protected $casts = ['a' => {open}{}]; }}",
+                    close.repeat(10_000)
+                ),
+                Kind::CSharp => format!(
+                    "class A {{ [BsonElement(\"a\")] public int{open}{} a {{ get; set; }} }}",
+                    close.repeat(10_000)
+                ),
                 Kind::JsonSchema => format!("{{\"enum\": {open}{}}}", close.repeat(10_000)),
             };
             checked(kind, &inside);
@@ -120,6 +128,14 @@ fn declarations_that_lead_in_circles_end() {
     assert!(models.iter().all(|model| model.fields.contains_key("a")));
     checked(Kind::Go, "type A B\ntype B A\ntype C struct {\n A A\n C `bson:\",inline\"`\n}");
     checked(Kind::Spring, "@Document class A extends B { A a; }\nclass B extends A { B b; }");
+    checked(
+        Kind::CSharp,
+        "[BsonIgnoreExtraElements] class A : B { public A X { get; set; } }\nclass B : A { public B Y { get; set; } }",
+    );
+    checked(
+        Kind::Php,
+        "<?php use Doctrine\\ODM\\MongoDB\\Mapping\\Annotations as ODM;\n#[ODM\\Document] class A extends B { #[ODM\\EmbedOne(targetDocument: A::class)] public $a; }\n#[ODM\\EmbeddedDocument] class B extends A {}",
+    );
     checked(Kind::Prisma, "model A {\n b B\n}\ntype B {\n c C[]\n}\ntype C {\n b B?\n}");
     let mut seen =
         String::from("{\"$ref\":\"#/$defs/a0\",\"unevaluatedProperties\":false,\"$defs\":{");
@@ -155,6 +171,16 @@ fn a_mistake_has_a_place_and_the_rest_is_read() {
             2,
         ),
         (Kind::Prisma, "model A {\n x String\n}\n!!\nmodel B {\n y Int\n}\n", 4),
+        (
+            Kind::CSharp,
+            "public class A { public ObjectId x { get; set; } }\nint int = ;\npublic class B { [BsonElement(\"y\")] public int Y { get; set; } }\n",
+            2,
+        ),
+        (
+            Kind::Php,
+            "<?php use MongoDB\\Laravel\\Eloquent\\Model;\nclass A extends Model { protected $casts = ['x' => 'int']; }\n$a = = 1;\nclass B extends Model { protected $casts = ['y' => 'int']; }\n",
+            3,
+        ),
     ] {
         let imported = checked(kind, text);
         let lines: Vec<u32> = imported.problems.iter().map(|problem| problem.line).collect();
@@ -220,6 +246,11 @@ fn a_name_with_a_null_character_is_a_problem_with_a_place() {
         (
             Kind::Spring,
             "@Document class A {\n @Unwrapped(prefix = \"b\0\") P p; }\nclass P { int c; }\n",
+        ),
+        (Kind::CSharp, "class A {\n [BsonElement(\"b\0c\")] public string X { get; set; } }\n"),
+        (
+            Kind::Php,
+            "<?php use MongoDB\\Laravel\\Eloquent\\Model; class A extends Model { protected $casts = [\n 'b\0c' => 'int']; }\n",
         ),
     ] {
         let problems = checked(kind, text).problems;

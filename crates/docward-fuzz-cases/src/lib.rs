@@ -277,7 +277,7 @@ pub fn schema(bytes: &[u8]) {
 }
 
 /// Files whose names say how they are read.
-const FILES: [&str; 14] = [
+const FILES: [&str; 16] = [
     "a.js",
     "a.ts",
     "a.py",
@@ -292,6 +292,8 @@ const FILES: [&str; 14] = [
     "a.properties",
     "Dockerfile",
     "a.tf",
+    "a.php",
+    "A.cs",
 ];
 
 /// Source code and settings, as lint and the importers of schemas read them. The first byte chooses how.
@@ -303,9 +305,8 @@ pub fn source(bytes: &[u8]) {
     let known = docward_source::Known::default();
     let _ = docward_source::scan(file, "", &text, kind, &known, docward_code::declared_models);
     use docward_code::Kind;
-    let kinds =
-        [Kind::Mongoose, Kind::Prisma, Kind::Pydantic, Kind::Go, Kind::Spring, Kind::JsonSchema];
-    let imported = docward_code::read(kinds[usize::from(*first) % kinds.len()], &text);
+    let kind = Kind::ALL[usize::from(*first) % Kind::ALL.len()];
+    let imported = docward_code::read(kind, &text);
     for model in &imported.models {
         let schema = model.schema.to_vec().expect("a document");
         docward_schema::Schema::compile(&schema).expect("the server takes what is imported");

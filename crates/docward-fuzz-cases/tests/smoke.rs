@@ -303,13 +303,16 @@ fn source() {
         include_str!("../../docward-code/tests/fixtures/shop.py"),
         include_str!("../../docward-code/tests/fixtures/shop.go"),
         include_str!("../../docward-code/tests/fixtures/Shop.java"),
+        include_str!("../../docward-code/tests/fixtures/shop.php"),
+        include_str!("../../docward-code/tests/fixtures/OrderItem.php"),
+        include_str!("../../docward-code/tests/fixtures/Shop.cs"),
         include_str!("../../docward-code/tests/fixtures/shop.prisma"),
         include_str!("../../docward-code/tests/fixtures/order.schema.json"),
         "services:\n  api:\n    environment:\n      MONGO_URL: mongodb://app:S3cret@db:27017/shop?authSource=admin\n",
     ];
     let samples: Vec<Vec<u8>> = fixtures
         .iter()
-        .flat_map(|text| (0..14_u8).map(|first| [&[first], text.as_bytes()].concat()))
+        .flat_map(|text| (0..16_u8).map(|first| [&[first], text.as_bytes()].concat()))
         .collect();
     run(&samples, docward_fuzz_cases::source, 8);
 }

@@ -8,7 +8,7 @@ use docward_model::code::{
 };
 
 use super::{
-    Language, Scan, handlers,
+    Scan, handlers,
     ir::{Call, Expr, Key, Kind, ScopeId, ScopeKind, StatementKind},
     read_modify_write::mentions_path,
 };
@@ -147,7 +147,7 @@ impl<'u, 't> Scan<'u, 't> {
             .args
             .iter()
             .position(|arg| self.values.text(&arg.value, scope).is_some())
-            .unwrap_or(usize::from(self.values.unit.language == Language::Go))
+            .unwrap_or(self.values.unit.language.dialect().leading_arguments)
             + 1;
         for arg in call.args.iter().skip(skip) {
             if let Some(name) = arg.name {
@@ -242,7 +242,7 @@ impl<'u, 't> Scan<'u, 't> {
             (_, Some(_)) => false,
             (_, None) => expr.call().is_some_and(|own| is_same(own, call)),
         };
-        let is_python = unit.language == Language::Python;
+        let chains = unit.language.dialect().chains_comparisons;
         let (mut all, mut asked, mut logged) = (0_u32, 0_u32, 0_u32);
         let mut see = |expr: &Expr<'t>| {
             all += u32::from(is_number(expr));
@@ -266,8 +266,8 @@ impl<'u, 't> Scan<'u, 't> {
                     left,
                     right,
                 ) => compared(left, right),
-                // Comparisons of Python, which may have more than two sides.
-                Kind::Other(sides) if is_python => match sides.as_slice() {
+                // A comparison that may have more than two sides.
+                Kind::Other(sides) if chains => match sides.as_slice() {
                     [left, right] => compared(left, right),
                     _ => 0,
                 },

@@ -4,28 +4,29 @@ mod remade;
 
 use docward_model::{
     ClientOption, ClientSite, ClientUri, Driver, Location, Purpose,
-    code::{CodeSecret, Lookup, Placeholder, RefusedCall, SecretKind},
+    code::{CodeSecret, Lookup, Placeholder, SecretKind},
 };
 use docward_uri::Piece;
 
 use super::{
     Scan, allow_comments,
-    ir::{Call, Expr, Kind, Part, ScopeId, ScopeKind, StatementKind},
-    options::{Chain, CodeOption, mode},
+    ir::{Expr, Kind, Part, ScopeId, ScopeKind, StatementKind},
+    options::CodeOption,
     secrets::is_local,
     values::{Folded, Fragment},
 };
-use crate::Language;
 
 /// A call that makes a client.
-struct Made<'u, 't> {
-    driver: Driver,
-    uri: Option<(&'u Expr<'t>, ScopeId)>,
-    options: Vec<CodeOption>,
+pub(crate) struct Made<'u, 't> {
+    pub(crate) driver: Driver,
+    pub(crate) uri: Option<(&'u Expr<'t>, ScopeId)>,
+    pub(crate) options: Vec<CodeOption>,
     /// Whether all options are known.
-    whole: bool,
+    pub(crate) whole: bool,
     /// Hosts that a builder names.
-    hosts: Vec<String>,
+    pub(crate) hosts: Vec<String>,
+    /// Whether the driver gives it the connections of an earlier client that was made in the same way.
+    pub(crate) is_shared: bool,
 }
 
 /// What is known of a connection string with a password.
@@ -42,17 +43,19 @@ struct Found {
 impl<'u, 't> Scan<'u, 't> {
     /// Finds every client of the file.
     pub(super) fn clients(&mut self) {
+        let dialect = self.values.unit.language.dialect();
         let mut made = Vec::new();
         self.values.unit.each(|scope, expr| {
-            if let Some(call) = expr.call()
-                && let Some(client) = self.made(call, scope)
-            {
-                made.push((scope, expr, call, client));
+            if let Some(client) = (dialect.client)(self, expr, scope) {
+                made.push((scope, expr, client));
             }
         });
-        for (scope, expr, call, client) in made {
-            self.refused(call);
-            if !client.uri.is_some_and(|(uri, at)| self.is_asked_for(uri, at)) {
+        for (scope, expr, client) in made {
+            if let Some(call) = expr.call() {
+                self.out.code.refused_calls.extend((dialect.refused)(self, call));
+            }
+            if !client.is_shared && !client.uri.is_some_and(|(uri, at)| self.is_asked_for(uri, at))
+            {
                 self.remade(scope, expr);
             }
             self.client(expr.at, scope, client);
@@ -62,184 +65,13 @@ impl<'u, 't> Scan<'u, 't> {
         self.serverless();
     }
 
-    fn made(&self, call: &'u Call<'t>, scope: ScopeId) -> Option<Made<'u, 't>> {
-        match self.values.unit.language {
-            Language::Python => self.made_in_python(call, scope),
-            language if language.is_script() => self.made_in_script(call, scope),
-            Language::Go => self.made_in_go(call, scope),
-            _ => self.made_on_jvm(call, scope),
-        }
-    }
-
-    fn made_in_python(&self, call: &'u Call<'t>, scope: ScopeId) -> Option<Made<'u, 't>> {
-        let method = call.method()?;
-        let is_connect = method == "connect"
-            && match call.receiver() {
-                Some(of) => matches!(of.kind, Kind::Name("mongoengine" | "me")),
-                None => {
-                    self.values.unit.import("connect").is_some_and(|i| i.module == "mongoengine")
-                }
-            };
-        let is_client = matches!(
-            method,
-            "MongoClient"
-                | "AsyncIOMotorClient"
-                | "AsyncMongoClient"
-                | "MotorClient"
-                | "MotorReplicaSetClient"
-                | "MongoReplicaSetClient"
-        );
-        if !is_connect && !is_client {
-            return None;
-        }
-        let uri = if is_connect {
-            call.named("host").or_else(|| call.positional(0).filter(|arg| self.is_uri(arg, scope)))
-        } else {
-            call.positional(0).or_else(|| call.named("host"))
-        };
-        let mut options = Vec::new();
-        let mut whole = true;
-        for arg in &call.args {
-            if arg.spread {
-                match self.values.document(&arg.value, scope) {
-                    Some(_) => whole &= self.options_of(&arg.value, scope, &mut options),
-                    None => whole = false,
-                }
-            } else if let Some(name) = arg.name {
-                options.extend(self.values.option(name, &arg.value, arg.value.at, scope));
-            }
-        }
-        Some(Made {
-            driver: Driver::Python,
-            uri: uri.map(|uri| (uri, scope)),
-            options,
-            whole,
-            hosts: Vec::new(),
-        })
-    }
-
-    fn made_in_script(&self, call: &'u Call<'t>, scope: ScopeId) -> Option<Made<'u, 't>> {
-        // `require('monk')('…')` has no name of its own.
-        let method = call.method().unwrap_or_default();
-        let of = call.receiver().and_then(Expr::last_name);
-        let is_from = |expr: &Expr<'t>, modules: &[&str]| {
-            self.values.module_of(expr).is_some_and(|module| modules.contains(&module.as_str()))
-        };
-        let driver = match (of, method) {
-            // `mongoskin.db('host/name')`, `monk('host/name')`, `mongojs('host/name')`.
-            _ if is_from(&call.callee, &["monk", "mongojs"]) => Driver::Node,
-            (_, "db") if call.receiver().is_some_and(|of| is_from(of, &["mongoskin"])) => {
-                Driver::Node
-            }
-            (None, "MongoClient") | (Some("MongoClient"), "connect") => Driver::Node,
-            (Some("mongodb" | "mongo"), "MongoClient") => Driver::Node,
-            (Some("mongoose"), "connect" | "createConnection") => Driver::Mongoose,
-            (None, "connect" | "createConnection")
-                if self.values.unit.import(method).is_some_and(|i| i.module == "mongoose") =>
-            {
-                Driver::Mongoose
-            }
-            (Some("MongooseModule"), "forRoot") => Driver::Mongoose,
-            (None, "monk") => Driver::Node,
-            // Meteor connects by itself, with these.
-            (Some("Mongo"), "setConnectionOptions") => {
-                let mut options = Vec::new();
-                let whole = self.options_of(call.positional(0)?, scope, &mut options);
-                return Some(Made {
-                    driver: Driver::Node,
-                    uri: None,
-                    options,
-                    whole,
-                    hosts: Vec::new(),
-                });
-            }
-            _ => return None,
-        };
-        let uri = call.positional(0)?;
-        let mut options = Vec::new();
-        let whole = match call.positional(1) {
-            Some(arg) if matches!(arg.kind, Kind::Function(_)) => true,
-            Some(arg) => self.options_of(arg, scope, &mut options),
-            None => true,
-        };
-        Some(Made { driver, uri: Some((uri, scope)), options, whole, hosts: Vec::new() })
-    }
-
-    fn made_in_go(&self, call: &'u Call<'t>, scope: ScopeId) -> Option<Made<'u, 't>> {
-        let method = call.method()?;
-        let of = call.receiver().and_then(Expr::last_name)?;
-        match (of, method) {
-            ("mongo", "Connect" | "NewClient") => {}
-            ("mgo", "Dial" | "DialWithTimeout") => {
-                return Some(Made {
-                    driver: Driver::Go,
-                    uri: call.positional(0).map(|uri| (uri, scope)),
-                    options: Vec::new(),
-                    whole: true,
-                    hosts: Vec::new(),
-                });
-            }
-            _ => return None,
-        }
-        let mut chain = Chain::new(self.text);
-        for arg in &call.args {
-            let is_context = arg.value.last_name().is_some_and(|name| name.contains("tx"))
-                || arg.value.call().and_then(|c| c.receiver()).and_then(Expr::last_name)
-                    == Some("context");
-            if !is_context {
-                self.values.chain(&arg.value, scope, 0, &mut chain);
-                chain.whole &= !arg.spread;
-            }
-        }
-        Some(Made {
-            driver: Driver::Go,
-            uri: chain.uri,
-            options: chain.options(),
-            whole: chain.whole && !chain.hosts,
-            hosts: chain.host_names,
-        })
-    }
-
-    fn made_on_jvm(&self, call: &'u Call<'t>, scope: ScopeId) -> Option<Made<'u, 't>> {
-        let method = call.method()?;
-        let of = call.receiver().and_then(Expr::last_name);
-        let is_made = matches!(
-            (of, method),
-            (Some("MongoClients" | "MongoClient" | "ReactiveMongoClients"), "create")
-                | (None, "MongoClient")
-                | (Some("KMongo"), "createClient")
-        );
-        if !is_made {
-            return None;
-        }
-        let mut chain = Chain::new(self.text);
-        let mut uri = None;
-        for arg in &call.args {
-            let (value, at) = self.values.follow(&arg.value, scope);
-            match value.call() {
-                Some(inner)
-                    if matches!(inner.method(), Some("MongoClientURI" | "ConnectionString")) =>
-                {
-                    uri = inner.positional(0).map(|uri| (uri, at));
-                }
-                Some(_) => self.values.chain(&arg.value, scope, 0, &mut chain),
-                None if uri.is_none() && matches!(value.kind, Kind::Text(_) | Kind::Binary(..)) => {
-                    uri = Some((&arg.value, scope));
-                }
-                None => chain.whole &= !matches!(value.kind, Kind::Name(_) | Kind::Member(..)),
-            }
-        }
-        Some(Made {
-            driver: Driver::Java,
-            uri: uri.or(chain.uri),
-            options: chain.options(),
-            whole: chain.whole && !chain.hosts,
-            hosts: chain.host_names,
-        })
-    }
-
     /// Options out of an object; whether all of it could be read.
-    fn options_of(&self, expr: &'u Expr<'t>, scope: ScopeId, out: &mut Vec<CodeOption>) -> bool {
+    pub(crate) fn options_of(
+        &self,
+        expr: &'u Expr<'t>,
+        scope: ScopeId,
+        out: &mut Vec<CodeOption>,
+    ) -> bool {
         self.options_at(expr, scope, 0, out)
     }
 
@@ -259,7 +91,10 @@ impl<'u, 't> Scan<'u, 't> {
         if let Kind::Binary("&&", _, given) = &object.kind {
             return self.options_at(given, at, steps + 1, out);
         }
-        let Kind::Object(entries) = &object.kind else { return false };
+        let Kind::Object(entries) = &object.kind else {
+            // An empty array of PHP.
+            return matches!(&object.kind, Kind::List(items) if items.is_empty());
+        };
         let mut whole = true;
         for entry in entries {
             match entry.name() {
@@ -270,7 +105,7 @@ impl<'u, 't> Scan<'u, 't> {
         whole
     }
 
-    fn is_uri(&self, expr: &'u Expr<'t>, scope: ScopeId) -> bool {
+    pub(crate) fn is_uri(&self, expr: &'u Expr<'t>, scope: ScopeId) -> bool {
         let folded = self.values.fold(expr, scope);
         matches!(folded.fragments.first(), Some(Fragment::Text(text, _)) if text.starts_with("mongodb"))
     }
@@ -473,15 +308,8 @@ impl<'u, 't> Scan<'u, 't> {
 
     /// Where a literal begins that is the whole connection string: then a variable can stand in its place.
     fn replaceable(&self, folded: &Folded, at: usize) -> Option<(Location, Lookup)> {
-        let lookup = match self.values.unit.language {
-            Language::Python => {
-                Lookup { expression: "os.environ[\"MONGODB_URI\"]", needs: Some("import os") }
-            }
-            Language::JavaScript => Lookup { expression: "process.env.MONGODB_URI", needs: None },
-            // Elsewhere a look into the environment has another type, needs an import among others, or may
-            // not stand where a constant does.
-            _ => return None,
-        };
+        let language = self.values.unit.language;
+        let lookup = (language.dialect().lookup)(language)?;
         let quote = at.checked_sub(1)?;
         let before = self.text.as_bytes().get(quote.checked_sub(1)?).copied();
         let is_plain = matches!(self.text.as_bytes().get(quote), Some(b'"' | b'\''))
@@ -509,26 +337,6 @@ impl<'u, 't> Scan<'u, 't> {
             literal: found.literal,
         };
         self.out.code.secrets.push(secret);
-    }
-
-    /// `readPreference=ReadPreference.SECONDARY_PREFERRED`: PyMongo takes a word there, not an object.
-    fn refused(&mut self, call: &'u Call<'t>) {
-        if self.values.unit.language != Language::Python {
-            return;
-        }
-        let Some(value) = call.named("readPreference") else { return };
-        if let (Kind::Member(..), Some(mode)) = (&value.kind, mode(value)) {
-            let place = self.place(value.at, 0);
-            self.out.code.refused_calls.push(RefusedCall {
-                place,
-                what: "`readPreference` is given an object; PyMongo takes a word there and raises ValueError".to_owned(),
-                instead: format!("readPreference=\"{mode}\", or read_preference with the object"),
-                swap: (
-                    self.text.get(value.at..value.end).unwrap_or_default().to_owned(),
-                    format!("\"{mode}\""),
-                ),
-            });
-        }
     }
 }
 

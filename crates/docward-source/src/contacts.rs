@@ -9,7 +9,7 @@
 use std::collections::BTreeSet;
 
 use super::{
-    Language, Scan,
+    Scan,
     calls::{READS, WRITES, is_same},
     handlers,
     ir::{Call, Expr, Function, Kind, ScopeId, ScopeKind, StatementKind, Unit},
@@ -120,7 +120,7 @@ impl<'u, 't> Scan<'u, 't> {
                 return;
             }
             let is_index = OPERATIONS[..12].contains(&method);
-            let connects = self.is_connect(expr, call, method, scope);
+            let connects = (unit.language.dialect().connects)(self, expr, call, scope);
             let contacts = connects
                 || INITIALISERS.contains(&method)
                 || self.is_operation(call, method, scope);
@@ -190,42 +190,9 @@ impl<'u, 't> Scan<'u, 't> {
         is_known || is_database || (is_document && is_of_mongodb)
     }
 
-    /// Whether a call connects and contacts the server for it, and somebody hears how that ends. Clients of Python, Go
-    /// and Java connect with their first operation; those of Node.js, Mongoose and mgo right away.
-    fn is_connect(
-        &self,
-        expr: &'u Expr<'t>,
-        call: &'u Call<'t>,
-        method: &str,
-        scope: ScopeId,
-    ) -> bool {
-        let of = call.receiver().and_then(Expr::last_name);
-        match self.values.unit.language {
-            Language::Go => of == Some("mgo") && method.starts_with("Dial"),
-            language if language.is_script() => {
-                let is_imported =
-                    || self.values.unit.import(method).is_some_and(|i| i.module == "mongoose");
-                let is_client = call.receiver().is_some_and(|of| self.values.is_client(of, scope));
-                let is_other = of.is_some_and(is_of_another);
-                let in_file = self.values.is_mongo_file() || self.values.is_mapper_file();
-                match method {
-                    "connect" => {
-                        let is_own =
-                            is_client || is_imported() || (of.is_some() && in_file && !is_other);
-                        is_own && self.is_heard(expr, call)
-                    }
-                    "asPromise" => in_file,
-                    "forRoot" | "forRootAsync" => of == Some("MongooseModule"),
-                    _ => false,
-                }
-            }
-            _ => false,
-        }
-    }
-
     /// Whether somebody hears how a promise ends: it is awaited, handed on, or has a callback. What stands alone is
     /// heard where the connection itself is listened to.
-    fn is_heard(&self, expr: &'u Expr<'t>, call: &'u Call<'t>) -> bool {
+    pub(crate) fn is_heard(&self, expr: &'u Expr<'t>, call: &'u Call<'t>) -> bool {
         let unit = self.values.unit;
         let is_alone = unit.statements.iter().any(|statement| {
             matches!(&statement.kind, StatementKind::Eval(own) if own.call().is_some_and(|own| is_same(own, call)))
@@ -271,7 +238,7 @@ impl<'u, 't> Scan<'u, 't> {
 }
 
 /// Whether a name says the client of another server.
-fn is_of_another(name: &str) -> bool {
+pub(crate) fn is_of_another(name: &str) -> bool {
     const OTHERS: [&str; 11] =
         ["redis", "rdb", "socket", "amqp", "rabbit", "kafka", "pg", "mysql", "sql", "ws", "nats"];
     let lower = name.to_ascii_lowercase();
@@ -395,9 +362,8 @@ fn is_entry(unit: &Unit<'_>, id: ScopeId, function: &Function<'_>) -> bool {
     is_marked
         || match function.name {
             "main" | "lifespan" | "onModuleInit" | "onApplicationBootstrap" | "setup_hook" => true,
-            "init" => unit.language == Language::Go,
             "run" | "start" => is_runner(),
-            _ => false,
+            name => unit.language.dialect().entry_functions.contains(&name),
         }
 }
 

@@ -233,7 +233,12 @@ pub fn is_test(path: &str) -> bool {
             || folder.ends_with("_test")
             || folder.ends_with("_tests")
     });
+    let of_language = match FileKind::of(path) {
+        Some(FileKind::Code(language)) => (language.dialect().is_test)(&lower),
+        _ => false,
+    };
     in_folder
+        || of_language
         || name.starts_with("test_")
         || is_program_of_tests(name)
         || name == "conftest.py"

@@ -1,9 +1,6 @@
 //! What runs again and again: handlers of requests and events, and loops, as frameworks have them.
 
-use super::{
-    Language,
-    ir::{Expr, Function, Kind, Mark, ScopeId, ScopeKind, Unit},
-};
+use super::ir::{Expr, Function, Kind, ScopeId, ScopeKind, Unit};
 
 /// Methods that register a handler for a path or event, on a receiver of these names.
 const ROUTE_METHODS: [&str; 12] = [
@@ -118,6 +115,7 @@ const VERBS: [&str; 17] = [
 /// Whether a function runs once for every request, event or job; in words.
 pub(crate) fn handler<'t>(unit: &Unit<'t>, id: ScopeId, file: &str) -> Option<String> {
     let ScopeKind::Function(function) = &unit.scopes[id].kind else { return None };
+    let dialect = unit.language.dialect();
     let name = |what: &str| {
         if function.name.is_empty() {
             what.to_owned()
@@ -125,18 +123,10 @@ pub(crate) fn handler<'t>(unit: &Unit<'t>, id: ScopeId, file: &str) -> Option<St
             format!("{what} `{}`", function.name)
         }
     };
-    if let Some(what) = by_marks(function, unit.language) {
+    if let Some(what) = function.marks.iter().find_map(|mark| (dialect.handler_mark)(&mark.path)) {
         return Some(name(what));
     }
-    // `@route('/users')` of Bottle, which has an application of its own.
-    let of_bottle = |mark: &Mark<'_>| {
-        matches!(mark.path.as_str(), "route" | "get" | "post" | "put" | "delete" | "patch")
-            && unit.import(&mark.path).is_some_and(|import| import.module == "bottle")
-    };
-    if unit.language == Language::Python && function.marks.iter().any(of_bottle) {
-        return Some(name("the route"));
-    }
-    if is_serverless(unit, function) {
+    if (dialect.is_serverless)(unit, function) {
         return Some(name("the function that a serverless platform calls,"));
     }
     if function.parameters.iter().any(|(_, class)| {
@@ -144,23 +134,13 @@ pub(crate) fn handler<'t>(unit: &Unit<'t>, id: ScopeId, file: &str) -> Option<St
     }) {
         return Some(name("the request handler"));
     }
-    if unit.language.is_script() && has_request_parameters(function) {
-        return Some(name("the request handler"));
-    }
-    if unit.language == Language::Kotlin && function.passed_to.as_deref() == Some("getter") {
-        return Some("the getter of a property".to_owned());
+    if let Some(what) = (dialect.handles)(unit, id, function, file) {
+        return Some(what);
     }
     if let Some(to) = &function.passed_to
-        && is_route(to, unit.language)
+        && (dialect.is_route)(to)
     {
         return Some(format!("the handler given to `{to}`"));
-    }
-    if unit.language.is_script()
-        && function.exported
-        && matches!(function.name, "GET" | "POST" | "PUT" | "DELETE" | "PATCH")
-        && is_route_file(file)
-    {
-        return Some(name("the request handler"));
     }
     let is_verb = VERBS.contains(&function.name);
     if let Some((class, _)) = unit.class(unit.scopes[id].parent)
@@ -173,99 +153,28 @@ pub(crate) fn handler<'t>(unit: &Unit<'t>, id: ScopeId, file: &str) -> Option<St
     {
         return Some(name("the request handler"));
     }
-    let django = unit.language == Language::Python
-        && function.parameters.first().is_some_and(|(name, _)| *name == "request")
-        && (file.ends_with("views.py") || file.contains("/views/"));
-    django.then(|| name("the view"))
+    None
 }
 
-fn by_marks(function: &Function<'_>, language: Language) -> Option<&'static str> {
-    function.marks.iter().find_map(|mark| {
-        let (receiver, last) = mark.path.rsplit_once('.').unwrap_or(("", &mark.path));
-        match language {
-            Language::Python => {
-                if !receiver.is_empty()
-                    && matches!(
-                        last,
-                        "route"
-                            | "get"
-                            | "post"
-                            | "put"
-                            | "delete"
-                            | "patch"
-                            | "websocket"
-                            | "api_route"
-                    )
-                {
-                    Some("the route")
-                } else if matches!(
-                    last,
-                    "api_view" | "login_required" | "csrf_exempt" | "require_http_methods"
-                ) {
-                    Some("the view")
-                } else if matches!(last, "task" | "shared_task" | "periodic_task")
-                    && !receiver.starts_with("locust")
-                {
-                    Some("the task")
-                } else {
-                    None
-                }
-            }
-            _ => MAPPINGS.contains(&last).then_some("the request handler"),
-        }
-    })
+/// What an annotation or decorator of these frameworks says of a method: Spring, JAX-RS, Nest.
+pub(crate) fn mapping(path: &str) -> Option<&'static str> {
+    let last = path.rsplit('.').next().unwrap_or(path);
+    MAPPINGS.contains(&last).then_some("the request handler")
 }
 
-/// `exports.handler = async (event, context)`, `def lambda_handler(event, context)`.
+/// Whether a platform of serverless functions calls a function.
 pub(crate) fn is_serverless(unit: &Unit<'_>, function: &Function<'_>) -> bool {
-    let first = function.parameters.first().map_or("", |(name, _)| *name);
-    let named = matches!(function.name, "handler" | "lambda_handler" | "main_handler" | "handle");
-    match unit.language {
-        Language::Python => {
-            matches!(function.name, "handler" | "lambda_handler" | "main_handler")
-                && first == "event"
-        }
-        Language::Go => function
-            .parameters
-            .iter()
-            .any(|(_, class)| class.contains("events.APIGateway") || class.contains("events.SQS")),
-        language if language.is_script() => {
-            (named && function.exported && matches!(first, "event" | "_event" | "evt"))
-                || function.passed_to.as_deref().is_some_and(|to| {
-                    to.ends_with("https.onRequest") || to.ends_with("https.onCall")
-                })
-        }
-        _ => function.name == "handleRequest" && function.parameters.len() == 2,
-    }
+    (unit.language.dialect().is_serverless)(unit, function)
 }
 
-fn has_request_parameters(function: &Function<'_>) -> bool {
-    let names: Vec<&str> = function.parameters.iter().map(|(name, _)| *name).collect();
-    let is_request = |name: &str| matches!(name, "req" | "request" | "_req");
-    match names.as_slice() {
-        [request, response, ..] => {
-            is_request(request) && matches!(*response, "res" | "response" | "reply" | "_res")
-        }
-        _ => false,
-    }
-}
-
-fn is_route(to: &str, language: Language) -> bool {
+/// Whether a call registers a handler for a path or event: `app.get`.
+pub(crate) fn is_route(to: &str) -> bool {
     let (receiver, method) = to.rsplit_once('.').unwrap_or(("", to));
-    if language == Language::Kotlin {
-        return receiver.is_empty()
-            && matches!(method, "get" | "post" | "put" | "delete" | "patch");
-    }
     let router = receiver.rsplit('.').next().unwrap_or(receiver);
     let is_router = ROUTERS.contains(&router)
         || router.to_ascii_lowercase().ends_with("router")
         || router.to_ascii_lowercase().ends_with("routes");
     (is_router && ROUTE_METHODS.contains(&method)) || (router == "socket" && method == "on")
-}
-
-fn is_route_file(file: &str) -> bool {
-    let name = file.rsplit('/').next().unwrap_or(file);
-    name.starts_with("route.") || file.contains("/api/") || file.contains("pages/api")
 }
 
 /// The nearest thing around that runs again and again, in words. A loop that is left once something
@@ -335,67 +244,10 @@ pub(crate) fn is_made_once(function: &Function<'_>) -> bool {
     )
 }
 
-/// Modules of web frameworks, by how their names begin.
-const FRAMEWORKS: [&str; 36] = [
-    "express",
-    "fastify",
-    "koa",
-    "@koa/",
-    "@nestjs/common",
-    "@hapi/",
-    "hapi",
-    "restify",
-    "hono",
-    "next",
-    "nuxt",
-    "apollo-server",
-    "@apollo/server",
-    "graphql-yoga",
-    "http",
-    "socket.io",
-    "flask",
-    "django",
-    "rest_framework",
-    "fastapi",
-    "starlette",
-    "sanic",
-    "tornado",
-    "aiohttp.web",
-    "bottle",
-    "falcon",
-    "quart",
-    "pyramid",
-    "org.springframework.web",
-    "jakarta.ws.rs",
-    "javax.ws.rs",
-    "jakarta.servlet",
-    "javax.servlet",
-    "io.ktor.server",
-    "io.javalin",
-    "io.undertow",
-];
-/// The same of Go, whose modules have a path.
-const GO_FRAMEWORKS: [&str; 7] = [
-    "net/http",
-    "gin-gonic/gin",
-    "labstack/echo",
-    "gofiber/fiber",
-    "gorilla/mux",
-    "go-chi/chi",
-    "google.golang.org/grpc",
-];
-
 /// Whether a file answers requests: it has a handler, or uses a web framework. Then, whether a process of it may live
 /// for a few calls only.
 pub(crate) fn serving(unit: &Unit<'_>, file: &str) -> Option<bool> {
-    let is_framework = |module: &str| match unit.language {
-        Language::Go => GO_FRAMEWORKS.iter().any(|known| module.contains(known)),
-        _ => FRAMEWORKS.iter().any(|known| {
-            module.strip_prefix(known).is_some_and(|rest| {
-                known.ends_with('/') || rest.is_empty() || rest.starts_with(['/', '.', '-', '_'])
-            })
-        }),
-    };
+    let is_framework = unit.language.dialect().is_framework;
     let is_next = |module: &str| module == "next" || module.starts_with("next/");
     let functions = || {
         unit.scopes.iter().enumerate().filter_map(|(id, scope)| match &scope.kind {

@@ -16,7 +16,7 @@ pub(crate) struct Unit<'t> {
     pub(crate) scopes: Vec<Scope<'t>>,
     pub(crate) statements: Vec<Statement<'t>>,
     pub(crate) imports: Vec<Import<'t>>,
-    /// Names that scripts declare, with the scope they count in: a block (`let`, `const`) or a function (`var`).
+    /// Names that a block declares, with the scope they count in: `let`, `const` and `var` of scripts, variables of C#.
     pub(crate) block_names: Vec<(ScopeId, &'t str)>,
     /// Comments and documentation, as byte ranges.
     pub(crate) remarks: Vec<(usize, usize)>,

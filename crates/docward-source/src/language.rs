@@ -1,4 +1,6 @@
-//! Which language a file is in, by its name.
+//! The languages that are parsed, and which one a file is in by its name.
+
+use crate::dialect::{Dialect, csharp, go, java, kotlin, php, python, script};
 
 /// A language that is parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -11,7 +13,86 @@ pub enum Language {
     Java,
     Kotlin,
     Go,
+    Php,
+    CSharp,
 }
+
+/// What is known of a language before anything is parsed.
+struct Row {
+    language: Language,
+    name: &'static str,
+    /// How names of its files end.
+    endings: &'static [&'static str],
+    grammar: fn() -> tree_sitter::Language,
+    dialect: &'static Dialect,
+}
+
+/// The list of grammars, in the order of [`Language`].
+static LANGUAGES: [Row; 9] = [
+    Row {
+        language: Language::Python,
+        name: "Python",
+        endings: &["py", "pyi"],
+        grammar: || tree_sitter_python::LANGUAGE.into(),
+        dialect: &python::DIALECT,
+    },
+    Row {
+        language: Language::JavaScript,
+        name: "JavaScript",
+        endings: &["js", "mjs", "cjs", "jsx", "mongodb"],
+        grammar: || tree_sitter_javascript::LANGUAGE.into(),
+        dialect: &script::DIALECT,
+    },
+    Row {
+        language: Language::TypeScript,
+        name: "TypeScript",
+        endings: &["ts", "mts", "cts"],
+        grammar: || tree_sitter_typescript::LANGUAGE_TYPESCRIPT.into(),
+        dialect: &script::DIALECT,
+    },
+    Row {
+        language: Language::Tsx,
+        name: "TypeScript",
+        endings: &["tsx"],
+        grammar: || tree_sitter_typescript::LANGUAGE_TSX.into(),
+        dialect: &script::DIALECT,
+    },
+    Row {
+        language: Language::Java,
+        name: "Java",
+        endings: &["java"],
+        grammar: || tree_sitter_java::LANGUAGE.into(),
+        dialect: &java::DIALECT,
+    },
+    Row {
+        language: Language::Kotlin,
+        name: "Kotlin",
+        endings: &["kt", "kts"],
+        grammar: || tree_sitter_kotlin_ng::LANGUAGE.into(),
+        dialect: &kotlin::DIALECT,
+    },
+    Row {
+        language: Language::Go,
+        name: "Go",
+        endings: &["go"],
+        grammar: || tree_sitter_go::LANGUAGE.into(),
+        dialect: &go::DIALECT,
+    },
+    Row {
+        language: Language::Php,
+        name: "PHP",
+        endings: &["php"],
+        grammar: || tree_sitter_php::LANGUAGE_PHP.into(),
+        dialect: &php::DIALECT,
+    },
+    Row {
+        language: Language::CSharp,
+        name: "C#",
+        endings: &["cs"],
+        grammar: || tree_sitter_c_sharp::LANGUAGE.into(),
+        dialect: &csharp::DIALECT,
+    },
+];
 
 /// What kind of file it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,37 +133,38 @@ impl FileKind {
             return None;
         }
         let (_, ending) = lower.rsplit_once('.')?;
+        if let Some(row) = LANGUAGES.iter().find(|row| row.endings.contains(&ending)) {
+            return Some(Self::Code(row.language));
+        }
         Some(match ending {
-            "py" | "pyi" => Self::Code(Language::Python),
-            "js" | "mjs" | "cjs" | "jsx" | "mongodb" => Self::Code(Language::JavaScript),
-            "ts" | "mts" | "cts" => Self::Code(Language::TypeScript),
-            "tsx" => Self::Code(Language::Tsx),
-            "java" => Self::Code(Language::Java),
-            "kt" | "kts" => Self::Code(Language::Kotlin),
-            "go" => Self::Code(Language::Go),
-            "php" | "cs" | "rb" | "rs" | "scala" | "groovy" | "ex" | "exs" | "pl" | "sh"
-            | "bash" | "ps1" | "vue" | "svelte" | "dart" | "swift" | "lua" | "ipynb" => {
-                Self::OtherCode
-            }
+            "rb" | "rs" | "scala" | "groovy" | "ex" | "exs" | "pl" | "sh" | "bash" | "ps1"
+            | "vue" | "svelte" | "dart" | "swift" | "lua" | "ipynb" => Self::OtherCode,
             "prisma" => Self::Schema,
             "yml" | "yaml" | "properties" | "toml" | "json" | "jsonc" | "json5" | "ini" | "cfg"
-            | "conf" | "tf" | "tfvars" | "hcl" | "xml" => Self::Settings,
+            | "conf" | "tf" | "tfvars" | "hcl" | "xml" | "config" => Self::Settings,
             _ => return None,
         })
     }
 }
 
 impl Language {
+    fn row(self) -> &'static Row {
+        &LANGUAGES[self as usize]
+    }
+
     /// Its name, for messages.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Python => "Python",
-            Self::JavaScript => "JavaScript",
-            Self::TypeScript | Self::Tsx => "TypeScript",
-            Self::Java => "Java",
-            Self::Kotlin => "Kotlin",
-            Self::Go => "Go",
-        }
+        self.row().name
+    }
+
+    /// Its grammar.
+    pub fn grammar(self) -> tree_sitter::Language {
+        (self.row().grammar)()
+    }
+
+    /// What it means for MongoDB.
+    pub(crate) fn dialect(self) -> &'static Dialect {
+        self.row().dialect
     }
 
     /// JavaScript or TypeScript.
@@ -94,17 +176,22 @@ impl Language {
     pub(crate) fn is_jvm(self) -> bool {
         matches!(self, Self::Java | Self::Kotlin)
     }
+}
 
-    /// Its grammar.
-    pub fn grammar(self) -> tree_sitter::Language {
-        match self {
-            Self::Python => tree_sitter_python::LANGUAGE.into(),
-            Self::JavaScript => tree_sitter_javascript::LANGUAGE.into(),
-            Self::TypeScript => tree_sitter_typescript::LANGUAGE_TYPESCRIPT.into(),
-            Self::Tsx => tree_sitter_typescript::LANGUAGE_TSX.into(),
-            Self::Java => tree_sitter_java::LANGUAGE.into(),
-            Self::Kotlin => tree_sitter_kotlin_ng::LANGUAGE.into(),
-            Self::Go => tree_sitter_go::LANGUAGE.into(),
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_language_stands_where_its_number_says() {
+        for (at, row) in LANGUAGES.iter().enumerate() {
+            assert_eq!(row.language as usize, at);
+            assert_eq!(row.language.name(), row.name);
+            for ending in row.endings {
+                let kind = FileKind::of(&format!("src/a.{ending}"));
+                assert_eq!(kind, Some(FileKind::Code(row.language)), "{ending}");
+            }
+            assert!(row.language.grammar().node_kind_count() > 50, "{}", row.name);
         }
     }
 }

@@ -14,6 +14,7 @@ mod assigned_values;
 mod calls;
 mod clients;
 mod contacts;
+mod dialect;
 mod file_role;
 mod handlers;
 mod import_graph;
@@ -269,6 +270,9 @@ pub fn scan(
             scan.models();
             scan.strings();
             scan.methods();
+            if !language.dialect().has_pools {
+                out.clients.iter_mut().for_each(without_pool_options);
+            }
             // What runs once and by hand is no service: nobody pools there, nothing grows.
             if is_script(within) || is_migration(text) {
                 out.code.names.iter_mut().for_each(|name| name.in_script = true);
@@ -370,6 +374,11 @@ fn is_shell(file: &str, text: &str, unit: &ir::Unit<'_>) -> bool {
 const OF_POOLS: [&str; 5] =
     ["maxPoolSize", "minPoolSize", "maxIdleTimeMS", "waitQueueTimeoutMS", "connectTimeoutMS"];
 
+/// A client of a driver that keeps no pool: options of pools have no effect.
+fn without_pool_options(client: &mut ClientUri) {
+    client.options.retain(|option| !OF_POOLS[..4].contains(&option.name.as_str()));
+}
+
 /// A client that nobody shares: what it says about its pool is not judged, nor what it leaves out.
 fn without_pool(client: &mut ClientUri) {
     client.options.retain(|option| !OF_POOLS.contains(&option.name.as_str()));
@@ -454,7 +463,7 @@ impl Scan<'_, '_> {
         self.out.code.methods.extend(found);
     }
 
-    /// Whether a function of a file of Python, JavaScript or TypeScript runs only when somebody calls it by its name.
+    /// Whether a function of a file, outside of classes, runs only when somebody calls it by its name.
     fn is_plain_function(&self, function: &ir::Function<'_>, at: usize) -> bool {
         // What frameworks and platforms look for.
         const KNOWN: [&str; 18] = [
@@ -477,28 +486,13 @@ impl Scan<'_, '_> {
             "getServerSideProps",
             "getStaticProps",
         ];
-        const DECLARED: [&str; 12] = [
-            "function ",
-            "async function ",
-            "export function ",
-            "export async function ",
-            "const ",
-            "let ",
-            "var ",
-            "export const ",
-            "exports.",
-            "module.exports.",
-            "def ",
-            "async def ",
-        ];
-        let language = self.values.unit.language;
+        let declared = self.values.unit.language.dialect().plain_functions;
         let start = self.text[..at].rfind('\n').map_or(0, |end| end + 1);
         let line = self.text[start..].trim_start();
-        (language.is_script() || language == Language::Python)
-            && function.passed_to.is_none()
+        function.passed_to.is_none()
             && !KNOWN.contains(&function.name)
             && !function.name.to_ascii_lowercase().ends_with("handler")
-            && DECLARED.iter().any(|word| line.starts_with(word))
+            && declared.iter().any(|word| line.starts_with(word))
             && !import_graph::is_routed(self.within)
     }
 

@@ -24,6 +24,8 @@ pub enum Library {
     Pydantic,
     Go,
     Spring,
+    Php,
+    CSharp,
 }
 
 /// A model as an importer reads it.
@@ -79,7 +81,7 @@ impl<'u, 't> Scan<'u, 't> {
             }
             Language::Go if self.text.contains("bson:\"") => Some(Library::Go),
             Language::Java if self.has_documents() || self.has_parts() => Some(Library::Spring),
-            _ => None,
+            language => (language.dialect().library)(&self.values, self.text),
         };
         let first = self.out.code.fields.len();
         let is_part = library == Some(Library::Spring) && !self.has_documents();
@@ -173,7 +175,7 @@ impl<'u, 't> Scan<'u, 't> {
     /// Whether the file declares a class that a document of another file has fields of, and that is no row of a
     /// relational database.
     fn has_parts(&self) -> bool {
-        let package = super::survey::package_of(self.text);
+        let package = crate::dialect::java::package_of(self.text);
         self.values.unit.scopes.iter().any(|scope| {
             let ScopeKind::Class { name, marks, .. } = &scope.kind else { return false };
             let key = (package.to_owned(), (*name).to_owned());
@@ -199,7 +201,7 @@ impl<'u, 't> Scan<'u, 't> {
                 continue;
             };
             // Django has fields of the same names for other databases.
-            if !knows_mongoengine && !super::survey::is_of_djongo(unit, bases) {
+            if !knows_mongoengine && !crate::dialect::python::is_of_djongo(unit, bases) {
                 continue;
             }
             let (Kind::Name(field), Some(call)) = (&target.kind, value.call()) else { continue };

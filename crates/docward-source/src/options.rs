@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use docward_model::OptionValue;
 
 use super::{
+    dialect::Duration,
     ir::{Call, Expr, Kind, ScopeId, ScopeKind, StatementKind},
     values::Values,
 };
@@ -18,44 +19,6 @@ pub(crate) struct CodeOption {
     /// Whether a connection string that is applied behind it may say otherwise.
     pub(crate) is_overridable: bool,
 }
-
-/// Methods of builders, and the option each sets.
-const BUILDER: [(&str, &str); 34] = [
-    ("maxSize", "maxPoolSize"),
-    ("minSize", "minPoolSize"),
-    ("maxConnectionIdleTime", "maxIdleTimeMS"),
-    ("maxWaitTime", "waitQueueTimeoutMS"),
-    ("connectTimeout", "connectTimeoutMS"),
-    ("readTimeout", "socketTimeoutMS"),
-    ("serverSelectionTimeout", "serverSelectionTimeoutMS"),
-    ("retryWrites", "retryWrites"),
-    ("retryReads", "retryReads"),
-    ("writeConcern", "w"),
-    ("readPreference", "readPreference"),
-    ("applicationName", "appName"),
-    ("requiredReplicaSetName", "replicaSet"),
-    ("invalidHostNameAllowed", "tlsAllowInvalidHostnames"),
-    ("SetMaxPoolSize", "maxPoolSize"),
-    ("SetMinPoolSize", "minPoolSize"),
-    ("SetMaxConnIdleTime", "maxIdleTimeMS"),
-    ("SetConnectTimeout", "connectTimeoutMS"),
-    ("SetSocketTimeout", "socketTimeoutMS"),
-    ("SetServerSelectionTimeout", "serverSelectionTimeoutMS"),
-    ("SetRetryWrites", "retryWrites"),
-    ("SetRetryReads", "retryReads"),
-    ("SetWriteConcern", "w"),
-    ("SetReadPreference", "readPreference"),
-    ("SetAppName", "appName"),
-    ("SetDirect", "directConnection"),
-    ("SetReplicaSet", "replicaSet"),
-    ("SetTimeout", "timeoutMS"),
-    ("SetLoadBalanced", "loadBalanced"),
-    ("connectionsPerHost", "maxPoolSize"),
-    ("minConnectionsPerHost", "minPoolSize"),
-    ("maxConnectionIdleTimeMS", "maxIdleTimeMS"),
-    ("SetHeartbeatInterval", "heartbeatFrequencyMS"),
-    ("SetMaxConnecting", "maxConnecting"),
-];
 
 impl<'u, 't> Values<'u, 't> {
     /// An option by the name that code uses for it; `None` when it is no option of connection strings.
@@ -80,6 +43,25 @@ impl<'u, 't> Values<'u, 't> {
             at,
             is_overridable: false,
         })
+    }
+
+    /// A property of settings that stands for an option: `MaxConnectionPoolSize = 500`.
+    pub(crate) fn property(
+        &self,
+        written: &str,
+        value: &'u Expr<'t>,
+        at: usize,
+        scope: ScopeId,
+    ) -> Option<CodeOption> {
+        let properties = self.unit.language.dialect().builders;
+        let (_, name) = properties.iter().find(|(property, _)| *property == written)?;
+        let value = if name.ends_with("MS") {
+            known(self.duration(value, scope, 0).map(|ns| ns / 1_000_000))
+        } else {
+            self.option_value(name, value, scope)
+        };
+        let (name, written) = ((*name).to_owned(), written.to_owned());
+        Some(CodeOption { name, written, value, at, is_overridable: false })
     }
 
     fn option_value(&self, name: &str, value: &'u Expr<'t>, scope: ScopeId) -> OptionValue {
@@ -219,7 +201,8 @@ impl<'u, 't> Values<'u, 't> {
             "SetAuth" | "credential" => out.credentials = call.positional(0).map(|c| (c, scope)),
             _ => {}
         }
-        if let Some((_, name)) = BUILDER.iter().find(|(builder, _)| *builder == method) {
+        let builders = self.unit.language.dialect().builders;
+        if let Some((_, name)) = builders.iter().find(|(builder, _)| *builder == method) {
             if let Some(value) = call.positional(0) {
                 let value = if name.ends_with("MS") {
                     self.milliseconds(call, value, scope)
@@ -270,7 +253,7 @@ impl<'u, 't> Values<'u, 't> {
         }
         // A bare number of Java has a unit that the method knows; of Go it is nanoseconds.
         let is_bare = matches!(self.follow(value, scope).0.kind, Kind::Number(_));
-        if is_bare && self.unit.language.is_jvm() {
+        if is_bare && self.unit.language.dialect().bare_duration == Duration::Unknown {
             return OptionValue::Unknown;
         }
         known(self.duration(value, scope, 0).map(|ns| ns / 1_000_000))
@@ -297,9 +280,9 @@ impl<'u, 't> Values<'u, 't> {
             Kind::Call(call) => {
                 let n = self.int(call.positional(0)?, scope)?;
                 let factor = match call.method()? {
-                    "ofMillis" => 1_000_000,
-                    "ofSeconds" => 1_000_000_000,
-                    "ofMinutes" => 60_000_000_000,
+                    "ofMillis" | "FromMilliseconds" => 1_000_000,
+                    "ofSeconds" | "FromSeconds" => 1_000_000_000,
+                    "ofMinutes" | "FromMinutes" => 60_000_000_000,
                     // `time.Duration(30)`.
                     "Duration" => 1,
                     _ => return None,

@@ -24,6 +24,15 @@ impl<'u, 't> Scan<'u, 't> {
         let mut given = Vec::new();
         self.values.unit.each(|scope, expr| match &expr.kind {
             Kind::Call(call) => match self.values.unit.language {
+                language @ (Language::Php | Language::CSharp) => {
+                    let found = (language.dialect().password)(&self.values, call, scope);
+                    given.extend(found.map(|(value, shown)| Given {
+                        value,
+                        scope,
+                        shown,
+                        local: false,
+                    }));
+                }
                 Language::Python => self.given_in_python(call, scope, &mut given),
                 language if language.is_script() => self.given_in_script(call, scope, &mut given),
                 Language::Go => self.given_in_go(call, scope, &mut given),

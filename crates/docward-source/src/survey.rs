@@ -3,10 +3,9 @@
 use docward_model::Purpose;
 
 use super::{
-    FileKind, Known, Language,
+    FileKind, Known,
     ir::{Expr, Kind, ScopeKind, StatementKind, Unit},
     lower,
-    models::{made_structs, stored_structs},
     secrets::is_local,
     values::Values,
 };
@@ -32,30 +31,10 @@ pub fn survey(file: &str, text: &str, kind: FileKind) -> Known {
     if text.contains("mongodb://") {
         local_defaults(&unit, &values, &stem, &mut out);
     }
-    models(&unit, &values, &mut out);
+    models(&unit, &mut out);
+    (language.dialect().survey)(&values, text, &mut out);
     if let (1, Some(model)) = (out.models.len(), out.models.keys().next()) {
         out.model_files.insert(stem.clone(), Some(model.clone()));
-    }
-    if language.is_script() && text.to_ascii_lowercase().contains("cache") {
-        caching(&unit, text, &mut out);
-    }
-    // Mongoose puts the version into the filter of every save.
-    if language.is_script() && text.contains("optimisticConcurrency: true") {
-        out.versioned.extend(out.models.keys().cloned());
-    }
-    if language.is_jvm() {
-        versioned(&unit, text, &mut out);
-        parts(&unit, text, &mut out);
-    }
-    if language == Language::Python
-        && super::unmapped_models::STORES.iter().any(|word| text.contains(word))
-    {
-        out.kept = super::unmapped_models::classes(&values);
-    }
-    if language == Language::Go {
-        out.stored = stored_structs(&values, text);
-        out.written = out.stored.clone();
-        out.written.extend(made_structs(&unit, text));
     }
     let factories = super::factories(file, text, &unit, &nothing);
     out.factories.extend(factories.into_iter().map(|name| (stem.clone(), name)));
@@ -82,80 +61,6 @@ fn constants<'u, 't>(unit: &'u Unit<'t>, values: &Values<'u, 't>, stem: &str, ou
             out.constants.insert((owner, (*name).to_owned()), Some(text));
         }
     }
-}
-
-/// Functions that look into a cache of their process before they load a document, and put it there afterwards.
-fn caching(unit: &Unit<'_>, text: &str, out: &mut Known) {
-    let asks = |body: &str, ways: &[&str]| {
-        ways.iter().any(|way| {
-            body.match_indices(way).any(|(at, _)| {
-                let is_path = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');
-                let path = body[..at].rsplit(|c: char| !is_path(c)).next().unwrap_or_default();
-                // `cache.get(…)`, `this.databaseCache.users.get(…)`.
-                path.split('.').any(|name| name.to_ascii_lowercase().ends_with("cache"))
-            })
-        })
-    };
-    for scope in &unit.scopes {
-        let ScopeKind::Function(function) = &scope.kind else { continue };
-        let body = text.get(scope.at..scope.end).unwrap_or_default();
-        // A cache that others share answers with a copy.
-        if asks(body, &[".get("])
-            && asks(body, &[".set(", ".add(", ".put("])
-            && !body.contains("JSON.parse")
-        {
-            out.caching.insert(function.name.to_owned());
-        }
-    }
-}
-
-/// Classes with a field that is marked as the version.
-fn versioned(unit: &Unit<'_>, text: &str, out: &mut Known) {
-    for scope in &unit.scopes {
-        let ScopeKind::Class { name, bases, .. } = &scope.kind else { continue };
-        if text.get(scope.at..scope.end).is_some_and(|class| class.contains("@Version")) {
-            out.versioned.insert((*name).to_owned());
-        }
-        if !bases.is_empty() {
-            let bases =
-                bases.iter().map(|base| base.split('<').next().unwrap_or(base).trim().to_owned());
-            out.extended.entry((*name).to_owned()).or_default().extend(bases);
-        }
-    }
-}
-
-/// Classes that documents of Spring Data have fields of, alone or in lists: they are stored with them.
-fn parts(unit: &Unit<'_>, text: &str, out: &mut Known) {
-    for scope in &unit.scopes {
-        let ScopeKind::Class { marks, .. } = &scope.kind else { continue };
-        if !marks.iter().any(|mark| mark.path == "Document") || !unit.imports_from("mongodb") {
-            continue;
-        }
-        let class = text.get(scope.at..scope.end).unwrap_or_default();
-        for line in class.lines().filter(|line| line.trim_end().ends_with(';')) {
-            let declared = line.split(['=', ';']).next().unwrap_or_default();
-            // A call, or a name in a package.
-            if declared.contains(['(', '.', '"']) || declared.trim_start().starts_with("return") {
-                continue;
-            }
-            let words = declared.split(|c: char| !c.is_alphanumeric() && c != '_');
-            for word in words.filter(|word| word.starts_with(char::is_uppercase)) {
-                let package = match unit.import(word) {
-                    Some(import) => import.module.to_string(),
-                    None => package_of(text).to_owned(),
-                };
-                if !package.starts_with("java") {
-                    out.parts.insert((package, word.to_owned()));
-                }
-            }
-        }
-    }
-}
-
-/// The package that a file of Java belongs to.
-pub(super) fn package_of(text: &str) -> &str {
-    let package = text.lines().find_map(|line| line.trim().strip_prefix("package "));
-    package.map_or("", |name| name.trim_end_matches(';').trim())
 }
 
 /// Settings that are a connection string for this machine when a variable is not set, by their last name.
@@ -196,56 +101,20 @@ fn is_for_this_machine(text: &str) -> bool {
     })
 }
 
-fn models<'u, 't>(unit: &'u Unit<'t>, values: &Values<'u, 't>, out: &mut Known) {
-    // `mongoose.model('User', schema, 'users')`, and the variable it is assigned to.
-    unit.each(|scope, expr| {
-        if let Some(call) = expr.call()
-            && matches!(call.method(), Some("model"))
-            && call
-                .receiver()
-                .and_then(Expr::last_name)
-                .is_none_or(|of| matches!(of, "mongoose" | "connection" | "conn" | "db" | "models"))
-            && unit.language.is_script()
-            && (call.receiver().is_some()
-                || unit.import("model").is_some_and(|i| i.module == "mongoose"))
-            && let Some(name) = call.positional(0).and_then(|arg| values.text(arg, scope))
-        {
-            let collection = call.positional(2).and_then(|arg| values.text(arg, scope));
-            out.models.insert(name, collection.unwrap_or_default());
-        }
-    });
+/// Classes of documents.
+fn models(unit: &Unit<'_>, out: &mut Known) {
     for scope in &unit.scopes {
         let ScopeKind::Class { name, bases, marks } = &scope.kind else { continue };
-        let is_model = match unit.language {
-            Language::Python => {
-                let is_document = bases.iter().any(|base| {
-                    matches!(
-                        base.rsplit('.').next().unwrap_or(base),
-                        "Document" | "DynamicDocument" | "EmbeddedDocument" | "BeanieDocument"
-                    )
-                });
-                let is_known =
-                    || ["mongoengine", "beanie", "odmantic"].iter().any(|m| unit.imports_from(m));
-                (is_document && is_known()) || is_of_djongo(unit, bases)
-            }
-            language if language.is_jvm() => {
-                marks.iter().any(|mark| mark.path == "Document" || mark.path.ends_with(".Document"))
-            }
-            _ => marks.iter().any(|mark| mark.path == "Schema") && unit.imports_from("mongoose"),
-        };
-        if is_model {
+        if (unit.language.dialect().is_document_class)(unit, bases, marks) {
             let collection = marks
                 .iter()
-                .find(|mark| mark.path == "Document")
-                .and_then(|mark| mark.args.first())
+                .find(|mark| mark.path.rsplit('.').next() == Some("Document"))
+                .and_then(|mark| {
+                    let named = mark.args.iter().find(|arg| arg.name == Some("collection"));
+                    named.or_else(|| mark.args.first())
+                })
                 .and_then(|arg| arg.value.text().map(|text| text.into_owned()));
             out.models.insert((*name).to_owned(), collection.unwrap_or_default());
         }
     }
-}
-
-/// Whether a class is a model of djongo, which keeps models of Django in MongoDB: `from djongo import models`.
-pub(super) fn is_of_djongo(unit: &Unit<'_>, bases: &[&str]) -> bool {
-    bases.iter().any(|base| base.ends_with("models.Model"))
-        && unit.imports.iter().any(|import| import.module == "djongo" && import.name == "models")
 }

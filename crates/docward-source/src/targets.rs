@@ -31,9 +31,10 @@ pub(super) const COLLECTION_METHODS: [&str; 9] = [
     "with_options",
 ];
 /// Methods that lead from a client to a database.
-pub(super) const DATABASE_METHODS: [&str; 9] = [
+pub(super) const DATABASE_METHODS: [&str; 10] = [
     "db",
     "getDatabase",
+    "GetDatabase",
     "get_database",
     "Database",
     "DB",
@@ -43,7 +44,8 @@ pub(super) const DATABASE_METHODS: [&str; 9] = [
     "selectDatabase",
 ];
 /// Names of variables that hold a database.
-const DATABASE_NAMES: [&str; 7] = ["db", "database", "mongo_db", "mongodb", "mydb", "_db", "mdb"];
+const DATABASE_NAMES: [&str; 8] =
+    ["db", "database", "mongo_db", "mongodb", "mydb", "_db", "mdb", "_database"];
 
 impl<'u, 't> Values<'u, 't> {
     /// The collection that a method is called on.
@@ -90,6 +92,10 @@ impl<'u, 't> Values<'u, 't> {
             }),
             Kind::Call(call) => {
                 let method = call.method()?;
+                let named = (self.unit.language.dialect().collection)(self, call, scope);
+                if let Some((database, collection)) = named {
+                    return Some(Target { database, collection, is_model: false });
+                }
                 if COLLECTION_METHODS.contains(&method) {
                     let name =
                         call.args.iter().find_map(|arg| self.plain_name(&arg.value, scope))?;
@@ -147,7 +153,7 @@ impl<'u, 't> Values<'u, 't> {
 
     /// `const User = require('../models/user')`.
     fn imported_model(&self, name: &str) -> bool {
-        self.unit.language.is_script()
+        self.unit.language.dialect().names_imported_files
             && name.starts_with(char::is_uppercase)
             && self.unit.import(name).is_some_and(|import| {
                 let module = import.module.to_ascii_lowercase();
@@ -159,7 +165,8 @@ impl<'u, 't> Values<'u, 't> {
     /// `const customersModel = require('../models/Customer')`.
     fn model_of_file(&self, expr: &Expr<'t>) -> Option<&'u str> {
         let Kind::Name(name) = &expr.kind else { return None };
-        let import = self.unit.import(name).filter(|_| self.unit.language.is_script())?;
+        let is_named = self.unit.language.dialect().names_imported_files;
+        let import = self.unit.import(name).filter(|_| is_named)?;
         let is_whole = matches!(import.name, "" | "default") && import.module.starts_with('.');
         let is_model = import.module.to_ascii_lowercase().contains("model");
         let stem = stem(&import.module);
@@ -225,10 +232,7 @@ impl<'u, 't> Values<'u, 't> {
     pub(crate) fn is_client(&self, expr: &'u Expr<'t>, scope: ScopeId) -> bool {
         let (value, _) = self.follow(expr, scope);
         match &value.kind {
-            Kind::Call(call) => matches!(
-                call.method(),
-                Some("MongoClient" | "AsyncIOMotorClient" | "AsyncMongoClient" | "MotorClient")
-            ),
+            Kind::Call(call) => (self.unit.language.dialect().is_client)(self.unit, call),
             _ => false,
         }
     }

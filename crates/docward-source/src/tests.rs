@@ -437,3 +437,260 @@ fn sc_7_what_is_no_password_stays_silent() {
         assert!(secrets(file, text).is_empty(), "{text}: {:?}", secrets(file, text));
     }
 }
+
+/// The appended paths of a file, with `|` between kind, path and whether a cap was seen.
+fn appends(file: &str, text: &str) -> Vec<String> {
+    let found = scanned(file, text).code.appends;
+    found
+        .iter()
+        .map(|a| format!("{:?} {} {:?} {:?}", a.kind, a.path, a.collection, a.cap))
+        .collect()
+}
+
+#[test]
+fn options_of_php() {
+    let found = clients(
+        "a.php",
+        "<?php
+use MongoDB\\Client as Mongo;
+use MongoDB\\Driver\\{Manager, ReadPreference};
+const HOST = 'db1.shop.example';
+define('PASSWORD', getenv('PASSWORD'));
+$client = new Mongo('mongodb://app:' . PASSWORD . '@' . HOST . '/shop?authSource=admin', [
+    'replicaSet' => 'rs0',
+    'serverSelectionTimeoutMS' => 5_000,
+    'maxPoolSize' => 150,
+    'readPreference' => 'secondaryPreferred',
+] + []);
+$manager = new Manager(uri: sprintf('mongodb://%s/?retryWrites=false', HOST));
+$whole = new \\MongoDB\\Driver\\Manager(\"mongodb+srv://{$config['host']}/shop\");
+$other = new GuzzleHttp\\Client('mongodb://nothing');
+$local = new Mongo($_ENV['URI'] ?? 'mongodb://localhost');
+",
+    );
+    let drivers: Vec<_> = found.iter().map(|client| client.driver.map(|d| d.name())).collect();
+    assert_eq!(drivers, [Some("php"), Some("php"), Some("php"), Some("php"), None]);
+    assert_eq!(found[0].hosts, ["db1.shop.example"]);
+    assert_eq!(found[0].auth_source, "admin");
+    assert_eq!(option(&found[1], "retryWrites"), Some(OptionValue::Bool(false)));
+    assert!(found[2].srv);
+    assert!(found[3].site.as_ref().is_some_and(|site| site.is_local_by_default));
+    let found = clients(
+        "a.php",
+        "<?php new MongoDB\\Client('mongodb://db1.shop.example/', ['w' => 0, 'maxPoolSize' => 500], []);",
+    );
+    assert_eq!(option(&found[0], "w"), Some(OptionValue::Int(0)));
+    // One connection for each process: there is no pool whose size could be wrong.
+    assert_eq!(option(&found[0], "maxPoolSize"), None);
+    assert!(found[0].site.as_ref().is_some_and(|site| site.is_whole));
+}
+
+#[test]
+fn options_of_c_sharp() {
+    let text = "using MongoDB.Driver;
+class Startup {
+    const string Host = \"db1.shop.example,db2.shop.example\";
+    readonly MongoClientSettings _settings = MongoClientSettings.FromUrl(new MongoUrl($\"mongodb://{Host}/?replicaSet=rs0\"));
+    void A() {
+        _settings.MaxConnectionPoolSize = 150;
+        _settings.ServerSelectionTimeout = TimeSpan.FromSeconds(5);
+        _settings.ReadPreference = ReadPreference.SecondaryPreferred;
+        var client = new MongoClient(_settings);
+    }
+    void B() {
+        MongoClient client = new(string.Format(\"mongodb://{0}/?w=0\", \"db3.shop.example\"));
+        var other = new MongoClient(new MongoClientSettings {
+            Server = new MongoServerAddress(\"db4.shop.example\", 27018),
+            RetryWrites = false,
+            SslSettings = new SslSettings { ServerCertificateValidationCallback = (a, b, c, d) => true },
+        });
+        var local = new MongoClient(Environment.GetEnvironmentVariable(\"URI\") ?? \"mongodb://localhost\");
+    }
+}
+";
+    let found = clients("Startup.cs", text);
+    assert_eq!(found.len(), 4, "{found:#?}");
+    assert_eq!(found[0].hosts.len(), 2);
+    assert_eq!(option(&found[0], "maxPoolSize"), Some(OptionValue::Int(150)));
+    assert_eq!(option(&found[0], "serverSelectionTimeoutMS"), Some(OptionValue::Int(5000)));
+    assert_eq!(found[0].read_preference.as_deref(), Some("secondaryPreferred"));
+    assert!(found[0].site.as_ref().is_some_and(|site| site.is_whole));
+    assert_eq!(found[1].hosts, ["db3.shop.example"]);
+    assert_eq!(option(&found[1], "w"), Some(OptionValue::Int(0)));
+    assert_eq!(found[2].hosts, ["db4.shop.example:27018"]);
+    assert_eq!(option(&found[2], "retryWrites"), Some(OptionValue::Bool(false)));
+    assert_eq!(option(&found[2], "tlsAllowInvalidCertificates"), Some(OptionValue::Bool(true)));
+    assert!(found[3].site.as_ref().is_some_and(|site| site.is_local_by_default));
+}
+
+#[test]
+fn updates_of_php_and_c_sharp() {
+    let php = "<?php
+$users = (new MongoDB\\Client)->shop->users;
+$users->updateOne(['_id' => $id], ['$push' => ['logins' => $entry], '$addToSet' => ['tags' => ['$each' => $tags]]]);
+$users->findOneAndUpdate(['_id' => $id], ['$push' => ['last' => ['$each' => [$entry], '$slice' => -10]]]);
+$bulk = new MongoDB\\Driver\\BulkWrite;
+$bulk->update(['_id' => 1], ['$push' => ['notes' => $note]]);
+";
+    assert_eq!(
+        appends("a.php", php),
+        [
+            "Push logins Some(\"users\") None",
+            "AddToSet tags Some(\"users\") None",
+            "Push last Some(\"users\") Slice(-10)",
+            "Push notes None None",
+        ]
+    );
+    let sharp = "using MongoDB.Driver;
+class Users {
+    readonly IMongoCollection<User> _users;
+    readonly UpdateDefinitionBuilder<User> _update = Builders<User>.Update;
+    Users(IMongoDatabase database) { _users = database.GetCollection<User>(\"users\"); }
+    async Task A(string id, Entry entry) {
+        var filter = Builders<User>.Filter.Eq(u => u.Id, id) & Builders<User>.Filter.Gt(\"age\", 18);
+        await _users.UpdateOneAsync(filter, Builders<User>.Update.Set(u => u.Name, \"x\").Push(u => u.Address.Logins, entry));
+        await _users.UpdateManyAsync(u => u.Id == id, _update.AddToSet(\"tags\", entry));
+        var update = _update.Combine(_update.PushEach(u => u.Last, new[] { entry }, slice: -10), _update.Inc(u => u.Count, 1));
+        await _users.FindOneAndUpdateAsync(filter, update);
+        await _users.UpdateOneAsync(new BsonDocument(\"_id\", id), new BsonDocument { { \"$push\", new BsonDocument(\"notes\", entry) } });
+    }
+}
+";
+    assert_eq!(
+        appends("Users.cs", sharp),
+        [
+            "Push Address.Logins Some(\"users\") None",
+            "AddToSet tags Some(\"users\") None",
+            "Push Last Some(\"users\") Slice(-10)",
+            "Push notes Some(\"users\") None",
+        ]
+    );
+    let sets: Vec<String> = scanned("Users.cs", sharp)
+        .code
+        .set_paths
+        .iter()
+        .map(|s| format!("{} {}", s.operator, s.path))
+        .collect();
+    assert_eq!(sets, ["$set Name", "$inc Count"]);
+}
+
+#[test]
+fn models_of_laravel_push() {
+    let text = "<?php
+use MongoDB\\Laravel\\Eloquent\\Model;
+class Cart extends Model { protected $collection = 'carts'; }
+class CartController {
+    function add(Request $request) {
+        Cart::where('user', $request->user)->push('items', ['id' => $request->id]);
+        $cart = Cart::find(1);
+        $cart->push('tags', $request->tag, true);
+        $request->session()->push('seen', $request->id);
+        $list->push('a', 'b');
+    }
+}
+";
+    assert_eq!(
+        appends("a.php", text),
+        ["Push items Some(\"carts\") None", "AddToSet tags Some(\"carts\") None"]
+    );
+}
+
+#[test]
+fn conditions_of_c_sharp_are_filters() {
+    for (condition, expect) in [
+        ("u => u.Email == email", "Email"),
+        ("u => u.Age > 18 && u.Address.City != city", "Age Address.City"),
+        ("u => !u.Deleted", "Deleted"),
+        ("u => u.Active && (18 <= u.Age)", "Active Age"),
+        ("u => ids.Contains(u.Id)", "_id"),
+        ("u => u.Tags.Contains(tag)", "Tags"),
+        ("u => u.A == 1 || u.B == 2", "$or"),
+        ("Builders<User>.Filter.Eq(u => u.Email, email)", "Email"),
+        ("Builders<User>.Filter.Empty", ""),
+        ("_ => true", ""),
+        ("u => Check(u)", ""),
+    ] {
+        let text = format!(
+            "using MongoDB.Driver;\nclass C {{\n readonly IMongoCollection<User> _users;\n async Task<long> A() {{ return await _users.CountDocumentsAsync({condition}); }}\n}}\n"
+        );
+        let found = scanned("C.cs", &text).code.counts;
+        assert_eq!(found.len(), 1, "{condition}");
+        assert_eq!(found[0].fields.join(" "), expect, "{condition}");
+    }
+}
+
+#[test]
+fn clients_of_php_and_c_sharp_share_connections_unless_told_otherwise() {
+    let remade = |file: &str, text: &str| scanned(file, text).code.remade_clients.len();
+    let php = |options: &str| {
+        let text = format!(
+            "<?php use MongoDB\\Client;\nclass AController extends Controller {{ public function show(Request $r) {{ $c = new Client('mongodb://db1/', [], {options}); }} }}"
+        );
+        remade("a.php", &text)
+    };
+    assert_eq!(php("['disableClientPersistence' => true]"), 1);
+    assert_eq!(php("['disableClientPersistence' => false]"), 0);
+    assert_eq!(php("[]"), 0);
+    let sharp = |configurator: &str| {
+        let text = format!(
+            "using MongoDB.Driver;\nclass A : ControllerBase {{ readonly ILogger _log; [HttpGet] public void Get() {{ var s = MongoClientSettings.FromConnectionString(\"mongodb://db1/\"); s.ClusterConfigurator = {configurator}; new MongoClient(s); }} }}"
+        );
+        remade("A.cs", &text)
+    };
+    assert_eq!(sharp("b => b.Subscribe<E>(e => _log.Log(e))"), 1);
+    // A function that uses nothing around it is one object for all calls.
+    assert_eq!(sharp("b => b.Subscribe<E>(e => Console.WriteLine(e))"), 0);
+    let scoped = "using MongoDB.Driver;\nvar log = Create();\nbuilder.Services.AddScoped<IMongoClient>(_ => new MongoClient(new MongoClientSettings { ClusterConfigurator = b => b.Subscribe<E>(e => log.Log(e)) }));";
+    assert_eq!(remade("Program.cs", scoped), 1);
+    assert_eq!(remade("Program.cs", &scoped.replace("AddScoped", "AddSingleton")), 0);
+}
+
+#[test]
+fn passwords_in_php_and_c_sharp() {
+    let secrets = |file: &str, text: &str| scanned(file, text).code.secrets.len();
+    let php = "<?php new MongoDB\\Client('mongodb://db1.shop.io/', ['username' => 'app', 'password' => '9dXk2pLw7Q']);";
+    assert_eq!(secrets("a.php", php), 1);
+    assert_eq!(secrets("a.php", &php.replace("'9dXk2pLw7Q'", "getenv('PASSWORD')")), 0);
+    let sharp = "using MongoDB.Driver; class A { object C = MongoCredential.CreateCredential(\"admin\", \"app\", \"9dXk2pLw7Q\"); }";
+    assert_eq!(secrets("A.cs", sharp), 1);
+    assert_eq!(secrets("A.cs", &sharp.replace("\"9dXk2pLw7Q\"", "password")), 0);
+    let laravel = "<?php return ['mongodb' => ['driver' => 'mongodb', 'host' => 'db1.shop.io', 'password' => '9dXk2pLw7Q']];";
+    assert_eq!(secrets("database.php", laravel), 1);
+}
+
+#[test]
+fn hostile_php_and_c_sharp_end() {
+    let chain = |link: &str| format!("{}{}", "Builders<A>.Filter", link.repeat(3_000));
+    let nested = "Find(x => x.A == c.".repeat(3_000);
+    let lambdas = "Find(x => x.A == y && c.".repeat(200);
+    for (file, text) in [
+        ("a.php", format!("<?php {}", "f(".repeat(50_000))),
+        ("a.php", format!("<?php $mongo = {};", "[".repeat(50_000))),
+        ("a.php", format!("<?php $mongo = {}1;", "$a ?: ".repeat(20_000))),
+        ("a.php", "<?php $a = $a['b']; $b = [...$a, 'mongo' => $a]; new MongoDB\\Client($a, $b, $b);".to_owned()),
+        ("a.php", "<?php use MongoDB\\{".to_owned()),
+        ("a.php", "<?php \0 class A extends \0 { use B; $x = \"mongodb://{$a".to_owned()),
+        ("A.cs", "class A { void F() { f(".to_owned() + &"(".repeat(50_000)),
+        ("A.cs", format!("class A {{ object F() => {}; }}", chain(".Eq(x => x.B, 1)"))),
+        ("A.cs", format!("class A {{ object F() => {}; }}", chain(".Mongo(x => x.B)"))),
+        ("A.cs", format!("class A {{ object F() => c.{nested}")),
+        ("A.cs", format!("class A {{ object F() => c.{lambdas}")),
+        ("A.cs", "var a = a; var b = new MongoClient(b); settings.A = settings; new MongoClient(settings)".to_owned()),
+        ("A.cs", "class Mongo { \0 string x = $\"mongodb://{a".to_owned()),
+        ("A.cs", format!("var mongo = {}1;", "1 + ".repeat(20_000))),
+    ] {
+        let _ = scanned(file, &text);
+    }
+    let huge = format!("<?php $mongo = '{}';", "a".repeat(MAX_TEXT));
+    assert_eq!(scanned("a.php", &huge).problems.len(), 1);
+}
+
+#[test]
+fn tests_of_php_and_c_sharp_are_told_by_their_names() {
+    for path in ["src/UserTest.php", "Shop.Tests/Orders.cs", "src/OrderTests.cs"] {
+        assert!(is_test(path), "{path}");
+    }
+    for path in ["src/Contest.cs.php", "src/Orders.cs", "src/Attestation.php"] {
+        assert!(!is_test(path), "{path}");
+    }
+}

@@ -122,6 +122,7 @@ impl<'u, 't> Scan<'u, 't> {
             }
             self.built(call, *scope);
             self.mapper_update(call, *scope);
+            self.pushed_by_laravel(call, *scope);
         }
         self.loose(&mut seen);
         self.replaced();
@@ -465,6 +466,36 @@ impl<'u, 't> Scan<'u, 't> {
         }
     }
 
+    /// Laravel: `Cart::where('user', $id)->push('items', $item)`, also of a model that was loaded like that.
+    fn pushed_by_laravel(&mut self, call: &'u Call<'t>, scope: ScopeId) {
+        if self.values.unit.language != super::Language::Php || call.method() != Some("push") {
+            return;
+        }
+        let (Some(field), Some(value), Some(of)) =
+            (call.positional(0), call.positional(1), call.receiver())
+        else {
+            return;
+        };
+        let Some(model) = self.values.model_of_chain(of, scope) else { return };
+        let Some(path) = self.values.text(field, scope) else { return };
+        let is_set =
+            matches!(call.positional(2).map(|unique| &unique.kind), Some(Kind::Bool(true)));
+        let kind = if is_set { AppendKind::AddToSet } else { AppendKind::Push };
+        let is_constant = value.text().is_some() || is_enumerated(value);
+        let cap = if is_constant { Cap::Constant } else { Cap::None };
+        let place = self.place(call.callee.at, scope);
+        let collection = Some(self.values.known.collection_of(model));
+        self.out.code.appends.push(Append {
+            place,
+            kind,
+            collection,
+            of: None,
+            path,
+            cap,
+            few: None,
+        });
+    }
+
     /// Update documents that are not written where they are used: constants, values that are returned,
     /// `update["$push"] = …`, `update.$push.events = …`.
     fn loose(&mut self, seen: &mut BTreeSet<usize>) {
@@ -523,6 +554,20 @@ impl<'u, 't> Scan<'u, 't> {
 }
 
 impl<'u, 't> super::values::Values<'u, 't> {
+    /// The model that a chain of calls begins with: `Cart` of `Cart::where(…)->first()`.
+    fn model_of_chain(&self, expr: &'u Expr<'t>, scope: ScopeId) -> Option<&'t str> {
+        /// Longer chains are not written.
+        const MAX_LINKS: u32 = 40;
+        let (mut expr, mut scope) = self.follow(expr, scope);
+        for _ in 0..MAX_LINKS {
+            if let Kind::Name(name) = expr.kind {
+                return self.known.models.contains_key(name).then_some(name);
+            }
+            (expr, scope) = self.follow(expr.call()?.receiver()?, scope);
+        }
+        None
+    }
+
     /// Why a filter keeps an array short: it lets each key in once (`"likes.user": {$ne: id}`), or matches young
     /// documents only (`createdAt: {$gt: limit}`).
     fn lets_in_once(&self, filter: &[Field<'u, 't>], array: &str) -> Option<&'static str> {

@@ -255,18 +255,9 @@ impl<'u, 't> Values<'u, 't> {
             Kind::Call(call) => {
                 let path = call.callee.path().unwrap_or_default();
                 let method = call.method().unwrap_or_default();
-                if matches!(
-                    method,
-                    "getenv"
-                        | "get"
-                        | "env"
-                        | "config"
-                        | "str"
-                        | "getOrDefault"
-                        | "GetEnv"
-                        | "getEnv"
-                ) && is_environment(&path)
-                {
+                let dialect = self.unit.language.dialect();
+                let format = dialect.formats.iter().find(|(name, _)| *name == path);
+                if dialect.reads_environment.contains(&method) && is_environment(&path) {
                     let default = call
                         .positional(1)
                         .or_else(|| call.named("default"))
@@ -285,17 +276,15 @@ impl<'u, 't> Values<'u, 't> {
                         Kind::Text(_) | Kind::Binary("+", ..)
                     )
                 {
-                    let signs =
-                        if self.unit.language.is_jvm() { Signs::Percent } else { Signs::Braces };
                     let filled: Vec<_> =
                         call.args.iter().map(|arg| (arg.name, &arg.value)).collect();
-                    self.formatted(of, &filled, scope, steps, signs, out);
-                } else if matches!(path.as_str(), "fmt.Sprintf" | "String.format" | "util.format") {
+                    self.formatted(of, &filled, scope, steps, dialect.format_method, out);
+                } else if let Some((_, signs)) = format {
                     let filled: Vec<_> =
                         call.args.iter().skip(1).map(|arg| (arg.name, &arg.value)).collect();
                     match call.positional(0) {
                         Some(text) => {
-                            self.formatted(text, &filled, scope, steps, Signs::Percent, out);
+                            self.formatted(text, &filled, scope, steps, *signs, out);
                         }
                         None => out.fragments.push(Fragment::Hole),
                     }
@@ -576,7 +565,7 @@ impl<'u, 't> Values<'u, 't> {
                 }
                 Some(out)
             }
-            "append" | "put" => {
+            "append" | "put" | "Add" => {
                 let mut out = self.document_at(call.receiver()?, scope, steps + 1)?;
                 let key = call.positional(0)?;
                 out.push(field(self.text(key, scope), call.positional(1)?, key.at));
@@ -634,7 +623,7 @@ pub(crate) fn stem(module: &str) -> String {
 
 /// How a language marks what is filled into a text.
 #[derive(Clone, Copy, PartialEq)]
-enum Signs {
+pub(crate) enum Signs {
     /// `%s`, `%1$s`, `%[1]s`, `%(name)s`.
     Percent,
     /// `{}`, `{0}`, `{name}`.

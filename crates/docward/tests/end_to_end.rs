@@ -18,6 +18,7 @@ mod guard;
 mod guard_cleanup;
 mod guard_clients;
 mod guard_operation;
+mod languages;
 mod lint;
 mod lint_changes;
 mod lint_fixes;

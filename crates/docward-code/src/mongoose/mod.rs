@@ -10,6 +10,8 @@ mod nest;
 mod plural;
 mod script;
 
+pub(crate) use plural::collection as plural_name;
+
 use bson::Bson;
 use tree_sitter::Node;
 

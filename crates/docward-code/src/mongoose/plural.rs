@@ -33,7 +33,7 @@ const SAME: [&str; 27] = [
 ];
 
 /// The collection of a model.
-pub(super) fn collection(model: &str) -> String {
+pub(crate) fn collection(model: &str) -> String {
     let name = model.to_lowercase();
     if SAME.contains(&name.as_str()) {
         return name;

@@ -7,7 +7,7 @@ use docward_code::{Imported, Kind, Model, Place};
 use serde_json::{Map, Value, json};
 
 /// Every fixture: its kind, name and text.
-pub const FIXTURES: [(Kind, &str, &str); 9] = [
+pub const FIXTURES: [(Kind, &str, &str); 12] = [
     (Kind::Mongoose, "shop.js", include_str!("../fixtures/shop.js")),
     (Kind::Mongoose, "clinic.ts", include_str!("../fixtures/clinic.ts")),
     (Kind::Mongoose, "library.nest.ts", include_str!("../fixtures/library.nest.ts")),
@@ -15,6 +15,9 @@ pub const FIXTURES: [(Kind, &str, &str); 9] = [
     (Kind::Pydantic, "shop.py", include_str!("../fixtures/shop.py")),
     (Kind::Go, "shop.go", include_str!("../fixtures/shop.go")),
     (Kind::Spring, "Shop.java", include_str!("../fixtures/Shop.java")),
+    (Kind::Php, "shop.php", include_str!("../fixtures/shop.php")),
+    (Kind::Php, "OrderItem.php", include_str!("../fixtures/OrderItem.php")),
+    (Kind::CSharp, "Shop.cs", include_str!("../fixtures/Shop.cs")),
     (Kind::JsonSchema, "order.schema.json", include_str!("../fixtures/order.schema.json")),
     (Kind::JsonSchema, "openapi.json", include_str!("../fixtures/openapi.json")),
 ];

@@ -67,6 +67,8 @@ Examples:
   docward schema import app/models.py --output schemas/        Pydantic, Beanie: one file per model
   docward schema import internal/model/order.go                Go structs with bson tags
   docward schema import src/main/java/shop/Order.java          Spring Data
+  docward schema import src/Document/Order.php                 Doctrine ODM, Laravel MongoDB
+  docward schema import Models/Order.cs                        C# classes of the driver
   docward schema import order.schema.json                      JSON Schema, drafts 4 to 2020-12
 
 What a schema cannot say (validators in code, defaults, references) is listed on standard error.

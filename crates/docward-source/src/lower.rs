@@ -1,15 +1,12 @@
-//! From syntax trees to [`super::ir`], one file per language.
+//! From syntax trees to [`super::ir`]: what the dialects share.
 //!
-//! Each file is one function over the kinds of nodes of its grammar. What it does not know is kept as what
+//! A dialect is one function over the kinds of nodes of its grammar. What it does not know is kept as what
 //! it holds, so a call inside of an unknown construct is still seen.
 
-mod go;
-mod java;
-mod kotlin;
-mod python;
-mod script;
-
-use std::borrow::Cow;
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use tree_sitter::Node;
 
@@ -26,14 +23,19 @@ use crate::syntax::{Source, part, parts};
 const MAX_DEPTH: u32 = 150;
 
 /// A file in the making.
-pub(super) struct Lower<'s, 't> {
-    source: &'s Source<'t>,
-    unit: Unit<'t>,
+pub(crate) struct Lower<'s, 't> {
+    pub(crate) source: &'s Source<'t>,
+    pub(crate) unit: Unit<'t>,
+    /// What a dialect has learned of names so far: the kind of builder that each holds.
+    pub(crate) builders: BTreeMap<&'t str, &'static str>,
+    /// Fields of classes whose names stand for `this.name`, and variables that do not, with the scope of each.
+    pub(crate) fields: BTreeSet<(ScopeId, &'t str)>,
+    pub(crate) locals: BTreeSet<(ScopeId, &'t str)>,
     depth: u32,
 }
 
 /// Lowers a file.
-pub(super) fn lower<'t>(source: &Source<'t>, language: Language) -> Unit<'t> {
+pub(crate) fn lower<'t>(source: &Source<'t>, language: Language) -> Unit<'t> {
     let module = Scope { kind: ScopeKind::Module, parent: 0, at: 0, end: source.text.len() };
     let unit = Unit {
         language,
@@ -43,7 +45,14 @@ pub(super) fn lower<'t>(source: &Source<'t>, language: Language) -> Unit<'t> {
         block_names: Vec::new(),
         remarks: Vec::new(),
     };
-    let mut lower = Lower { source, unit, depth: 0 };
+    let mut lower = Lower {
+        source,
+        unit,
+        builders: BTreeMap::new(),
+        fields: BTreeSet::new(),
+        locals: BTreeSet::new(),
+        depth: 0,
+    };
     let expr = lower.node(source.root(), 0);
     lower.eval(expr, 0);
     lower.unit
@@ -51,7 +60,7 @@ pub(super) fn lower<'t>(source: &Source<'t>, language: Language) -> Unit<'t> {
 
 impl<'t> Lower<'_, 't> {
     /// Any node: statements are filed away, expressions come back.
-    fn node(&mut self, node: Node<'_>, scope: ScopeId) -> Expr<'t> {
+    pub(crate) fn node(&mut self, node: Node<'_>, scope: ScopeId) -> Expr<'t> {
         if self.depth >= MAX_DEPTH {
             return Expr::nothing(node.start_byte());
         }
@@ -60,41 +69,33 @@ impl<'t> Lower<'_, 't> {
             return Expr::nothing(node.start_byte());
         }
         self.depth += 1;
-        let kind = match self.unit.language {
-            Language::Python => python::node(self, node, scope),
-            Language::JavaScript | Language::TypeScript | Language::Tsx => {
-                script::node(self, node, scope)
-            }
-            Language::Java => java::node(self, node, scope),
-            Language::Kotlin => kotlin::node(self, node, scope),
-            Language::Go => go::node(self, node, scope),
-        };
+        let kind = (self.unit.language.dialect().lower)(self, node, scope);
         self.depth -= 1;
         Expr { at: node.start_byte(), end: node.end_byte(), kind }
     }
 
-    fn text(&self, node: Node<'_>) -> &'t str {
+    pub(crate) fn text(&self, node: Node<'_>) -> &'t str {
         self.source.text_of(node)
     }
 
     /// The text of a field of a node.
-    fn field_text(&self, node: Node<'_>, field: &str) -> &'t str {
+    pub(crate) fn field_text(&self, node: Node<'_>, field: &str) -> &'t str {
         node.child_by_field_name(field).map_or("", |child| self.text(child))
     }
 
-    fn field(&mut self, node: Node<'_>, field: &str, scope: ScopeId) -> Expr<'t> {
+    pub(crate) fn field(&mut self, node: Node<'_>, field: &str, scope: ScopeId) -> Expr<'t> {
         match node.child_by_field_name(field) {
             Some(child) => self.node(child, scope),
             None => Expr::nothing(node.start_byte()),
         }
     }
 
-    fn boxed(&mut self, node: Node<'_>, field: &str, scope: ScopeId) -> Box<Expr<'t>> {
+    pub(crate) fn boxed(&mut self, node: Node<'_>, field: &str, scope: ScopeId) -> Box<Expr<'t>> {
         Box::new(self.field(node, field, scope))
     }
 
     /// All named children, one after the other.
-    fn children(&mut self, node: Node<'_>, scope: ScopeId) -> Vec<Expr<'t>> {
+    pub(crate) fn children(&mut self, node: Node<'_>, scope: ScopeId) -> Vec<Expr<'t>> {
         let mut cursor = node.walk();
         let children: Vec<Node<'_>> = node.named_children(&mut cursor).collect();
         children
@@ -105,37 +106,42 @@ impl<'t> Lower<'_, 't> {
     }
 
     /// What is not known: the one thing it holds, or all of them.
-    fn rest(&mut self, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
+    pub(crate) fn rest(&mut self, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
         let mut held = self.children(node, scope);
         if held.len() == 1 { held.remove(0).kind } else { Kind::Other(held) }
     }
 
     /// The statements of a block.
-    fn block(&mut self, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
+    pub(crate) fn block(&mut self, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
         for expr in self.children(node, scope) {
             self.eval(expr, scope);
         }
         Kind::Other(Vec::new())
     }
 
-    fn block_field(&mut self, node: Node<'_>, field: &str, scope: ScopeId) {
+    pub(crate) fn block_field(&mut self, node: Node<'_>, field: &str, scope: ScopeId) {
         if let Some(child) = node.child_by_field_name(field) {
             let expr = self.node(child, scope);
             self.eval(expr, scope);
         }
     }
 
-    fn enter(&mut self, kind: ScopeKind<'t>, parent: ScopeId, node: Node<'_>) -> ScopeId {
+    pub(crate) fn enter(
+        &mut self,
+        kind: ScopeKind<'t>,
+        parent: ScopeId,
+        node: Node<'_>,
+    ) -> ScopeId {
         self.unit.scopes.push(Scope { kind, parent, at: node.start_byte(), end: node.end_byte() });
         self.unit.scopes.len() - 1
     }
 
-    fn put(&mut self, scope: ScopeId, kind: StatementKind<'t>) {
+    pub(crate) fn put(&mut self, scope: ScopeId, kind: StatementKind<'t>) {
         self.unit.statements.push(Statement { scope, kind });
     }
 
     /// Files an expression as a statement, unless there is nothing to it.
-    fn eval(&mut self, expr: Expr<'t>, scope: ScopeId) {
+    pub(crate) fn eval(&mut self, expr: Expr<'t>, scope: ScopeId) {
         match expr.kind {
             Kind::Other(held) => held.into_iter().for_each(|expr| self.eval(expr, scope)),
             Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Name(_) => {}
@@ -143,12 +149,12 @@ impl<'t> Lower<'_, 't> {
         }
     }
 
-    fn assign(&mut self, target: Expr<'t>, value: Expr<'t>, adds: bool, scope: ScopeId) {
+    pub(crate) fn assign(&mut self, target: Expr<'t>, value: Expr<'t>, adds: bool, scope: ScopeId) {
         self.put(scope, StatementKind::Assign { target, value, adds });
     }
 
     /// `left = right`.
-    fn assignment(&mut self, node: Node<'_>, adds: bool, scope: ScopeId) -> Kind<'t> {
+    pub(crate) fn assignment(&mut self, node: Node<'_>, adds: bool, scope: ScopeId) -> Kind<'t> {
         let target = self.field(node, "left", scope);
         let value = self.field(node, "right", scope);
         self.assign(target, value, adds, scope);
@@ -156,14 +162,14 @@ impl<'t> Lower<'_, 't> {
     }
 
     /// What a function returns.
-    fn returned(&mut self, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
+    pub(crate) fn returned(&mut self, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
         for expr in self.children(node, scope) {
             self.put(scope, StatementKind::Return(expr));
         }
         Kind::Other(Vec::new())
     }
 
-    fn binary(&mut self, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
+    pub(crate) fn binary(&mut self, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
         Kind::Binary(
             self.field_text(node, "operator"),
             self.boxed(node, "left", scope),
@@ -172,7 +178,7 @@ impl<'t> Lower<'_, 't> {
     }
 
     /// A value that a condition decides about; the parts by their place in the syntax.
-    fn choice(&mut self, node: Node<'_>, order: [usize; 3], scope: ScopeId) -> Kind<'t> {
+    pub(crate) fn choice(&mut self, node: Node<'_>, order: [usize; 3], scope: ScopeId) -> Kind<'t> {
         let held = parts(node);
         let mut at = |n: usize| match held.get(n) {
             Some(child) => self.node(*child, scope),
@@ -182,7 +188,7 @@ impl<'t> Lower<'_, 't> {
     }
 
     /// A loop without a head of its own.
-    fn whole_loop(&mut self, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
+    pub(crate) fn whole_loop(&mut self, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
         let inner = self.enter(ScopeKind::Loop, scope, node);
         for expr in self.children(node, inner) {
             self.eval(expr, inner);
@@ -191,7 +197,7 @@ impl<'t> Lower<'_, 't> {
     }
 
     /// `import a.b.C`, where the last name is the one used.
-    fn imported_path(&mut self, node: Node<'_>) -> Kind<'t> {
+    pub(crate) fn imported_path(&mut self, node: Node<'_>) -> Kind<'t> {
         let path = parts(node).first().map(|path| self.text(*path)).unwrap_or_default();
         let (module, name) = path.rsplit_once('.').unwrap_or(("", path));
         self.import(name, module, name);
@@ -199,7 +205,7 @@ impl<'t> Lower<'_, 't> {
     }
 
     /// Annotations of a field are values like others: `@Value("${spring.data.mongodb.uri:mongodb://…}")`.
-    fn modifiers(&mut self, node: Node<'_>, scope: ScopeId) {
+    pub(crate) fn modifiers(&mut self, node: Node<'_>, scope: ScopeId) {
         if let Some(modifiers) = part(node, "modifiers") {
             let expr = self.node(modifiers, scope);
             self.eval(expr, scope);
@@ -207,7 +213,7 @@ impl<'t> Lower<'_, 't> {
     }
 
     /// A decorator: a name, or a call.
-    fn mark(&mut self, node: Node<'_>, scope: ScopeId) -> Option<Mark<'t>> {
+    pub(crate) fn mark(&mut self, node: Node<'_>, scope: ScopeId) -> Option<Mark<'t>> {
         let held = parts(node).into_iter().next()?;
         let expr = self.node(held, scope);
         match expr.kind {
@@ -217,7 +223,7 @@ impl<'t> Lower<'_, 't> {
     }
 
     /// A text of fragments, escapes and what is filled in.
-    fn fragments(&mut self, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
+    pub(crate) fn fragments(&mut self, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
         let mut held = Vec::new();
         let mut cursor = node.walk();
         for child in node.named_children(&mut cursor) {
@@ -235,7 +241,7 @@ impl<'t> Lower<'_, 't> {
     }
 
     /// A loop: its head runs in the scope around, its body again and again.
-    fn repeat(&mut self, node: Node<'_>, head: &[&str], scope: ScopeId) -> Kind<'t> {
+    pub(crate) fn repeat(&mut self, node: Node<'_>, head: &[&str], scope: ScopeId) -> Kind<'t> {
         for field in head {
             self.block_field(node, field, scope);
         }
@@ -248,7 +254,7 @@ impl<'t> Lower<'_, 't> {
     }
 
     /// A loop over the elements of a list: `for (const batch of batches)`. Each is an element of the list.
-    fn repeat_each(&mut self, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
+    pub(crate) fn repeat_each(&mut self, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
         let left = node.child_by_field_name("left").filter(|left| left.kind() == "identifier");
         let Some(left) = left else { return self.repeat(node, &["right"], scope) };
         let at = left.start_byte();
@@ -261,13 +267,13 @@ impl<'t> Lower<'_, 't> {
     }
 
     /// A `case`: what stands in another one does not run with it.
-    fn case(&mut self, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
+    pub(crate) fn case(&mut self, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
         let inner = self.enter(ScopeKind::Branch(None), scope, node);
         self.block(node, inner)
     }
 
     /// `if`: each branch is a scope that knows what decides about it.
-    fn branches(&mut self, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
+    pub(crate) fn branches(&mut self, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
         let condition = node.child_by_field_name("condition").map(|child| {
             let expr = self.node(child, scope);
             self.eval(expr.clone(), scope);
@@ -287,7 +293,7 @@ impl<'t> Lower<'_, 't> {
         Kind::Other(Vec::new())
     }
 
-    fn function(
+    pub(crate) fn function(
         &mut self,
         function: Function<'t>,
         body: Option<Node<'_>>,
@@ -307,7 +313,7 @@ impl<'t> Lower<'_, 't> {
         inner
     }
 
-    fn call(&mut self, callee: Expr<'t>, args: Vec<Arg<'t>>) -> Kind<'t> {
+    pub(crate) fn call(&mut self, callee: Expr<'t>, args: Vec<Arg<'t>>) -> Kind<'t> {
         let to = callee.path().or_else(|| callee.last_name().map(str::to_owned));
         for arg in &args {
             if let Kind::Function(id) = arg.value.kind
@@ -319,16 +325,21 @@ impl<'t> Lower<'_, 't> {
         Kind::Call(Box::new(Call { callee, args }))
     }
 
-    fn import(&mut self, local: &'t str, module: impl Into<Cow<'t, str>>, name: &'t str) {
+    pub(crate) fn import(
+        &mut self,
+        local: &'t str,
+        module: impl Into<Cow<'t, str>>,
+        name: &'t str,
+    ) {
         self.unit.imports.push(Import { local, module: module.into(), name });
     }
 
-    fn literal(&self, node: Node<'_>) -> Part<'t> {
+    pub(crate) fn literal(&self, node: Node<'_>) -> Part<'t> {
         Part::Text(Cow::Borrowed(self.text(node)), node.start_byte())
     }
 
     /// A text whose quotes are one character wide on both sides and which has no escapes that matter.
-    fn quoted(&self, node: Node<'_>, quotes: usize) -> Kind<'t> {
+    pub(crate) fn quoted(&self, node: Node<'_>, quotes: usize) -> Kind<'t> {
         let text = self.text(node);
         let inner = text.get(quotes..text.len().saturating_sub(quotes)).unwrap_or_default();
         Kind::Text(vec![Part::Text(Cow::Borrowed(inner), node.start_byte() + quotes)])
@@ -336,7 +347,7 @@ impl<'t> Lower<'_, 't> {
 }
 
 /// What an escape sequence stands for; the sequence itself when it is not one of the usual.
-fn unescaped(sequence: &str) -> Cow<'_, str> {
+pub(crate) fn unescaped(sequence: &str) -> Cow<'_, str> {
     match sequence {
         "\\n" => "\n".into(),
         "\\t" => "\t".into(),
@@ -353,7 +364,7 @@ fn unescaped(sequence: &str) -> Cow<'_, str> {
 }
 
 /// Texts with their holes, one after the other, as one.
-fn joined<'t>(items: Vec<Expr<'t>>) -> Kind<'t> {
+pub(crate) fn joined<'t>(items: Vec<Expr<'t>>) -> Kind<'t> {
     let mut parts = Vec::new();
     for item in items {
         match item.kind {
@@ -364,7 +375,7 @@ fn joined<'t>(items: Vec<Expr<'t>>) -> Kind<'t> {
     Kind::Text(parts)
 }
 
-fn entry<'t>(key: Expr<'t>, value: Expr<'t>) -> Entry<'t> {
+pub(crate) fn entry<'t>(key: Expr<'t>, value: Expr<'t>) -> Entry<'t> {
     let at = key.at;
     let key = match key.text() {
         Some(text) => Key::Text(Cow::Owned(text.into_owned())),

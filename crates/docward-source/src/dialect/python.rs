@@ -4,15 +4,62 @@ use std::borrow::Cow;
 
 use tree_sitter::Node;
 
-use super::{
-    Arg, Function, Key, Kind, Lower, Mark, Part, ScopeId, ScopeKind, entry, joined, unescaped,
-};
-use crate::{
-    ir::Entry,
-    syntax::{part, parts},
+use docward_model::{
+    Driver,
+    code::{Lookup, RefusedCall},
 };
 
-pub(super) fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
+use super::{Dialect, USUAL, is_module_of, named};
+use crate::{
+    Known, Scan,
+    clients::Made,
+    ir::{Arg, Call, Entry, Expr, Function, Key, Kind, Mark, Part, ScopeId, ScopeKind, Unit},
+    lower::{Lower, entry, joined, unescaped},
+    options::mode,
+    syntax::{part, parts},
+    unmapped_models,
+    values::Values,
+};
+
+/// Python.
+pub(crate) static DIALECT: Dialect = Dialect {
+    lower: node,
+    client,
+    refused,
+    lookup: |_| {
+        Some(Lookup { expression: "os.environ[\"MONGODB_URI\"]", needs: Some("import os") })
+    },
+    handler_mark,
+    handles,
+    is_serverless: |_, function| {
+        matches!(function.name, "handler" | "lambda_handler" | "main_handler")
+            && function.parameters.first().is_some_and(|(name, _)| *name == "event")
+    },
+    is_framework: |module| is_module_of(module, &FRAMEWORKS),
+    plain_functions: &["def ", "async def "],
+    chains_comparisons: true,
+    is_document_class,
+    survey,
+    ..USUAL
+};
+
+/// Modules of web frameworks, by how their names begin.
+const FRAMEWORKS: [&str; 12] = [
+    "flask",
+    "django",
+    "rest_framework",
+    "fastapi",
+    "starlette",
+    "sanic",
+    "tornado",
+    "aiohttp.web",
+    "bottle",
+    "falcon",
+    "quart",
+    "pyramid",
+];
+
+fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
     match node.kind() {
         "module" | "block" => l.block(node, scope),
         "expression_statement" => {
@@ -254,4 +301,125 @@ fn text<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
 
 fn between<'t>(l: &Lower<'_, 't>, from: usize, to: usize) -> Part<'t> {
     Part::Text(Cow::Borrowed(l.source.text.get(from..to).unwrap_or_default()), from)
+}
+
+fn client<'u, 't>(scan: &Scan<'u, 't>, expr: &'u Expr<'t>, scope: ScopeId) -> Option<Made<'u, 't>> {
+    let call = expr.call()?;
+    let method = call.method()?;
+    let is_connect = method == "connect"
+        && match call.receiver() {
+            Some(of) => matches!(of.kind, Kind::Name("mongoengine" | "me")),
+            None => scan.values.unit.import("connect").is_some_and(|i| i.module == "mongoengine"),
+        };
+    let is_client = matches!(
+        method,
+        "MongoClient"
+            | "AsyncIOMotorClient"
+            | "AsyncMongoClient"
+            | "MotorClient"
+            | "MotorReplicaSetClient"
+            | "MongoReplicaSetClient"
+    );
+    if !is_connect && !is_client {
+        return None;
+    }
+    let uri = if is_connect {
+        call.named("host").or_else(|| call.positional(0).filter(|arg| scan.is_uri(arg, scope)))
+    } else {
+        call.positional(0).or_else(|| call.named("host"))
+    };
+    let mut options = Vec::new();
+    let mut whole = true;
+    for arg in &call.args {
+        if arg.spread {
+            match scan.values.document(&arg.value, scope) {
+                Some(_) => whole &= scan.options_of(&arg.value, scope, &mut options),
+                None => whole = false,
+            }
+        } else if let Some(name) = arg.name {
+            options.extend(scan.values.option(name, &arg.value, arg.value.at, scope));
+        }
+    }
+    Some(Made {
+        driver: Driver::Python,
+        uri: uri.map(|uri| (uri, scope)),
+        options,
+        whole,
+        hosts: Vec::new(),
+        is_shared: false,
+    })
+}
+
+/// `readPreference=ReadPreference.SECONDARY_PREFERRED`: PyMongo takes a word there, not an object.
+fn refused<'u, 't>(scan: &Scan<'u, 't>, call: &'u Call<'t>) -> Option<RefusedCall> {
+    let value = call.named("readPreference")?;
+    let mode = mode(value).filter(|_| matches!(value.kind, Kind::Member(..)))?;
+    Some(RefusedCall {
+        place: scan.place(value.at, 0),
+        what:
+            "`readPreference` is given an object; PyMongo takes a word there and raises ValueError"
+                .to_owned(),
+        instead: format!("readPreference=\"{mode}\", or read_preference with the object"),
+        swap: (
+            scan.text.get(value.at..value.end).unwrap_or_default().to_owned(),
+            format!("\"{mode}\""),
+        ),
+    })
+}
+
+fn handler_mark(path: &str) -> Option<&'static str> {
+    let (receiver, last) = path.rsplit_once('.').unwrap_or(("", path));
+    let is_method = matches!(
+        last,
+        "route" | "get" | "post" | "put" | "delete" | "patch" | "websocket" | "api_route"
+    );
+    if !receiver.is_empty() && is_method {
+        Some("the route")
+    } else if matches!(last, "api_view" | "login_required" | "csrf_exempt" | "require_http_methods")
+    {
+        Some("the view")
+    } else if matches!(last, "task" | "shared_task" | "periodic_task")
+        && !receiver.starts_with("locust")
+    {
+        Some("the task")
+    } else {
+        None
+    }
+}
+
+fn handles<'t>(unit: &Unit<'t>, _: ScopeId, function: &Function<'t>, file: &str) -> Option<String> {
+    // `@route('/users')` of Bottle, which has an application of its own.
+    let of_bottle = |mark: &Mark<'_>| {
+        matches!(mark.path.as_str(), "route" | "get" | "post" | "put" | "delete" | "patch")
+            && unit.import(&mark.path).is_some_and(|import| import.module == "bottle")
+    };
+    if function.marks.iter().any(of_bottle) {
+        return Some(named("the route", function));
+    }
+    let django = function.parameters.first().is_some_and(|(name, _)| *name == "request")
+        && (file.ends_with("views.py") || file.contains("/views/"));
+    django.then(|| named("the view", function))
+}
+
+fn is_document_class(unit: &Unit<'_>, bases: &[&str], _: &[Mark<'_>]) -> bool {
+    let is_document = bases.iter().any(|base| {
+        matches!(
+            base.rsplit('.').next().unwrap_or(base),
+            "Document" | "DynamicDocument" | "EmbeddedDocument" | "BeanieDocument"
+        )
+    });
+    let is_known = || ["mongoengine", "beanie", "odmantic"].iter().any(|m| unit.imports_from(m));
+    (is_document && is_known()) || is_of_djongo(unit, bases)
+}
+
+/// Whether a class is a model of djongo, which keeps models of Django in MongoDB: `from djongo import models`.
+pub(crate) fn is_of_djongo(unit: &Unit<'_>, bases: &[&str]) -> bool {
+    bases.iter().any(|base| base.ends_with("models.Model"))
+        && unit.imports.iter().any(|import| import.module == "djongo" && import.name == "models")
+}
+
+fn survey<'u, 't>(values: &Values<'u, 't>, text: &str, out: &mut Known) {
+    if unmapped_models::STORES.iter().any(|word| text.contains(word)) {
+        out.kept = unmapped_models::classes(values);
+    }
 }

@@ -4,10 +4,26 @@ use std::borrow::Cow;
 
 use tree_sitter::Node;
 
-use super::{Arg, Expr, Function, Kind, Lower, Mark, Part, ScopeId, ScopeKind};
-use crate::syntax::{part, parts};
+use super::{Dialect, java::JVM};
+use crate::{
+    ir::{Arg, Expr, Function, Kind, Mark, Part, ScopeId, ScopeKind},
+    lower::Lower,
+    syntax::{part, parts},
+};
 
-pub(super) fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
+/// Kotlin.
+pub(crate) static DIALECT: Dialect = Dialect {
+    lower: node,
+    handles: |_, _, function, _| {
+        let is_getter = function.passed_to.as_deref() == Some("getter");
+        is_getter.then(|| "the getter of a property".to_owned())
+    },
+    // `get("/users") { … }` of Ktor.
+    is_route: |to| matches!(to, "get" | "post" | "put" | "delete" | "patch"),
+    ..JVM
+};
+
+fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
     match node.kind() {
         "source_file" | "block" | "class_body" | "enum_class_body" => l.block(node, scope),
         "class_declaration" | "object_declaration" | "companion_object" => {

@@ -2,10 +2,76 @@
 
 use tree_sitter::Node;
 
-use super::{Arg, Expr, Function, Kind, Lower, Mark, ScopeId, ScopeKind};
-use crate::syntax::{part, parts};
+use docward_model::Driver;
 
-pub(super) fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
+use super::{Dialect, Duration, USUAL, is_module_of};
+use crate::{
+    Known, Scan,
+    clients::Made,
+    ir::{Arg, Expr, Function, Kind, Mark, ScopeId, ScopeKind, Unit},
+    lower::Lower,
+    options::Chain,
+    syntax::{part, parts},
+    values::{Signs, Values},
+};
+
+/// Java.
+pub(crate) static DIALECT: Dialect = Dialect { lower: node, ..JVM };
+
+/// What Java and Kotlin share: the driver, Spring, and the library of the language.
+pub(super) const JVM: Dialect = Dialect {
+    client,
+    builders: &BUILDERS,
+    bare_duration: Duration::Unknown,
+    formats: &[("String.format", Signs::Percent)],
+    format_method: Signs::Percent,
+    handler_mark: crate::handlers::mapping,
+    is_serverless: |_, function| function.name == "handleRequest" && function.parameters.len() == 2,
+    is_framework: |module| is_module_of(module, &FRAMEWORKS),
+    is_document_class: |_, _, marks| {
+        marks.iter().any(|mark| mark.path == "Document" || mark.path.ends_with(".Document"))
+    },
+    survey: |values, text, out| {
+        versioned(values.unit, text, out);
+        stored_parts(values, text, out);
+    },
+    ..USUAL
+};
+
+/// Modules of web frameworks, by how their names begin.
+const FRAMEWORKS: [&str; 8] = [
+    "org.springframework.web",
+    "jakarta.ws.rs",
+    "javax.ws.rs",
+    "jakarta.servlet",
+    "javax.servlet",
+    "io.ktor.server",
+    "io.javalin",
+    "io.undertow",
+];
+
+/// Methods of the builders of `MongoClientSettings`, and of `MongoClientOptions` before, with the option each sets.
+const BUILDERS: [(&str, &str); 17] = [
+    ("maxSize", "maxPoolSize"),
+    ("minSize", "minPoolSize"),
+    ("maxConnectionIdleTime", "maxIdleTimeMS"),
+    ("maxWaitTime", "waitQueueTimeoutMS"),
+    ("connectTimeout", "connectTimeoutMS"),
+    ("readTimeout", "socketTimeoutMS"),
+    ("serverSelectionTimeout", "serverSelectionTimeoutMS"),
+    ("retryWrites", "retryWrites"),
+    ("retryReads", "retryReads"),
+    ("writeConcern", "w"),
+    ("readPreference", "readPreference"),
+    ("applicationName", "appName"),
+    ("requiredReplicaSetName", "replicaSet"),
+    ("invalidHostNameAllowed", "tlsAllowInvalidHostnames"),
+    ("connectionsPerHost", "maxPoolSize"),
+    ("minConnectionsPerHost", "minPoolSize"),
+    ("maxConnectionIdleTimeMS", "maxIdleTimeMS"),
+];
+
+fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
     match node.kind() {
         "program"
         | "block"
@@ -161,4 +227,98 @@ fn arguments<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Vec<A
             _ => Arg { name: None, value: l.node(child, scope), spread: false },
         })
         .collect()
+}
+
+pub(super) fn client<'u, 't>(
+    scan: &Scan<'u, 't>,
+    expr: &'u Expr<'t>,
+    scope: ScopeId,
+) -> Option<Made<'u, 't>> {
+    let call = expr.call()?;
+    let method = call.method()?;
+    let of = call.receiver().and_then(Expr::last_name);
+    let is_made = matches!(
+        (of, method),
+        (Some("MongoClients" | "MongoClient" | "ReactiveMongoClients"), "create")
+            | (None, "MongoClient")
+            | (Some("KMongo"), "createClient")
+    );
+    if !is_made {
+        return None;
+    }
+    let mut chain = Chain::new(scan.text);
+    let mut uri = None;
+    for arg in &call.args {
+        let (value, at) = scan.values.follow(&arg.value, scope);
+        match value.call() {
+            Some(inner)
+                if matches!(inner.method(), Some("MongoClientURI" | "ConnectionString")) =>
+            {
+                uri = inner.positional(0).map(|uri| (uri, at));
+            }
+            Some(_) => scan.values.chain(&arg.value, scope, 0, &mut chain),
+            None if uri.is_none() && matches!(value.kind, Kind::Text(_) | Kind::Binary(..)) => {
+                uri = Some((&arg.value, scope));
+            }
+            None => chain.whole &= !matches!(value.kind, Kind::Name(_) | Kind::Member(..)),
+        }
+    }
+    Some(Made {
+        driver: Driver::Java,
+        uri: uri.or(chain.uri),
+        options: chain.options(),
+        whole: chain.whole && !chain.hosts,
+        hosts: chain.host_names,
+        is_shared: false,
+    })
+}
+
+/// Classes with a field that is marked as the version.
+fn versioned(unit: &Unit<'_>, text: &str, out: &mut Known) {
+    for scope in &unit.scopes {
+        let ScopeKind::Class { name, bases, .. } = &scope.kind else { continue };
+        if text.get(scope.at..scope.end).is_some_and(|class| class.contains("@Version")) {
+            out.versioned.insert((*name).to_owned());
+        }
+        if !bases.is_empty() {
+            let bases =
+                bases.iter().map(|base| base.split('<').next().unwrap_or(base).trim().to_owned());
+            out.extended.entry((*name).to_owned()).or_default().extend(bases);
+        }
+    }
+}
+
+/// Classes that documents of Spring Data have fields of, alone or in lists: they are stored with them.
+fn stored_parts(values: &Values<'_, '_>, text: &str, out: &mut Known) {
+    let unit = values.unit;
+    for scope in &unit.scopes {
+        let ScopeKind::Class { marks, .. } = &scope.kind else { continue };
+        if !marks.iter().any(|mark| mark.path == "Document") || !unit.imports_from("mongodb") {
+            continue;
+        }
+        let class = text.get(scope.at..scope.end).unwrap_or_default();
+        for line in class.lines().filter(|line| line.trim_end().ends_with(';')) {
+            let declared = line.split(['=', ';']).next().unwrap_or_default();
+            // A call, or a name in a package.
+            if declared.contains(['(', '.', '"']) || declared.trim_start().starts_with("return") {
+                continue;
+            }
+            let words = declared.split(|c: char| !c.is_alphanumeric() && c != '_');
+            for word in words.filter(|word| word.starts_with(char::is_uppercase)) {
+                let package = match unit.import(word) {
+                    Some(import) => import.module.to_string(),
+                    None => package_of(text).to_owned(),
+                };
+                if !package.starts_with("java") {
+                    out.parts.insert((package, word.to_owned()));
+                }
+            }
+        }
+    }
+}
+
+/// The package that a file of Java belongs to.
+pub(crate) fn package_of(text: &str) -> &str {
+    let package = text.lines().find_map(|line| line.trim().strip_prefix("package "));
+    package.map_or("", |name| name.trim_end_matches(';').trim())
 }

@@ -4,13 +4,74 @@ use std::borrow::Cow;
 
 use tree_sitter::Node;
 
-use super::{Arg, Expr, Function, Key, Kind, Lower, Mark, ScopeId, ScopeKind, entry};
+use docward_model::{Driver, code::Lookup};
+
+use super::{Dialect, USUAL, is_module_of, named};
 use crate::{
-    ir::{Call, Entry},
+    Known, Language, Scan,
+    clients::Made,
+    ir::{Arg, Call, Entry, Expr, Function, Key, Kind, Mark, ScopeId, ScopeKind, Unit},
+    lower::{Lower, entry},
     syntax::{part, parts},
+    values::{Signs, Values},
 };
 
-pub(super) fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
+/// JavaScript and TypeScript.
+pub(crate) static DIALECT: Dialect = Dialect {
+    lower: node,
+    client,
+    connects,
+    formats: &[("util.format", Signs::Percent)],
+    // A look into the environment has another type than a text, which TypeScript refuses.
+    lookup: |language| {
+        let lookup = Lookup { expression: "process.env.MONGODB_URI", needs: None };
+        (language == Language::JavaScript).then_some(lookup)
+    },
+    handler_mark: crate::handlers::mapping,
+    handles,
+    is_serverless,
+    is_framework: |module| is_module_of(module, &FRAMEWORKS),
+    plain_functions: &[
+        "function ",
+        "async function ",
+        "export function ",
+        "export async function ",
+        "const ",
+        "let ",
+        "var ",
+        "export const ",
+        "exports.",
+        "module.exports.",
+    ],
+    names_imported_files: true,
+    is_document_class: |unit, _, marks| {
+        marks.iter().any(|mark| mark.path == "Schema") && unit.imports_from("mongoose")
+    },
+    survey,
+    ..USUAL
+};
+
+/// Modules of web frameworks, by how their names begin.
+const FRAMEWORKS: [&str; 16] = [
+    "express",
+    "fastify",
+    "koa",
+    "@koa/",
+    "@nestjs/common",
+    "@hapi/",
+    "hapi",
+    "restify",
+    "hono",
+    "next",
+    "nuxt",
+    "apollo-server",
+    "@apollo/server",
+    "graphql-yoga",
+    "http",
+    "socket.io",
+];
+
+fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
     match node.kind() {
         "program" | "statement_block" => l.block(node, scope),
         "class_body" => {
@@ -465,4 +526,173 @@ fn object<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Vec<Entr
         }
     }
     entries
+}
+
+fn client<'u, 't>(scan: &Scan<'u, 't>, expr: &'u Expr<'t>, scope: ScopeId) -> Option<Made<'u, 't>> {
+    let call = expr.call()?;
+    // `require('monk')('…')` has no name of its own.
+    let method = call.method().unwrap_or_default();
+    let of = call.receiver().and_then(Expr::last_name);
+    let is_from = |expr: &Expr<'t>, modules: &[&str]| {
+        scan.values.module_of(expr).is_some_and(|module| modules.contains(&module.as_str()))
+    };
+    let driver = match (of, method) {
+        // `mongoskin.db('host/name')`, `monk('host/name')`, `mongojs('host/name')`.
+        _ if is_from(&call.callee, &["monk", "mongojs"]) => Driver::Node,
+        (_, "db") if call.receiver().is_some_and(|of| is_from(of, &["mongoskin"])) => Driver::Node,
+        (None, "MongoClient") | (Some("MongoClient"), "connect") => Driver::Node,
+        (Some("mongodb" | "mongo"), "MongoClient") => Driver::Node,
+        (Some("mongoose"), "connect" | "createConnection") => Driver::Mongoose,
+        (None, "connect" | "createConnection")
+            if scan.values.unit.import(method).is_some_and(|i| i.module == "mongoose") =>
+        {
+            Driver::Mongoose
+        }
+        (Some("MongooseModule"), "forRoot") => Driver::Mongoose,
+        (None, "monk") => Driver::Node,
+        // Meteor connects by itself, with these.
+        (Some("Mongo"), "setConnectionOptions") => {
+            let mut options = Vec::new();
+            let whole = scan.options_of(call.positional(0)?, scope, &mut options);
+            return Some(Made {
+                driver: Driver::Node,
+                uri: None,
+                options,
+                whole,
+                hosts: Vec::new(),
+                is_shared: false,
+            });
+        }
+        _ => return None,
+    };
+    let uri = call.positional(0)?;
+    let mut options = Vec::new();
+    let whole = match call.positional(1) {
+        Some(arg) if matches!(arg.kind, Kind::Function(_)) => true,
+        Some(arg) => scan.options_of(arg, scope, &mut options),
+        None => true,
+    };
+    Some(Made {
+        driver,
+        uri: Some((uri, scope)),
+        options,
+        whole,
+        hosts: Vec::new(),
+        is_shared: false,
+    })
+}
+
+/// Whether a call connects right away, and somebody learns how that ends. The driver and Mongoose do.
+fn connects<'u, 't>(
+    scan: &Scan<'u, 't>,
+    expr: &'u Expr<'t>,
+    call: &'u Call<'t>,
+    scope: ScopeId,
+) -> bool {
+    let of = call.receiver().and_then(Expr::last_name);
+    let method = call.method().unwrap_or_default();
+    let values = &scan.values;
+    let is_imported = || values.unit.import(method).is_some_and(|i| i.module == "mongoose");
+    let is_client = call.receiver().is_some_and(|of| values.is_client(of, scope));
+    let is_other = of.is_some_and(crate::contacts::is_of_another);
+    let in_file = values.is_mongo_file() || values.is_mapper_file();
+    match method {
+        "connect" => {
+            let is_own = is_client || is_imported() || (of.is_some() && in_file && !is_other);
+            is_own && scan.is_heard(expr, call)
+        }
+        "asPromise" => in_file,
+        "forRoot" | "forRootAsync" => of == Some("MongooseModule"),
+        _ => false,
+    }
+}
+
+fn handles<'t>(_: &Unit<'t>, _: ScopeId, function: &Function<'t>, file: &str) -> Option<String> {
+    let is_verb = matches!(function.name, "GET" | "POST" | "PUT" | "DELETE" | "PATCH");
+    (has_request_parameters(function) || function.exported && is_verb && is_route_file(file))
+        .then(|| named("the request handler", function))
+}
+
+fn has_request_parameters(function: &Function<'_>) -> bool {
+    let names: Vec<&str> = function.parameters.iter().map(|(name, _)| *name).collect();
+    let is_request = |name: &str| matches!(name, "req" | "request" | "_req");
+    match names.as_slice() {
+        [request, response, ..] => {
+            is_request(request) && matches!(*response, "res" | "response" | "reply" | "_res")
+        }
+        _ => false,
+    }
+}
+
+fn is_route_file(file: &str) -> bool {
+    let name = file.rsplit('/').next().unwrap_or(file);
+    name.starts_with("route.") || file.contains("/api/") || file.contains("pages/api")
+}
+
+/// `exports.handler = async (event, context)`, `functions.https.onRequest(…)`.
+fn is_serverless<'t>(_: &Unit<'t>, function: &Function<'t>) -> bool {
+    let first = function.parameters.first().map_or("", |(name, _)| *name);
+    let is_named =
+        matches!(function.name, "handler" | "lambda_handler" | "main_handler" | "handle");
+    (is_named && function.exported && matches!(first, "event" | "_event" | "evt"))
+        || function
+            .passed_to
+            .as_deref()
+            .is_some_and(|to| to.ends_with("https.onRequest") || to.ends_with("https.onCall"))
+}
+
+fn survey<'u, 't>(values: &Values<'u, 't>, text: &str, out: &mut Known) {
+    models(values, out);
+    if text.to_ascii_lowercase().contains("cache") {
+        caching(values.unit, text, out);
+    }
+    // Mongoose puts the version into the filter of every save.
+    if text.contains("optimisticConcurrency: true") {
+        out.versioned.extend(out.models.keys().cloned());
+    }
+}
+
+/// `mongoose.model('User', schema, 'users')`, and the variable it is assigned to.
+fn models<'u, 't>(values: &Values<'u, 't>, out: &mut Known) {
+    let unit = values.unit;
+    unit.each(|scope, expr| {
+        if let Some(call) = expr.call()
+            && matches!(call.method(), Some("model"))
+            && call
+                .receiver()
+                .and_then(Expr::last_name)
+                .is_none_or(|of| matches!(of, "mongoose" | "connection" | "conn" | "db" | "models"))
+            && (call.receiver().is_some()
+                || unit.import("model").is_some_and(|i| i.module == "mongoose"))
+            && let Some(name) = call.positional(0).and_then(|arg| values.text(arg, scope))
+        {
+            let collection = call.positional(2).and_then(|arg| values.text(arg, scope));
+            out.models.insert(name, collection.unwrap_or_default());
+        }
+    });
+}
+
+/// Functions that look into a cache of their process before they load a document, and put it there afterwards.
+fn caching(unit: &Unit<'_>, text: &str, out: &mut Known) {
+    let asks = |body: &str, ways: &[&str]| {
+        ways.iter().any(|way| {
+            body.match_indices(way).any(|(at, _)| {
+                let is_path = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');
+                let path = body[..at].rsplit(|c: char| !is_path(c)).next().unwrap_or_default();
+                // `cache.get(…)`, `this.databaseCache.users.get(…)`.
+                path.split('.').any(|name| name.to_ascii_lowercase().ends_with("cache"))
+            })
+        })
+    };
+    for scope in &unit.scopes {
+        let ScopeKind::Function(function) = &scope.kind else { continue };
+        let body = text.get(scope.at..scope.end).unwrap_or_default();
+        // A cache that others share answers with a copy.
+        if asks(body, &[".get("])
+            && asks(body, &[".set(", ".add(", ".put("])
+            && !body.contains("JSON.parse")
+        {
+            out.caching.insert(function.name.to_owned());
+        }
+    }
 }

@@ -4,10 +4,81 @@ use std::borrow::Cow;
 
 use tree_sitter::Node;
 
-use super::{Arg, Entry, Expr, Function, Key, Kind, Lower, ScopeId, entry};
-use crate::syntax::parts;
+use docward_model::Driver;
 
-pub(super) fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
+use super::{Dialect, USUAL};
+use crate::{
+    Scan,
+    clients::Made,
+    ir::{Arg, Entry, Expr, Function, Key, Kind, ScopeId},
+    lower::{Lower, entry},
+    models::{made_structs, stored_structs},
+    options::Chain,
+    syntax::parts,
+    values::Signs,
+};
+
+/// Go.
+pub(crate) static DIALECT: Dialect = Dialect {
+    lower: node,
+    client,
+    connects: |_, _, call, _| {
+        call.receiver().and_then(Expr::last_name) == Some("mgo")
+            && call.method().is_some_and(|method| method.starts_with("Dial"))
+    },
+    builders: &BUILDERS,
+    formats: &[("fmt.Sprintf", Signs::Percent)],
+    is_serverless: |_, function| {
+        function
+            .parameters
+            .iter()
+            .any(|(_, class)| class.contains("events.APIGateway") || class.contains("events.SQS"))
+    },
+    is_framework: |module| FRAMEWORKS.iter().any(|known| module.contains(known)),
+    entry_functions: &["init"],
+    // The context.
+    leading_arguments: 1,
+    survey: |values, text, out| {
+        out.stored = stored_structs(values, text);
+        out.written = out.stored.clone();
+        out.written.extend(made_structs(values.unit, text));
+    },
+    ..USUAL
+};
+
+/// Modules of web frameworks, which have a path.
+const FRAMEWORKS: [&str; 7] = [
+    "net/http",
+    "gin-gonic/gin",
+    "labstack/echo",
+    "gofiber/fiber",
+    "gorilla/mux",
+    "go-chi/chi",
+    "google.golang.org/grpc",
+];
+
+/// Methods of `options.Client()`, and the option each sets.
+const BUILDERS: [(&str, &str); 17] = [
+    ("SetMaxPoolSize", "maxPoolSize"),
+    ("SetMinPoolSize", "minPoolSize"),
+    ("SetMaxConnIdleTime", "maxIdleTimeMS"),
+    ("SetConnectTimeout", "connectTimeoutMS"),
+    ("SetSocketTimeout", "socketTimeoutMS"),
+    ("SetServerSelectionTimeout", "serverSelectionTimeoutMS"),
+    ("SetRetryWrites", "retryWrites"),
+    ("SetRetryReads", "retryReads"),
+    ("SetWriteConcern", "w"),
+    ("SetReadPreference", "readPreference"),
+    ("SetAppName", "appName"),
+    ("SetDirect", "directConnection"),
+    ("SetReplicaSet", "replicaSet"),
+    ("SetTimeout", "timeoutMS"),
+    ("SetLoadBalanced", "loadBalanced"),
+    ("SetHeartbeatInterval", "heartbeatFrequencyMS"),
+    ("SetMaxConnecting", "maxConnecting"),
+];
+
+fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
     match node.kind() {
         "source_file" | "block" | "statement_list" => l.block(node, scope),
         "function_declaration" | "method_declaration" | "func_literal" => {
@@ -205,4 +276,42 @@ fn documents<'t>(kind: Kind<'t>, class: &str) -> Kind<'t> {
         })
         .collect();
     Kind::Object(entries)
+}
+
+fn client<'u, 't>(scan: &Scan<'u, 't>, expr: &'u Expr<'t>, scope: ScopeId) -> Option<Made<'u, 't>> {
+    let call = expr.call()?;
+    let method = call.method()?;
+    let of = call.receiver().and_then(Expr::last_name)?;
+    match (of, method) {
+        ("mongo", "Connect" | "NewClient") => {}
+        ("mgo", "Dial" | "DialWithTimeout") => {
+            return Some(Made {
+                driver: Driver::Go,
+                uri: call.positional(0).map(|uri| (uri, scope)),
+                options: Vec::new(),
+                whole: true,
+                hosts: Vec::new(),
+                is_shared: false,
+            });
+        }
+        _ => return None,
+    }
+    let mut chain = Chain::new(scan.text);
+    for arg in &call.args {
+        let is_context = arg.value.last_name().is_some_and(|name| name.contains("tx"))
+            || arg.value.call().and_then(|c| c.receiver()).and_then(Expr::last_name)
+                == Some("context");
+        if !is_context {
+            scan.values.chain(&arg.value, scope, 0, &mut chain);
+            chain.whole &= !arg.spread;
+        }
+    }
+    Some(Made {
+        driver: Driver::Go,
+        uri: chain.uri,
+        options: chain.options(),
+        whole: chain.whole && !chain.hosts,
+        hosts: chain.host_names,
+        is_shared: false,
+    })
 }
