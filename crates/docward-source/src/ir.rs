@@ -18,6 +18,10 @@ pub(crate) struct Unit<'t> {
     pub(crate) imports: Vec<Import<'t>>,
     /// Names that scripts declare, with the scope they count in: a block (`let`, `const`) or a function (`var`).
     pub(crate) block_names: Vec<(ScopeId, &'t str)>,
+    /// Variables that Go, Java and Kotlin declare, with their scope.
+    pub(crate) locals: Vec<(ScopeId, &'t str)>,
+    /// Names of Python that a function takes from outside: `global`, `nonlocal`.
+    pub(crate) outer_names: Vec<(ScopeId, &'t str)>,
     /// Comments and documentation, as byte ranges.
     pub(crate) remarks: Vec<(usize, usize)>,
 }
@@ -38,6 +42,8 @@ pub(crate) struct Scope<'t> {
     pub(crate) parent: ScopeId,
     pub(crate) at: usize,
     pub(crate) end: usize,
+    /// Whether a statement in it leaves it: `return`, `throw`, `continue`, `break`.
+    pub(crate) leaves: bool,
 }
 
 pub(crate) enum ScopeKind<'t> {

@@ -36,11 +36,8 @@ pub fn survey(file: &str, text: &str, kind: FileKind) -> Known {
     if let (1, Some(model)) = (out.models.len(), out.models.keys().next()) {
         out.model_files.insert(stem.clone(), Some(model.clone()));
     }
-    if language.is_script() && text.to_ascii_lowercase().contains("cache") {
-        caching(&unit, text, &mut out);
-    }
     // Mongoose puts the version into the filter of every save.
-    if language.is_script() && text.contains("optimisticConcurrency: true") {
+    if language.is_script() && asks_for_version(&unit) {
         out.versioned.extend(out.models.keys().cloned());
     }
     if language.is_jvm() {
@@ -57,8 +54,9 @@ pub fn survey(file: &str, text: &str, kind: FileKind) -> Known {
         out.written = out.stored.clone();
         out.written.extend(made_structs(&unit, text));
     }
-    let factories = super::factories(file, text, &unit, &nothing);
-    out.factories.extend(factories.into_iter().map(|name| (stem.clone(), name)));
+    // Models of the file itself are known to its functions.
+    let own = Known { models: out.models.clone(), ..Known::default() };
+    out.absorb(super::functions(file, text, &unit, &own));
     out
 }
 
@@ -84,29 +82,17 @@ fn constants<'u, 't>(unit: &'u Unit<'t>, values: &Values<'u, 't>, stem: &str, ou
     }
 }
 
-/// Functions that look into a cache of their process before they load a document, and put it there afterwards.
-fn caching(unit: &Unit<'_>, text: &str, out: &mut Known) {
-    let asks = |body: &str, ways: &[&str]| {
-        ways.iter().any(|way| {
-            body.match_indices(way).any(|(at, _)| {
-                let is_path = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');
-                let path = body[..at].rsplit(|c: char| !is_path(c)).next().unwrap_or_default();
-                // `cache.get(…)`, `this.databaseCache.users.get(…)`.
-                path.split('.').any(|name| name.to_ascii_lowercase().ends_with("cache"))
-            })
-        })
-    };
-    for scope in &unit.scopes {
-        let ScopeKind::Function(function) = &scope.kind else { continue };
-        let body = text.get(scope.at..scope.end).unwrap_or_default();
-        // A cache that others share answers with a copy.
-        if asks(body, &[".get("])
-            && asks(body, &[".set(", ".add(", ".put("])
-            && !body.contains("JSON.parse")
-        {
-            out.caching.insert(function.name.to_owned());
-        }
-    }
+/// Whether a schema asks for the version that was read: `{optimisticConcurrency: true}`.
+fn asks_for_version(unit: &Unit<'_>) -> bool {
+    let mut found = false;
+    unit.each(|_, expr| {
+        let Kind::Object(entries) = &expr.kind else { return };
+        found |= entries.iter().any(|entry| {
+            entry.name() == Some("optimisticConcurrency")
+                && !matches!(entry.value.kind, Kind::Bool(false))
+        });
+    });
+    found
 }
 
 /// Classes with a field that is marked as the version.

@@ -105,6 +105,9 @@ pub(super) fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) ->
                 })
                 .map(|child| l.node(child, scope));
             let name = part(declared, "identifier").unwrap_or(declared);
+            if l.unit.function(scope).is_some() {
+                l.unit.locals.push((scope, l.text(name)));
+            }
             let target = Expr {
                 at: name.start_byte(),
                 end: name.end_byte(),

@@ -25,6 +25,16 @@ use crate::syntax::{Source, part, parts};
 /// Code that people write is not nested deeper; what is deeper is left out.
 const MAX_DEPTH: u32 = 150;
 
+/// Statements after which nothing more of a block runs.
+const LEAVES: [&str; 6] = [
+    "return_statement",
+    "throw_statement",
+    "raise_statement",
+    "continue_statement",
+    "break_statement",
+    "jump_expression",
+];
+
 /// A file in the making.
 pub(super) struct Lower<'s, 't> {
     source: &'s Source<'t>,
@@ -34,13 +44,16 @@ pub(super) struct Lower<'s, 't> {
 
 /// Lowers a file.
 pub(super) fn lower<'t>(source: &Source<'t>, language: Language) -> Unit<'t> {
-    let module = Scope { kind: ScopeKind::Module, parent: 0, at: 0, end: source.text.len() };
+    let end = source.text.len();
+    let module = Scope { kind: ScopeKind::Module, parent: 0, at: 0, end, leaves: false };
     let unit = Unit {
         language,
         scopes: vec![module],
         statements: Vec::new(),
         imports: Vec::new(),
         block_names: Vec::new(),
+        locals: Vec::new(),
+        outer_names: Vec::new(),
         remarks: Vec::new(),
     };
     let mut lower = Lower { source, unit, depth: 0 };
@@ -58,6 +71,9 @@ impl<'t> Lower<'_, 't> {
         if node.kind().ends_with("comment") {
             self.unit.remarks.push((node.start_byte(), node.end_byte()));
             return Expr::nothing(node.start_byte());
+        }
+        if LEAVES.contains(&node.kind()) {
+            self.unit.scopes[scope].leaves = true;
         }
         self.depth += 1;
         let kind = match self.unit.language {
@@ -126,7 +142,8 @@ impl<'t> Lower<'_, 't> {
     }
 
     fn enter(&mut self, kind: ScopeKind<'t>, parent: ScopeId, node: Node<'_>) -> ScopeId {
-        self.unit.scopes.push(Scope { kind, parent, at: node.start_byte(), end: node.end_byte() });
+        let (at, end) = (node.start_byte(), node.end_byte());
+        self.unit.scopes.push(Scope { kind, parent, at, end, leaves: false });
         self.unit.scopes.len() - 1
     }
 
