@@ -277,9 +277,24 @@ pub enum Origin {
         name: String,
         /// Its position, without the object that a method belongs to.
         index: usize,
+        /// Whether the value is a part of what is passed.
+        is_part: bool,
     },
     /// Not known.
     Unknown,
+}
+
+impl Origin {
+    /// Where a part of a value comes from: it need not be the part that holds an id or a time.
+    pub fn part(self) -> Self {
+        match self {
+            Self::User(_) | Self::Time | Self::NewId | Self::Constant => Self::Unknown,
+            Self::Parameter { function, name, index, .. } => {
+                Self::Parameter { function, name, index, is_part: true }
+            }
+            origin => origin,
+        }
+    }
 }
 
 /// A statement that makes an array longer.

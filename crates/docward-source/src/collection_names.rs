@@ -18,7 +18,8 @@ impl<'u, 't> Scan<'u, 't> {
         self.values.unit.each(|scope, expr| {
             let name = match &expr.kind {
                 Kind::Call(call) => {
-                    let is_collection = call.method().is_some_and(|m| COLLECTION_METHODS.contains(&m));
+                    let is_collection =
+                        call.method().is_some_and(|m| COLLECTION_METHODS.contains(&m));
                     let of = call.receiver().filter(|_| is_collection);
                     of.filter(|of| self.is_of_mongo(of, scope)).and(call.positional(0))
                 }
@@ -84,7 +85,10 @@ impl<'u, 't> Scan<'u, 't> {
                 method.starts_with(char::is_uppercase)
                     && (READS.contains(&method)
                         || WRITES.contains(&method)
-                        || matches!(method, "FindOneAndDelete" | "FindOneAndReplace" | "UpdateByID"))
+                        || matches!(
+                            method,
+                            "FindOneAndDelete" | "FindOneAndReplace" | "UpdateByID"
+                        ))
             })
     }
 

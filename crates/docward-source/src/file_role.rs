@@ -52,11 +52,9 @@ pub(super) fn is_script(file: &str) -> bool {
 /// Classes and methods that a tool for migrations runs once.
 pub(super) fn is_migration(unit: &Unit<'_>) -> bool {
     unit.scopes.iter().any(|scope| match &scope.kind {
-        ScopeKind::Class { marks, .. } | ScopeKind::Function(Function { marks, .. }) => {
-            marks.iter().any(|mark| {
-                matches!(mark.path.as_str(), "ChangeUnit" | "ChangeLog" | "ChangeSet")
-            })
-        }
+        ScopeKind::Class { marks, .. } | ScopeKind::Function(Function { marks, .. }) => marks
+            .iter()
+            .any(|mark| matches!(mark.path.as_str(), "ChangeUnit" | "ChangeLog" | "ChangeSet")),
         _ => false,
     })
 }
@@ -134,9 +132,10 @@ fn exports(unit: &Unit<'_>) -> bool {
         _ => false,
     });
     by_name
-        || unit.scopes.iter().any(|scope| {
-            matches!(&scope.kind, ScopeKind::Function(function) if function.exported)
-        })
+        || unit
+            .scopes
+            .iter()
+            .any(|scope| matches!(&scope.kind, ScopeKind::Function(function) if function.exported))
 }
 
 /// Whether a compiler or bundler wrote a file: what it says is said, and mended, where it was made from.

@@ -57,14 +57,24 @@ const REQUESTS: [&str; 12] = [
 const STORES: [&str; 7] =
     ["create", "insertOne", "insert_one", "InsertOne", "save", "insert", "insertMany"];
 /// Calls that turn an object into a document.
-const DUMPS: [&str; 8] =
-    ["dict", "model_dump", "toObject", "toJSON", "jsonable_encoder", "asdict", "to_dict", "to_mongo"];
+const DUMPS: [&str; 8] = [
+    "dict",
+    "model_dump",
+    "toObject",
+    "toJSON",
+    "jsonable_encoder",
+    "asdict",
+    "to_dict",
+    "to_mongo",
+];
 /// Types of values that are no documents.
 const SCALARS: [&str; 16] = [
     "str", "int", "float", "bool", "string", "number", "boolean", "ObjectId", "String", "Integer",
     "Long", "Int", "UUID", "Date", "Double", "datetime",
 ];
 const MAX_STEPS: u32 = 10;
+/// A variable that is given more values is a buffer of something.
+const MOST_VALUES: usize = 6;
 
 impl<'u, 't> Scan<'u, 't> {
     /// Where the parts of a value come from.
@@ -140,7 +150,7 @@ impl<'u, 't> Scan<'u, 't> {
             Kind::Name(name) => {
                 let given = self.values.given(name, scope);
                 if !given.is_empty() {
-                    for (at, value) in given {
+                    for (at, value) in given.into_iter().take(MOST_VALUES) {
                         self.origins_into(value, at, steps + 2, out);
                     }
                     return;
@@ -148,7 +158,13 @@ impl<'u, 't> Scan<'u, 't> {
                 out.insert(self.parameter(name, scope).unwrap_or(Origin::Unknown));
             }
             Kind::Member(of, _) | Kind::Index(of, _) => {
-                self.origins_into(of, scope, steps + 1, out);
+                let mut whole = BTreeSet::new();
+                self.origins_into(of, scope, steps + 1, &mut whole);
+                // An element of a list is as the list.
+                let is_element =
+                    matches!(&expr.kind, Kind::Index(_, key) if matches!(key.kind, Kind::Null));
+                let parts = whole.into_iter();
+                out.extend(parts.map(|origin| if is_element { origin } else { origin.part() }));
             }
             _ => {}
         }
@@ -176,7 +192,7 @@ impl<'u, 't> Scan<'u, 't> {
             return Some(Origin::Unknown);
         }
         let (function, name) = (function.name.to_owned(), name.to_owned());
-        Some(Origin::Parameter { function, name, index })
+        Some(Origin::Parameter { function, name, index, is_part: false })
     }
 
     fn origins_of_call(
@@ -194,7 +210,8 @@ impl<'u, 't> Scan<'u, 't> {
             out.insert(Origin::NewId);
         } else if let Some(path) = spelled(expr).filter(|path| identifies_user(path)) {
             out.insert(Origin::User(path));
-        } else if STORES.contains(&method) && call.receiver().is_some() || self.is_model(call, scope)
+        } else if STORES.contains(&method) && call.receiver().is_some()
+            || self.is_model(call, scope)
         {
             out.insert(Origin::Stored);
         } else if method.starts_with("find") && call.receiver().is_some() {
@@ -224,11 +241,20 @@ impl<'u, 't> Scan<'u, 't> {
 
     /// Whether a value is a document, by how it is written, made or typed.
     pub(super) fn is_document(&self, expr: &'u Expr<'t>, scope: ScopeId) -> bool {
+        self.is_document_at(expr, scope, 0)
+    }
+
+    fn is_document_at(&self, expr: &'u Expr<'t>, scope: ScopeId, steps: u32) -> bool {
+        if steps > MAX_STEPS {
+            return false;
+        }
         let (value, at) = self.values.follow(expr, scope);
         match &value.kind {
             Kind::Object(_) => true,
-            Kind::List(items) => items.iter().any(|item| self.is_document(item, at)),
-            Kind::Choice(held) => held[1..].iter().any(|side| self.is_document(side, at)),
+            Kind::List(items) => items.iter().any(|item| self.is_document_at(item, at, steps + 1)),
+            Kind::Choice(held) => {
+                held[1..].iter().any(|side| self.is_document_at(side, at, steps + 1))
+            }
             Kind::Call(call) => {
                 let method = call.method().unwrap_or_default();
                 DUMPS.contains(&method)
@@ -239,7 +265,7 @@ impl<'u, 't> Scan<'u, 't> {
                         && call.receiver().is_none()
                         && !call.args.is_empty())
             }
-            Kind::Member(_, "body") => true,
+            Kind::Member(_, "body" | "json") => true,
             Kind::Name(name) => {
                 let given = self.values.given(name, at);
                 let unit = self.values.unit;
@@ -250,20 +276,15 @@ impl<'u, 't> Scan<'u, 't> {
                     _ => None,
                 });
                 let is_typed = declared.is_some_and(|(_, class)| is_class(class));
-                is_typed || given.iter().any(|(at, value)| {
-                    !matches!(value.kind, Kind::Name(_)) && self.is_document(value, *at)
-                })
+                is_typed
+                    || given.iter().any(|(at, value)| self.is_document_at(value, *at, steps + 1))
             }
             _ => false,
         }
     }
 
     /// Where the arguments of all calls in an expression come from.
-    pub(super) fn argument_origins(
-        &self,
-        expr: &'u Expr<'t>,
-        scope: ScopeId,
-    ) -> BTreeSet<Origin> {
+    pub(super) fn argument_origins(&self, expr: &'u Expr<'t>, scope: ScopeId) -> BTreeSet<Origin> {
         let mut out = BTreeSet::new();
         expr.visit(&mut |inner| {
             let args = inner.call().into_iter().flat_map(|call| &call.args);
@@ -284,9 +305,8 @@ impl<'u, 't> Scan<'u, 't> {
             }
         });
         for (scope, at, name, call) in found {
-            let origins = |arg: &'u Arg<'t>| {
-                (arg.name.map(str::to_owned), self.origins(&arg.value, scope))
-            };
+            let origins =
+                |arg: &'u Arg<'t>| (arg.name.map(str::to_owned), self.origins(&arg.value, scope));
             let arguments = call.args.iter().map(origins).collect();
             let (place, callee) = (self.place(at, scope), name.to_owned());
             let in_loop = self.is_in_loop(scope);

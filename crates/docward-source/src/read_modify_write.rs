@@ -87,7 +87,13 @@ impl<'u, 't> Scan<'u, 't> {
             let whole = format!("{root}.{path}");
             let cuts = self.cuts(&whole, function, scope);
             if cuts == Some(true) {
-                self.note_race((scope, at), collection.clone(), path.clone(), Change::Truncated, None);
+                self.note_race(
+                    (scope, at),
+                    collection.clone(),
+                    path.clone(),
+                    Change::Truncated,
+                    None,
+                );
             }
             let cap = match cuts {
                 Some(_) => Cap::Length,
@@ -200,7 +206,8 @@ impl<'u, 't> Scan<'u, 't> {
             StatementKind::Assign { target, value, adds: false } => {
                 let of = target.path();
                 unit.is_in(statement.scope, function)
-                    && of.is_some_and(|of| of.strip_prefix(root).is_some_and(|f| f.starts_with('.')))
+                    && of
+                        .is_some_and(|of| of.strip_prefix(root).is_some_and(|f| f.starts_with('.')))
                     && records(self.values.follow(added, statement.scope).0, value)
             }
             _ => false,
@@ -297,7 +304,9 @@ impl<'u, 't> Scan<'u, 't> {
             StatementKind::Assign { target, value, adds: false } => {
                 let path = target.path();
                 let source = match &value.kind {
-                    Kind::Call(call) if matches!(call.method(), Some("filter" | "slice" | "concat")) => {
+                    Kind::Call(call)
+                        if matches!(call.method(), Some("filter" | "slice" | "concat")) =>
+                    {
                         call.receiver().and_then(Expr::path)
                     }
                     Kind::List(items) => items.first().and_then(Expr::path),
@@ -484,18 +493,27 @@ impl<'u, 't> Scan<'u, 't> {
         }
     }
 
-    /// Of the update that a field stands in: whether its filter asks for the same field, and whether it has a session.
+    /// Of the update that a field stands in, or else of the updates of its function: whether the filter asks for the same
+    /// field, and whether there is a session.
     fn updates_around(&self, at: usize, path: &str, scope: ScopeId) -> Option<(bool, bool)> {
-        let mut found = None;
-        self.values.unit.each(|_, expr| {
-            let Some(call) = expr.call().filter(|_| expr.at <= at && at < expr.end) else { return };
-            if call.method().is_some_and(|method| UPDATES.contains(&method)) {
-                let filter = call.positional(0).and_then(|arg| self.values.document(arg, scope));
-                let asks = filter.unwrap_or_default().iter().any(|field| field.is(path));
-                found = Some((asks, call.args.iter().any(|arg| names_session(&arg.value))));
+        let function = self.outer_function(scope);
+        let (mut around, mut beside) = (None, None);
+        self.values.unit.each(|there, expr| {
+            let Some(call) = expr.call().filter(|_| self.outer_function(there) == function) else {
+                return;
+            };
+            if !call.method().is_some_and(|method| UPDATES.contains(&method)) {
+                return;
+            }
+            let filter = call.positional(0).and_then(|arg| self.values.document(arg, there));
+            let asks = filter.unwrap_or_default().iter().any(|field| field.is(path));
+            let found = (asks, call.args.iter().any(|arg| names_session(&arg.value)));
+            match expr.at <= at && at < expr.end {
+                true => around = Some(found),
+                false => beside = Some(beside.filter(|had: &(bool, bool)| had.0).unwrap_or(found)),
             }
         });
-        found
+        around.or(beside)
     }
 
     /// Documents whose fields replace those that are stored: `$set` of an update, or the update itself where a mapper
@@ -544,7 +562,9 @@ impl<'u, 't> Scan<'u, 't> {
                     Some("push" | "append" | "unshift") => {
                         added = call.args.first().map(|arg| &arg.value);
                     }
-                    Some(method) => is_cut |= CUTS.contains(&method) || matches!(method, "filter" | "remove"),
+                    Some(method) => {
+                        is_cut |= CUTS.contains(&method) || matches!(method, "filter" | "remove")
+                    }
                     None => {}
                 }
             }
@@ -662,7 +682,8 @@ impl<'u, 't> super::values::Values<'u, 't> {
 }
 
 fn is_session(name: &str) -> bool {
-    name.to_ascii_lowercase().ends_with("session") || matches!(name, "opts" | "options" | "trx" | "tx")
+    name.to_ascii_lowercase().ends_with("session")
+        || matches!(name, "opts" | "options" | "trx" | "tx")
 }
 
 /// Whether a session is among the arguments of calls in an expression, or it is one.

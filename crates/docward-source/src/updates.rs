@@ -241,10 +241,19 @@ impl<'u, 't> Scan<'u, 't> {
             }
             _ => None,
         };
-        if !matches!(operator, "$push" | "$pushAll" | "$addToSet" | "$addFields") || kind.is_none() {
+        if !matches!(operator, "$push" | "$pushAll" | "$addToSet" | "$addFields") || kind.is_none()
+        {
             const CHANGES: [&str; 10] = [
-                "$set", "$inc", "$unset", "$min", "$max", "$mul", "$setOnInsert", "$pull",
-                "$pullAll", "$pop",
+                "$set",
+                "$inc",
+                "$unset",
+                "$min",
+                "$max",
+                "$mul",
+                "$setOnInsert",
+                "$pull",
+                "$pullAll",
+                "$pop",
             ];
             let operator = if operator == "$push" { "$pop" } else { operator };
             if CHANGES.contains(&operator) {
@@ -268,9 +277,10 @@ impl<'u, 't> Scan<'u, 't> {
             self.out.wrappers.push(wrapper);
             return;
         }
-        let each = self.values.document(field.value, field.scope).and_then(|modifiers| {
-            modifiers.into_iter().find(|modifier| modifier.is("$each"))
-        });
+        let each = self
+            .values
+            .document(field.value, field.scope)
+            .and_then(|modifiers| modifiers.into_iter().find(|modifier| modifier.is("$each")));
         let value = each.map_or((field.value, field.scope), |each| (each.value, each.scope));
         let append = self.append(field.at, field.scope, kind, path, cap);
         self.out.code.appends.push(Append {
@@ -327,7 +337,8 @@ impl<'u, 't> Scan<'u, 't> {
         let Some(field) = call.args.get(wrapper.field).map(|arg| &arg.value) else { return };
         let Some(path) = self.values.text(field, scope) else { return };
         let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '$');
-        if given > wrapper.parameters || given < 2 || path.is_empty() || !path.chars().all(is_name) {
+        if given > wrapper.parameters || given < 2 || path.is_empty() || !path.chars().all(is_name)
+        {
             return;
         }
         let append = self.append(field.at, scope, wrapper.kind, path, Cap::None);
@@ -339,7 +350,10 @@ impl<'u, 't> Scan<'u, 't> {
             value: value.map(|value| self.origins(value, scope)).unwrap_or_default(),
             adds_document: value.is_some_and(|value| self.is_document(value, scope)),
             selected_by: selected_by.flat_map(|arg| self.origins(arg, scope)).collect(),
-            collection: call.receiver().and_then(|of| self.values.target(of, scope)).map(|t| t.collection),
+            collection: call
+                .receiver()
+                .and_then(|of| self.values.target(of, scope))
+                .map(|t| t.collection),
             ..append
         });
     }
@@ -367,14 +381,12 @@ impl<'u, 't> Scan<'u, 't> {
         }
         let of_updates = match call.receiver() {
             // A static import of the driver's functions, one by one or all of them, or of KMongo's.
-            None => {
-                unit.import(method).is_some_and(|import| is_of_driver(&import.module))
-                    || unit.imports.iter().any(|import| {
-                        import.name == "Updates" && import.module == "com.mongodb.client.model"
-                    }) && !unit.scopes.iter().any(|scope| {
-                        matches!(&scope.kind, ScopeKind::Function(own) if own.name == method)
-                    })
-            }
+            None => unit.import(method).is_some_and(|import| is_of_driver(&import.module))
+                || unit.imports.iter().any(|import| {
+                    import.name == "Updates" && import.module == "com.mongodb.client.model"
+                }) && !unit.scopes.iter().any(
+                    |scope| matches!(&scope.kind, ScopeKind::Function(own) if own.name == method),
+                ),
             Some(of) => of.last_name() == Some("Updates") || self.is_spring_update(of, scope, 0),
         };
         let Some(field) = call.positional(0).filter(|_| of_updates) else { return };
@@ -396,7 +408,9 @@ impl<'u, 't> Scan<'u, 't> {
         // `update.push("f").slice(5).each(…)`: the chain goes on around the call.
         let is_sliced = |expr: &Expr<'t>| {
             let outer = expr.call().filter(|outer| outer.method() == Some("slice"));
-            outer.is_some_and(|outer| outer.callee.at <= call.callee.at && call.callee.end < outer.callee.end)
+            outer.is_some_and(|outer| {
+                outer.callee.at <= call.callee.at && call.callee.end < outer.callee.end
+            })
         };
         let mut slices = call.args.iter().any(|arg| mentions_call(&arg.value, "slice"));
         unit.each(|_, expr| slices |= is_sliced(expr));

@@ -70,7 +70,8 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let mut files: BTreeMap<(bool, bool, &str), Vec<&Deadline>> = BTreeMap::new();
     for deadline in &found.deadlines {
         let is_missing = deadline.milliseconds.is_none();
-        let is_long = deadline.milliseconds.is_some_and(|ms| ms > i64::try_from(most).unwrap_or(i64::MAX));
+        let is_long =
+            deadline.milliseconds.is_some_and(|ms| ms > i64::try_from(most).unwrap_or(i64::MAX));
         let file = deadline.place.location.file.as_str();
         if (is_missing && !is_limited || is_long) && !found.is_hand_run(file) {
             let is_pedantic = is_missing && !deadline.in_handler;

@@ -61,8 +61,11 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     // One pattern of names is one thing to change.
     let mut patterns: BTreeMap<(bool, &str), Vec<&ComputedName>> = BTreeMap::new();
     for name in &found.computed_names {
-        let is_aside = found.is_hand_run(&name.place.location.file) || found.is_never_run(&name.place);
-        let is_proven = !is_aside && name.parts.iter().any(is_id);
+        let is_aside =
+            found.is_hand_run(&name.place.location.file) || found.is_never_run(&name.place);
+        // Buckets of GridFS have two collections each.
+        let is_bucket = [".files", ".chunks"].iter().any(|end| name.shown.ends_with(end));
+        let is_proven = !is_aside && !is_bucket && name.parts.iter().any(is_id);
         patterns.entry((!is_proven, &name.shown)).or_default().push(name);
     }
     for ((is_pedantic, shown), mut names) in patterns {

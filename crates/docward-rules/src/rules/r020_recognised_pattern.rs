@@ -367,10 +367,22 @@ mod tests {
         // The same by code.
         use docward_model::code::{Append, AppendKind, Cap, Code, Place};
         let mut example = crate::testing::Example::new("R020", "ns=db_shop.t_user", logins);
-        let append = |cap| Append { collection: Some("t_user".to_owned()), ..Append::plain(Place {
-                location: docward_model::Location { file: "app.js".to_owned(), line: 1, column: 1 },
-                function: None,
-            }, AppendKind::Push, "logins".to_owned(), cap) };
+        let append = |cap| Append {
+            collection: Some("t_user".to_owned()),
+            ..Append::plain(
+                Place {
+                    location: docward_model::Location {
+                        file: "app.js".to_owned(),
+                        line: 1,
+                        column: 1,
+                    },
+                    function: None,
+                },
+                AppendKind::Push,
+                "logins".to_owned(),
+                cap,
+            )
+        };
         for (cap, praised) in [(Cap::None, 0), (Cap::Slice(100), 1)] {
             example.evidence.code = Some(Code { appends: vec![append(cap)], ..Code::default() });
             let found = crate::judge(&example.evidence, &example.settings).findings;

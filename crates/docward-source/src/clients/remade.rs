@@ -77,7 +77,13 @@ impl<'u, 't> Scan<'u, 't> {
         }
     }
 
-    fn remake(&mut self, within: Option<String>, at: usize, scope: ScopeId, through: Option<String>) {
+    fn remake(
+        &mut self,
+        within: Option<String>,
+        at: usize,
+        scope: ScopeId,
+        through: Option<String>,
+    ) {
         let Some(within) = within else { return };
         let place = self.place(at, scope);
         let in_loop = within == A_LOOP;

@@ -206,7 +206,10 @@ impl<'u, 't> Scan<'u, 't> {
         let mut found = false;
         self.values.unit.each(|_, expr| {
             let Some(call) = expr.call() else { return };
-            let takes = call.args.iter().any(|arg| matches!(arg.value.kind, Kind::Function(id) if id == function));
+            let takes = call
+                .args
+                .iter()
+                .any(|arg| matches!(arg.value.kind, Kind::Function(id) if id == function));
             let of = call.receiver().and_then(Expr::call).and_then(Call::method);
             found |= takes && of.is_some_and(|method| method.starts_with("find"));
         });
@@ -312,7 +315,10 @@ impl<'u, 't> Scan<'u, 't> {
         found
             || unit.statements.iter().any(|statement| match &statement.kind {
                 StatementKind::Assign { target, value, .. } => {
-                    is_own(value) && target.path().is_some_and(|path| path.rsplit('.').nth(1) == Some("statics"))
+                    is_own(value)
+                        && target
+                            .path()
+                            .is_some_and(|path| path.rsplit('.').nth(1) == Some("statics"))
                 }
                 _ => false,
             })
@@ -335,7 +341,7 @@ impl<'u, 't> Scan<'u, 't> {
                     _ => None,
                 })
                 .collect();
-            let mut loaded = returned.iter().map(|(value, at)| self.returned_load(value, *at));
+            let mut loaded = returned.iter().map(|(value, at)| self.returned_load(value, *at, 0));
             if !function.name.is_empty()
                 && let Some(Some(first)) = loaded.next()
                 && loaded.all(|other| other.is_some())
@@ -347,16 +353,21 @@ impl<'u, 't> Scan<'u, 't> {
     }
 
     /// A document that a function answers with: what a search of a mapper or driver found, whatever it is called on.
-    fn returned_load(&self, value: &'u Expr<'t>, scope: ScopeId) -> Option<Loaded> {
+    fn returned_load(&self, value: &'u Expr<'t>, scope: ScopeId, steps: u32) -> Option<Loaded> {
+        if steps > 8 {
+            return None;
+        }
         if let Kind::Name(name) = value.kind {
             let given = self.values.given(name, scope);
-            return given.into_iter().find_map(|(at, value)| self.returned_load(value, at));
+            return given
+                .into_iter()
+                .find_map(|(at, value)| self.returned_load(value, at, steps + 1));
         }
         self.load(value, scope, 0).or_else(|| {
             let call = value.call()?;
             let method = call.method()?;
             if CHAINED.contains(&method) || matches!(method, "exec" | "populate" | "orFail") {
-                return self.returned_load(call.receiver()?, scope);
+                return self.returned_load(call.receiver()?, scope, steps + 1);
             }
             let finds = matches!(
                 method,
@@ -463,7 +474,8 @@ impl<'u, 't> Scan<'u, 't> {
             return None;
         }
         let given = self.values.given(root, scope);
-        let mut before = given.iter().filter(|(block, value)| value.at < at && unit.is_in(scope, *block));
+        let mut before =
+            given.iter().filter(|(block, value)| value.at < at && unit.is_in(scope, *block));
         let name = before.next_back()?.1.call()?.method()?;
         self.values.known.loaders.get(name)?.clone().map(Loaded)
     }

@@ -77,7 +77,11 @@ impl<'u, 't> Scan<'u, 't> {
                 && given.iter().all(|(at, value)| {
                     let is_made = || value.call().and_then(Call::method);
                     self.values.unit.is_in(*at, function)
-                        && (if is_id { makes_id(value) } else { is_made().is_some_and(|m| MAKES.contains(&m)) })
+                        && (if is_id {
+                            makes_id(value)
+                        } else {
+                            is_made().is_some_and(|m| MAKES.contains(&m))
+                        })
                 })
         };
         let ids = filter.iter().filter(|field| field.is("_id")).map(|f| (f.value, f.scope));
@@ -178,7 +182,8 @@ impl<'u, 't> Scan<'u, 't> {
         let mut found = false;
         let mut see = |expr: &Expr<'t>| {
             if let Kind::Binary(">" | ">=" | "<" | "<=" | "==" | "===", left, right) = &expr.kind {
-                found |= (is_length(left) && is_bound(right)) || (is_length(right) && is_bound(left));
+                found |=
+                    (is_length(left) && is_bound(right)) || (is_length(right) && is_bound(left));
             }
         };
         if function != 0 && !leaf.is_empty() {
@@ -304,8 +309,7 @@ impl<'u, 't> Scan<'u, 't> {
     /// (`{active: {$ne: true}}` with `$set: {active: true}`), or to the value that the added element records.
     pub(super) fn records_change(&self, added: &Expr<'t>, statement: &Statement<'u, 't>) -> bool {
         let set = statement.update.iter().filter(|entry| entry.is("$set") || entry.is("$unset"));
-        let set: Vec<_> =
-            set.flat_map(|entry| self.operands(entry.value, entry.scope)).collect();
+        let set: Vec<_> = set.flat_map(|entry| self.operands(entry.value, entry.scope)).collect();
         let is_fixed = |expr: &Expr<'t>| {
             matches!(expr.kind, Kind::Bool(_) | Kind::Number(_) | Kind::Null)
                 || expr.text().is_some()
@@ -367,10 +371,13 @@ impl<'u, 't> Scan<'u, 't> {
                 continue;
             };
             // `if (!post.comments) post.comments = []` begins it.
-            let begins = self
-                .conditions_before(target.at, statement.scope)
-                .iter()
-                .any(|condition| super::super::read_modify_write::mentions_path(condition, &format!("{root}.{path}")));
+            let begins =
+                self.conditions_before(target.at, statement.scope).iter().any(|condition| {
+                    super::super::read_modify_write::mentions_path(
+                        condition,
+                        &format!("{root}.{path}"),
+                    )
+                });
             if is_empty(value)
                 && !begins
                 && let Some(loaded) = self.loaded_from(&root, target.at, statement.scope)
