@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::{
     FileKind, Language,
-    ir::{Call, Function, Scope, ScopeKind, StatementKind, Unit},
+    ir::{Call, Expr, Function, Scope, ScopeKind, StatementKind, Unit},
     secrets::{shortened, tail_start},
 };
 
@@ -125,17 +125,13 @@ pub(super) fn is_one_shot(unit: &Unit<'_>) -> bool {
 
 /// Whether a script hands something out to others.
 fn exports(unit: &Unit<'_>) -> bool {
-    let by_name = unit.statements.iter().any(|statement| match &statement.kind {
-        StatementKind::Assign { target, .. } => target
-            .path()
-            .is_some_and(|path| path == "module.exports" || path.starts_with("exports.")),
-        _ => false,
-    });
-    by_name
-        || unit
-            .scopes
-            .iter()
-            .any(|scope| matches!(&scope.kind, ScopeKind::Function(function) if function.exported))
+    let is_export = |target: &Expr<'_>| {
+        target.path().is_some_and(|path| path == "module.exports" || path.starts_with("exports."))
+    };
+    unit.exports
+        || unit.statements.iter().any(|statement| {
+            matches!(&statement.kind, StatementKind::Assign { target, .. } if is_export(target))
+        })
 }
 
 /// Whether a compiler or bundler wrote a file: what it says is said, and mended, where it was made from.

@@ -20,6 +20,8 @@ pub(crate) struct Unit<'t> {
     pub(crate) block_names: Vec<(ScopeId, &'t str)>,
     /// Variables that Go, Java and Kotlin declare, with their scope.
     pub(crate) locals: Vec<(ScopeId, &'t str)>,
+    /// Whether a statement of JavaScript exports something.
+    pub(crate) exports: bool,
     /// Names of Python that a function takes from outside: `global`, `nonlocal`.
     pub(crate) outer_names: Vec<(ScopeId, &'t str)>,
     /// Comments and documentation, as byte ranges.

@@ -20,8 +20,8 @@ declare_rule! {
     ///
     /// ## What it checks
     /// Reports statements that add to an array of a stored document without a bound: `$push`, `$addToSet`,
-    /// `$concatArrays`, the update builders of Java, Kotlin and MongoEngine, functions of the project that take a field
-    /// and a value, and elements added to a document that was loaded and is saved.
+    /// `$concatArrays`, update builders, functions of the project that take a field and a value, and elements added to a
+    /// document that is loaded and saved.
     ///
     /// It is a warning when the code shows that the array keeps growing:
     ///
@@ -29,11 +29,11 @@ declare_rule! {
     /// |---|---|
     /// | identifies a user | the users |
     /// | holds the current time or a new id | the calls |
-    /// | refers to a document that is stored with it | those documents |
-    /// | is a document that callers send for one which they select and which is not their own | the requests |
+    /// | refers to a document stored with it | those documents |
+    /// | is a document that callers send for one which they select and do not own | the requests |
     /// | is added in a loop | the input |
     ///
-    /// `$pull` of one element does not bound an array. Other appends are reported with `--select pedantic`.
+    /// `$pull` of one element bounds nothing. Other appends need `--select pedantic`.
     ///
     /// ## Exceptions
     /// Not reported:

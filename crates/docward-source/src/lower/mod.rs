@@ -54,6 +54,7 @@ pub(super) fn lower<'t>(source: &Source<'t>, language: Language) -> Unit<'t> {
         block_names: Vec::new(),
         locals: Vec::new(),
         outer_names: Vec::new(),
+        exports: false,
         remarks: Vec::new(),
     };
     let mut lower = Lower { source, unit, depth: 0 };

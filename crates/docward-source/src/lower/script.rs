@@ -36,6 +36,7 @@ pub(super) fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) ->
             class(l, node, marks, scope)
         }
         "export_statement" => {
+            l.unit.exports = true;
             let marks = marks(l, node, scope);
             let before = l.unit.scopes.len();
             match node.child_by_field_name("declaration") {
