@@ -153,11 +153,17 @@ pub fn read_source(request: &SourceRequest, stop: &(dyn Fn() -> bool + Sync)) ->
     let is_whole = seen.code.roots.iter().all(|(_, within)| within.is_empty());
     let sought = source::Sought::of(&seen.code).filter(|_| is_whole);
     if let Some(sought) = sought {
-        let mentions = mentions(&files, &sought, &seen.code, threads, stop);
+        let (mentions, imported_by) = mentions(&files, &sought, &seen.code, threads, stop);
         if !stop() {
             seen.code.mentions = Some(mentions);
+            seen.code.imported_by = imported_by;
         }
     }
+    // Scripts that somebody starts by hand serve nobody: how they connect is no matter of pools.
+    let is_of_script = |client: &ClientUri| {
+        client.site.as_ref().is_some_and(|site| seen.code.is_hand_run(&site.location.file))
+    };
+    seen.clients.retain(|client| !is_of_script(client));
     seen
 }
 
@@ -168,7 +174,7 @@ fn mentions(
     code: &Code,
     threads: usize,
     stop: &(dyn Fn() -> bool + Sync),
-) -> Mentioned {
+) -> (Mentioned, BTreeMap<String, BTreeSet<String>>) {
     let looked = each(files, threads, stop, |_, file| {
         if file.kind == FileKind::Schema {
             return None;
@@ -206,7 +212,11 @@ fn mentions(
     };
     let unreached = source::unreached(&modules, named);
     all.unreached = unreached.into_iter().filter_map(|file| shown.get(&file).cloned()).collect();
-    all
+    let as_shown = |file: String| shown.get(&file).cloned();
+    let imported_by = source::importers(&modules).into_iter().filter_map(|(file, by)| {
+        Some((as_shown(file)?, by.into_iter().filter_map(as_shown).collect()))
+    });
+    (all, imported_by.collect())
 }
 
 struct Looked {

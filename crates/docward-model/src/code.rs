@@ -18,6 +18,18 @@ pub struct Code {
     pub roots: Vec<(String, String)>,
     /// Statements that make arrays longer.
     pub appends: Vec<Append>,
+    /// Calls of functions that make arrays longer.
+    pub calls: Vec<CodeCall>,
+    /// Arrays that some statement empties: the collection, when it can be told, and the path.
+    pub emptied: BTreeSet<(Option<String>, String)>,
+    /// Collections with computed names.
+    pub computed_names: Vec<ComputedName>,
+    /// Time limits of calls to the server.
+    pub deadlines: Vec<Deadline>,
+    /// Files that lie where scripts lie which somebody starts by hand, or are called so.
+    pub scripts: BTreeSet<String>,
+    /// Files by those that import them, for a project that was read as a whole.
+    pub imported_by: BTreeMap<String, BTreeSet<String>>,
     /// Paths that updates set.
     pub set_paths: Vec<SetPath>,
     /// Fields that models declare.
@@ -219,19 +231,70 @@ impl AppendKind {
     }
 }
 
-/// Whether something keeps an array short.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What the statement that adds to an array, its filter or the function around it says about the array's length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cap {
-    /// Nothing in the statement does.
+    /// Nothing.
     None,
-    /// `$slice` keeps so many.
+    /// `$slice` keeps this many.
     Slice(i64),
-    /// The filter or a test around it refuses when there are enough; in words.
-    Guard(String),
-    /// Only values that stand in the code itself are added.
+    /// The filter matches, or a test before lets through, only arrays that have room; or elements are cut off.
+    Length,
+    /// The same function makes the document.
+    NewDocument,
+    /// The filter names a period and the statement makes the document of a new one.
+    Period,
+    /// Only values that stand in the code are added, or values that are looked up in a list there.
     Constant,
+    /// The same update removes elements.
+    Replaced,
     /// It cannot be told.
     Unknown,
+}
+
+/// Where a value comes from.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Origin {
+    /// It stands in the code.
+    Constant,
+    /// The request, message or event that is being handled.
+    Request,
+    /// It identifies a user; the expression.
+    User(String),
+    /// The present time.
+    Time,
+    /// A document that the same function stores, or its id.
+    Stored,
+    /// An id that is made here.
+    NewId,
+    /// A document that was read.
+    Loaded,
+    /// A parameter of a function.
+    Parameter {
+        /// The function.
+        function: String,
+        /// The name of the parameter.
+        name: String,
+        /// Its position, without the object that a method belongs to.
+        index: usize,
+        /// Whether the value is a part of what is passed.
+        is_part: bool,
+    },
+    /// Not known.
+    Unknown,
+}
+
+impl Origin {
+    /// Where a part of a value comes from: it need not be the part that holds an id or a time.
+    pub fn part(self) -> Self {
+        match self {
+            Self::User(_) | Self::Time | Self::NewId | Self::Constant => Self::Unknown,
+            Self::Parameter { function, name, index, .. } => {
+                Self::Parameter { function, name, index, is_part: true }
+            }
+            origin => origin,
+        }
+    }
 }
 
 /// A statement that makes an array longer.
@@ -243,14 +306,77 @@ pub struct Append {
     pub kind: AppendKind,
     /// The collection (or the model), when it can be told.
     pub collection: Option<String>,
-    /// The variable that holds the document, where it was loaded.
-    pub of: Option<String>,
     /// The array.
     pub path: String,
-    /// What keeps it short.
+    /// What the statement says about the length.
     pub cap: Cap,
-    /// Why it may stay short all the same, in words.
-    pub few: Option<&'static str>,
+    /// Where the parts of the added value come from.
+    pub value: BTreeSet<Origin>,
+    /// Whether the value is a document.
+    pub adds_document: bool,
+    /// Where the values come from that select the document.
+    pub selected_by: BTreeSet<Origin>,
+    /// Whether a value that is in the array already is not added again.
+    pub is_unique: bool,
+    /// Whether the same update sets a field to the value that the element records, or to another one than its filter
+    /// asks for: it runs once for each change of that field.
+    pub records_change: bool,
+    /// Whether it runs in a loop.
+    pub in_loop: bool,
+}
+
+impl Append {
+    /// An append of which only the statement itself is known.
+    pub fn plain(place: Place, kind: AppendKind, path: String, cap: Cap) -> Self {
+        Self {
+            place,
+            kind,
+            collection: None,
+            path,
+            cap,
+            value: BTreeSet::new(),
+            adds_document: false,
+            selected_by: BTreeSet::new(),
+            is_unique: kind == AppendKind::AddToSet,
+            records_change: false,
+            in_loop: false,
+        }
+    }
+}
+
+/// A call of a function of the project that adds to an array.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CodeCall {
+    /// Where.
+    pub place: Place,
+    /// The function, by its name.
+    pub callee: String,
+    /// Whether the call is in a loop.
+    pub in_loop: bool,
+    /// Where the arguments come from, each with its name when it has one.
+    pub arguments: Vec<(Option<String>, BTreeSet<Origin>)>,
+}
+
+/// A collection whose name is computed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ComputedName {
+    /// Where.
+    pub place: Place,
+    /// The name, with the computed parts as `{expression}`.
+    pub shown: String,
+    /// Where the computed parts come from.
+    pub parts: BTreeSet<Origin>,
+}
+
+/// The time limit of calls to the server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Deadline {
+    /// Where.
+    pub place: Place,
+    /// The limit in milliseconds; `None` without one.
+    pub milliseconds: Option<i64>,
+    /// Whether it is in a handler of requests.
+    pub in_handler: bool,
 }
 
 /// A path that an update sets.
@@ -423,9 +549,21 @@ pub struct ReadThenWrite {
     pub path: String,
     /// What is done to it.
     pub change: Change,
-    /// Whether others may be kept from it: it is saved with a session that callers may give, nothing interrupts the
-    /// event loop between reading and writing, or the route is one for tests.
-    pub is_kept_apart: bool,
+    /// What keeps another writer from coming between the read and the write.
+    pub guard: Option<WriteGuard>,
+}
+
+/// What keeps another writer from coming between a read and a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WriteGuard {
+    /// Both are in one transaction.
+    Transaction,
+    /// It is saved with a session that the function was given: callers may have begun a transaction.
+    GivenSession,
+    /// The write asks for the version that was read.
+    Version,
+    /// The function leaves the counting to `$inc` and sets the value in a special case.
+    ServerCounts,
 }
 
 /// What is done to a value between reading and writing it.
@@ -487,6 +625,8 @@ pub struct RemadeClient {
     pub place: Place,
     /// What runs again and again, in words.
     pub within: String,
+    /// Whether that is a loop.
+    pub in_loop: bool,
     /// The function that makes it, when it is not made right here.
     pub through: Option<String>,
 }
@@ -588,6 +728,12 @@ impl Code {
             read,
             roots,
             appends,
+            calls,
+            emptied,
+            computed_names,
+            deadlines,
+            scripts,
+            imported_by,
             set_paths,
             fields,
             secrets,
@@ -620,6 +766,14 @@ impl Code {
         self.read += read;
         self.roots.extend(roots);
         self.appends.extend(appends);
+        self.calls.extend(calls);
+        self.emptied.extend(emptied);
+        self.computed_names.extend(computed_names);
+        self.deadlines.extend(deadlines);
+        self.scripts.extend(scripts);
+        for (file, by) in imported_by {
+            self.imported_by.entry(file).or_default().extend(by);
+        }
         self.set_paths.extend(set_paths);
         self.fields.extend(fields);
         self.secrets.extend(secrets);
@@ -654,6 +808,21 @@ impl Code {
     pub fn has_health_check(&self) -> bool {
         !self.health_checks.is_empty()
             || self.contacts_in.keys().any(|name| self.called_at_start.contains(name))
+    }
+
+    /// Whether a file is a script that somebody starts by hand: it lies where such scripts lie, and no other file imports
+    /// it, except for scripts of that kind.
+    pub fn is_hand_run(&self, file: &str) -> bool {
+        let mut seen = BTreeSet::from([file]);
+        let mut next = vec![file];
+        while let Some(file) = next.pop() {
+            if !self.scripts.contains(file) {
+                return false;
+            }
+            let importers = self.imported_by.get(file).into_iter().flatten();
+            next.extend(importers.map(String::as_str).filter(|by| seen.insert(by)));
+        }
+        true
     }
 
     /// Whether nothing in the project takes a file in.

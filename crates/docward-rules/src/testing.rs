@@ -17,7 +17,7 @@ use docward_model::{
 };
 use docward_profile::{Links, Profiler, relate};
 use docward_schema::{Tally, Validator};
-use docward_source::{FileKind, Known, scan, survey};
+use docward_source::{FileKind, Known, importers, module, scan, survey};
 use docward_workload::{Entry, Ran, Recorder, log_entry, profile_entry, running_entry};
 
 use crate::{Outcome, RULES, cx::SUPPRESSIONS, engine};
@@ -188,6 +188,13 @@ impl Example {
             self.evidence.uris.extend(scanned.clients);
             code.absorb(scanned.code);
         }
+        let modules = files.iter().filter_map(|(file, kind, text)| {
+            Some(((*file).to_owned(), module(*kind, file, text.as_bytes())?))
+        });
+        code.imported_by = importers(&modules.collect());
+        self.evidence.uris.retain(|uri| {
+            !uri.site.as_ref().is_some_and(|site| code.is_hand_run(&site.location.file))
+        });
         code.paths = files.iter().map(|(file, ..)| (*file).to_owned()).collect();
         self.evidence.code = Some(code);
     }

@@ -1,132 +1,137 @@
 //! What a file is for, by where it lies and what it says: an example, a script that runs once, a test, the output of
 //! a compiler.
 
+use std::collections::BTreeSet;
+
 use super::{
     FileKind, Language,
-    ir::{Scope, ScopeKind, StatementKind, Unit},
+    ir::{Call, Expr, Function, Scope, ScopeKind, StatementKind, Unit},
     secrets::{shortened, tail_start},
 };
+
+/// Folders of programs that somebody starts by hand.
+const SCRIPT_FOLDERS: [&str; 15] = [
+    "scripts",
+    "mongock",
+    "script",
+    "tools",
+    "migrations",
+    "migration",
+    "seeds",
+    "seeders",
+    "seed",
+    "bin",
+    "benchmarks",
+    "benchmark",
+    "bench",
+    "fixtures",
+    "playground",
+];
 
 /// A file that is filled in by whoever uses it.
 pub(super) fn is_sample(file: &str) -> bool {
     let name = file.rsplit('/').next().unwrap_or(file).to_ascii_lowercase();
-    ["example", "sample", "template", ".dist", "default.env", "clusterserviceversion", ".csv."]
+    ["example", "sample", "template", ".dist", "default.env", ".csv."]
         .iter()
         .any(|word| name.contains(word))
 }
 
-/// A script that somebody runs by hand: migrations, seeds, tools.
+/// Whether a file lies where scripts lie that somebody starts by hand, or is called so: migrations, seeds, tools. Other
+/// files may import it all the same.
 pub(super) fn is_script(file: &str) -> bool {
     let lower = file.to_ascii_lowercase();
-    let name = lower.rsplit('/').next().unwrap_or(&lower);
-    let in_folder = lower.split('/').rev().skip(1).any(|folder| {
-        matches!(
-            folder,
-            "scripts"
-                | "mongock"
-                | "script"
-                | "tools"
-                | "migrations"
-                | "migration"
-                | "seeds"
-                | "seeders"
-                | "seed"
-                | "bin"
-                | "benchmarks"
-                | "benchmark"
-                | "bench"
-                | "fixtures"
-                | "playground"
-        ) || folder.ends_with("-migrations")
-            || folder.ends_with("-scripts")
-    });
-    // `initv4144.ts`, `upgrade_12.py`.
-    let is_step = ["init", "upgrade", "patch"].iter().any(|word| {
-        name.strip_prefix(word).is_some_and(|rest| {
-            let rest = rest.trim_start_matches(['_', '-', 'v']);
-            rest.bytes().take(2).filter(u8::is_ascii_digit).count() == 2
+    let mut parts = lower.rsplit('/');
+    let name = parts.next().unwrap_or_default();
+    ["migrat", "seed"].iter().any(|word| name.starts_with(word))
+        || parts.any(|folder| {
+            let last = folder.rsplit('-').next().unwrap_or(folder);
+            SCRIPT_FOLDERS.contains(&folder) || matches!(last, "migrations" | "scripts")
         })
-    });
-    in_folder || is_step || ["migrat", "seed"].iter().any(|word| name.starts_with(word))
 }
 
-/// A program that does something and ends: a probe, a check before a start, a script that somebody runs by hand.
-/// Nothing of it is used by others, it ends by itself, and it neither serves nor waits for anything.
-pub(super) fn is_one_shot(unit: &Unit<'_>, text: &str) -> bool {
-    ends_by_itself(unit.language, text) || runs_straight(unit, text) || exits_when_done(unit, text)
+/// Classes and methods that a tool for migrations runs once.
+pub(super) fn is_migration(unit: &Unit<'_>) -> bool {
+    unit.scopes.iter().any(|scope| match &scope.kind {
+        ScopeKind::Class { marks, .. } | ScopeKind::Function(Function { marks, .. }) => marks
+            .iter()
+            .any(|mark| matches!(mark.path.as_str(), "ChangeUnit" | "ChangeLog" | "ChangeSet")),
+        _ => false,
+    })
 }
 
-/// What a program does that does not end.
-const STAYS: [&str; 22] = [
-    "listen(",
+/// Calls of programs that do not end by themselves.
+const STAYS: [&str; 20] = [
+    "listen",
     "createServer",
     "setInterval",
-    "SIGTERM",
-    "SIGINT",
-    ".watch(",
-    "while True",
-    "while (true)",
+    "watch",
+    "sleep",
     "run_forever",
-    "uvicorn",
-    "app.run(",
-    ".serve",
-    "subscribe(",
-    "consume(",
-    ".login(",
+    "serve",
+    "subscribe",
+    "consume",
+    "login",
     "schedule",
-    "cron",
-    "express()",
-    "Router(",
-    "new Worker",
-    "bot.launch",
+    "express",
+    "Router",
+    "Worker",
+    "launch",
     "startPolling",
+    "add_job",
+    "every",
+    "Flask",
+    "FastAPI",
 ];
 
-/// Whether the words of a program say that it ends, and that nobody else uses it.
-fn ends_by_itself(language: Language, text: &str) -> bool {
-    let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
-    let ends = match language {
-        language if language.is_script() => {
-            has(&["process.exit", ".close(", ".disconnect("])
-                && !has(&["module.exports", "exports.", "\nexport "])
-        }
-        Language::Python => has(&["__main__"]) && has(&["sys.exit(", "exit("]) && has(&[".close("]),
-        _ => false,
-    };
-    ends && !has(&STAYS)
-}
-
-/// Whether a program of Python is one run from its first line to its last: it has no function or class that others
-/// could use, and waits for nothing.
-fn runs_straight(unit: &Unit<'_>, text: &str) -> bool {
-    let is_named = |scope: &Scope<'_>| match &scope.kind {
-        ScopeKind::Function(function) => !function.name.is_empty(),
-        ScopeKind::Class { .. } => true,
-        _ => false,
-    };
-    // What other modules import is made there, and nothing is done with it.
-    let does_something = text.contains("print")
-        && unit.scopes.iter().any(|scope| matches!(scope.kind, ScopeKind::Loop));
-    unit.language == Language::Python
-        && !unit.scopes.iter().any(is_named)
-        && does_something
-        && !STAYS.iter().any(|word| text.contains(word))
-}
-
-/// Whether the last thing a script does is to run one function and to leave when that is done:
-/// `main().then(() => process.exit(0))`.
-fn exits_when_done(unit: &Unit<'_>, text: &str) -> bool {
-    let last = unit.statements.iter().filter(|statement| statement.scope == 0).filter_map(|s| {
-        match &s.kind {
-            StatementKind::Eval(expr) => Some((expr.at, expr.end)),
-            StatementKind::Assign { target, value, .. } => Some((target.at, value.end)),
-            StatementKind::Return(_) => None,
-        }
+/// A program that does something and ends: a probe, a check before a start, a script that somebody runs by hand.
+/// Nothing of it is used by others, and it neither serves nor waits for anything.
+pub(super) fn is_one_shot(unit: &Unit<'_>) -> bool {
+    let mut called = BTreeSet::new();
+    let mut exits_when_done = false;
+    unit.each(|scope, expr| {
+        let Some(method) = expr.call().and_then(Call::method) else { return };
+        called.insert(method);
+        // `main().then(() => process.exit(0))`.
+        let to = unit.function(scope).and_then(|(_, function)| function.passed_to.as_deref());
+        let last = to.and_then(|to| to.rsplit('.').next());
+        exits_when_done |= method == "exit" && matches!(last, Some("then" | "finally"));
     });
-    let Some((from, to)) = last.max() else { return false };
-    let then = text.get(from..to).and_then(|last| last.split_once(".then("));
-    let done = then.map(|(_, rest)| rest.split(".catch(").next().unwrap_or(rest));
-    unit.language.is_script() && done.is_some_and(|done| done.contains("process.exit"))
+    let calls = |methods: &[&str]| methods.iter().any(|method| called.contains(method));
+    if calls(&STAYS) {
+        return exits_when_done && unit.language.is_script();
+    }
+    match unit.language {
+        language if language.is_script() => {
+            exits_when_done || calls(&["exit", "close", "disconnect"]) && !exports(unit)
+        }
+        Language::Python => {
+            let is_named = |scope: &Scope<'_>| match &scope.kind {
+                ScopeKind::Function(function) => !function.name.is_empty(),
+                ScopeKind::Class { .. } => true,
+                _ => false,
+            };
+            let is_main = |scope: &Scope<'_>| {
+                matches!(&scope.kind, ScopeKind::Branch(Some(condition))
+                    if super::read_modify_write::mentions_path(condition, "__name__"))
+            };
+            let has = |what: &dyn Fn(&Scope<'_>) -> bool| unit.scopes.iter().any(what);
+            let loops = has(&|scope| matches!(scope.kind, ScopeKind::Loop));
+            has(&is_main) && calls(&["exit"]) && calls(&["close"])
+                || !has(&is_named) && loops && calls(&["print"])
+        }
+        _ => false,
+    }
+}
+
+/// Whether a script hands something out to others.
+fn exports(unit: &Unit<'_>) -> bool {
+    let is_export = |target: &Expr<'_>| {
+        target.path().is_some_and(|path| path == "module.exports" || path.starts_with("exports."))
+    };
+    unit.exports
+        || unit.statements.iter().any(|statement| {
+            matches!(&statement.kind, StatementKind::Assign { target, .. } if is_export(target))
+        })
 }
 
 /// Whether a compiler or bundler wrote a file: what it says is said, and mended, where it was made from.
@@ -193,11 +198,6 @@ pub fn stands_aside(file: &str) -> bool {
         || lower
             .split('/')
             .any(|folder| folder.split(['_', '-', '.', ' ']).any(|word| ASIDE.contains(&word)))
-}
-
-/// Classes that a tool for migrations runs once.
-pub(super) fn is_migration(text: &str) -> bool {
-    ["\n@ChangeUnit", "\n@ChangeLog", "@ChangeSet("].iter().any(|mark| text.contains(mark))
 }
 
 /// Whether a program is called a test: `test.py`, `test-queue.js`. Settings of that name (`test.json`) may lead to a

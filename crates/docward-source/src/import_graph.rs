@@ -213,12 +213,19 @@ fn of_python(within: &str, text: &str) -> Module {
     Module { takes: takes.into_iter().collect(), starts }
 }
 
-/// Files that nothing reaches, of those that are given with what they say; `named` are words of settings, which may start
-/// a file by its name.
-pub fn unreached(
-    files: &BTreeMap<String, Module>,
-    named: impl Fn(&str) -> bool,
-) -> BTreeSet<String> {
+/// Files with those that import them.
+pub fn importers(files: &BTreeMap<String, Module>) -> BTreeMap<String, BTreeSet<String>> {
+    let mut out: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (file, imported) in edges(files) {
+        for other in imported {
+            out.entry(other.to_owned()).or_default().insert(file.to_owned());
+        }
+    }
+    out
+}
+
+/// Files with those that they import.
+fn edges(files: &BTreeMap<String, Module>) -> BTreeMap<&str, BTreeSet<&str>> {
     let by_stem: BTreeMap<&str, &str> =
         files.keys().map(|file| (stem(file), file.as_str())).collect();
     // Files by the last part of their path, to find those that end so.
@@ -268,6 +275,16 @@ pub fn unreached(
         });
         taken.entry(file).or_default().extend(found.filter(|other| other != file));
     }
+    taken
+}
+
+/// Files that nothing reaches, of those that are given with what they say; `named` are words of settings, which may start
+/// a file by its name.
+pub fn unreached(
+    files: &BTreeMap<String, Module>,
+    named: impl Fn(&str) -> bool,
+) -> BTreeSet<String> {
+    let taken = edges(files);
     let mut by_others: BTreeSet<&str> = BTreeSet::new();
     taken.values().for_each(|of| by_others.extend(of));
     let mut folders: BTreeMap<&str, (usize, usize)> = BTreeMap::new();

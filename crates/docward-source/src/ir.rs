@@ -18,6 +18,12 @@ pub(crate) struct Unit<'t> {
     pub(crate) imports: Vec<Import<'t>>,
     /// Names that a block declares, with the scope they count in: `let`, `const` and `var` of scripts, variables of C#.
     pub(crate) block_names: Vec<(ScopeId, &'t str)>,
+    /// Variables that Go, Java and Kotlin declare, with their scope.
+    pub(crate) locals: Vec<(ScopeId, &'t str)>,
+    /// Whether a statement of JavaScript exports something.
+    pub(crate) exports: bool,
+    /// Names of Python that a function takes from outside: `global`, `nonlocal`.
+    pub(crate) outer_names: Vec<(ScopeId, &'t str)>,
     /// Comments and documentation, as byte ranges.
     pub(crate) remarks: Vec<(usize, usize)>,
 }
@@ -38,6 +44,8 @@ pub(crate) struct Scope<'t> {
     pub(crate) parent: ScopeId,
     pub(crate) at: usize,
     pub(crate) end: usize,
+    /// Whether a statement in it leaves it: `return`, `throw`, `continue`, `break`.
+    pub(crate) leaves: bool,
 }
 
 pub(crate) enum ScopeKind<'t> {

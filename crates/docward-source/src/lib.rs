@@ -9,10 +9,10 @@
 //! per language. Nothing is executed, and what cannot be told stays unknown rather than guessed.
 
 mod allow_comments;
-mod array_bounds;
 mod assigned_values;
 mod calls;
 mod clients;
+mod collection_names;
 mod contacts;
 mod dialect;
 mod file_role;
@@ -26,10 +26,10 @@ mod mentioned;
 mod models;
 mod names;
 mod options;
+mod origins;
 mod passwords;
 pub mod place;
 mod read_modify_write;
-mod returned_documents;
 mod secrets;
 mod settings;
 mod survey;
@@ -50,12 +50,12 @@ use std::{
 
 use docward_model::{
     ClientUri, Code, Location,
-    code::{Method, Place, Serving, WholeUnits},
+    code::{Cap, Method, Place, Serving, WholeUnits},
 };
 
 pub use allow_comments::Allowed;
 pub use file_role::{is_test, stands_aside};
-pub use import_graph::{Module, module, unreached};
+pub use import_graph::{Module, importers, module, unreached};
 pub use language::{FileKind, Language};
 pub use mentioned::Sought;
 pub use models::{DeclaredModel, Library, ModelField, ReadModels};
@@ -92,8 +92,12 @@ pub struct Known {
     pub(crate) kept: BTreeMap<String, BTreeSet<String>>,
     /// Classes of Java, with their packages, that documents of Spring Data have fields of.
     pub(crate) parts: BTreeSet<(String, String)>,
-    /// Functions that hand out what they keep in memory: whoever asks for the same gets the same.
-    pub(crate) caching: BTreeSet<String>,
+    /// Functions that add to arrays, by name.
+    pub(crate) appenders: BTreeSet<String>,
+    /// Functions that add to an array which their caller names; `None` when two of one name differ.
+    pub(crate) wrappers: BTreeMap<String, Option<updates::Wrapper>>,
+    /// Functions that answer with a document they loaded, with its collection; `None` when others of the name do not.
+    pub(crate) loaders: BTreeMap<String, Option<Option<String>>>,
 }
 
 impl Known {
@@ -129,13 +133,27 @@ impl Known {
             self.kept.entry(class).or_default().extend(changed);
         }
         self.parts.extend(other.parts);
-        self.caching.extend(other.caching);
+        self.appenders.extend(other.appenders);
+        unite(&mut self.wrappers, other.wrappers);
+        unite(&mut self.loaders, other.loaders);
     }
 
     /// Names of models and of their parts, by which files are found that use one without saying `mongo` anywhere.
     pub fn model_names(&self) -> impl Iterator<Item = &str> {
         let parts = self.parts.iter().map(|(_, class)| class);
-        self.models.keys().chain(parts).chain(self.kept.keys()).map(String::as_str)
+        let names = self.models.keys().chain(parts).chain(self.kept.keys()).map(String::as_str);
+        names.chain(self.function_names())
+    }
+
+    /// Names of functions that add to arrays or load documents, where they are no everyday words.
+    fn function_names(&self) -> impl Iterator<Item = &str> {
+        /// Shorter names are `add`, `push`, `getOne`.
+        const TELLING: usize = 8;
+        let names = self.appenders.iter().chain(self.wrappers.keys()).chain(self.loaders.keys());
+        names.map(String::as_str).filter(|name| {
+            name.len() >= TELLING
+                && (name.contains('_') || name[1..].contains(|c: char| c.is_ascii_uppercase()))
+        })
     }
 
     /// The collection of a model, which is also called `UserModel` where it is used.
@@ -150,7 +168,7 @@ impl Known {
 }
 
 /// Takes over entries of another map; those that differ are of nobody.
-fn unite<K: Ord>(own: &mut BTreeMap<K, Option<String>>, other: BTreeMap<K, Option<String>>) {
+fn unite<K: Ord, V: PartialEq>(own: &mut BTreeMap<K, Option<V>>, other: BTreeMap<K, Option<V>>) {
     for (key, text) in other {
         own.entry(key)
             .and_modify(|had| {
@@ -173,6 +191,8 @@ pub struct Scanned {
     pub allowed: Vec<Allowed>,
     /// Functions that make a client each time they are called.
     pub(crate) factories: Vec<String>,
+    /// Functions that add to an array which their caller names.
+    pub(crate) wrappers: Vec<(String, updates::Wrapper)>,
     /// What could not be read, with its line.
     pub problems: Vec<(u32, String)>,
 }
@@ -236,7 +256,7 @@ pub fn scan(
     if is_generated(text, kind) {
         return out;
     }
-    let is_sample = is_sample(within) || secrets::shows_known_example(text);
+    let is_sample = is_sample(within);
     match kind {
         FileKind::Code(language) => {
             let source = match Source::parse(&language.grammar(), text) {
@@ -263,28 +283,22 @@ pub fn scan(
             scan.clients();
             scan.updates();
             scan.loaded();
-            scan.shortened();
             scan.calls();
             scan.contacts();
             scan.names();
+            scan.computed_names();
+            scan.deadlines();
             scan.models();
             scan.strings();
             scan.methods();
             if !language.dialect().has_pools {
                 out.clients.iter_mut().for_each(without_pool_options);
             }
-            // What runs once and by hand is no service: nobody pools there, nothing grows.
-            if is_script(within) || is_migration(text) {
+            if is_script(within) || is_migration(&unit) {
                 out.code.names.iter_mut().for_each(|name| name.in_script = true);
-                out.clients.clear();
-                out.code.appends.clear();
-                out.code.remade_clients.clear();
-                out.code.read_then_writes.clear();
-                out.code.counts.clear();
-                out.code.pipelines.clear();
-                // Ids that are made once spread over no index for long; so do those of a program that ends.
-                out.code.fields.retain(|field| field.made_by.is_none());
-            } else if is_one_shot(&unit, text) {
+                out.code.scripts.insert(file.to_owned());
+            }
+            if is_one_shot(&unit) {
                 out.clients.iter_mut().for_each(without_pool);
                 out.code.fields.retain(|field| field.made_by.is_none());
             } else if let Some(is_short_lived) = handlers::serving(&unit, within) {
@@ -341,10 +355,10 @@ pub fn is_written_by_tools(text: &[u8], kind: FileKind) -> bool {
     is_generated(&String::from_utf8_lossy(text), kind)
 }
 
-/// Functions of a file that make a client each time they are called.
-fn factories(file: &str, text: &str, unit: &ir::Unit<'_>, known: &Known) -> Vec<String> {
+/// What other files need to know of the functions of a file: which make clients, add to arrays or load documents.
+fn functions(file: &str, text: &str, unit: &ir::Unit<'_>, known: &Known) -> Known {
     let mut out = Scanned::default();
-    Scan {
+    let mut scan = Scan {
         file,
         within: file,
         text,
@@ -355,9 +369,25 @@ fn factories(file: &str, text: &str, unit: &ir::Unit<'_>, known: &Known) -> Vec<
         sheet: OnceCell::new(),
         read_models: |_, _| Vec::new(),
         out: &mut out,
+    };
+    scan.clients();
+    scan.updates();
+    scan.loaded();
+    let loaders = scan.loaders();
+    let stem = values::stem(&format!("./{file}"));
+    let appenders = out.code.appends.into_iter().filter(|append| append.cap == Cap::None);
+    let mut found = Known {
+        factories: out.factories.into_iter().map(|name| (stem.clone(), name)).collect(),
+        appenders: appenders.filter_map(|append| append.place.function).collect(),
+        ..Known::default()
+    };
+    for (name, wrapper) in out.wrappers {
+        unite(&mut found.wrappers, BTreeMap::from([(name, Some(wrapper))]));
     }
-    .clients();
-    out.factories
+    for (name, collection) in loaders {
+        unite(&mut found.loaders, BTreeMap::from([(name, Some(collection))]));
+    }
+    found
 }
 
 /// A script for `mongosh`, which has `db`, `sh` and `rs` without importing anything.

@@ -22,6 +22,16 @@ use crate::syntax::{Source, part, parts};
 /// Code that people write is not nested deeper; what is deeper is left out.
 const MAX_DEPTH: u32 = 150;
 
+/// Statements after which nothing more of a block runs.
+const LEAVES: [&str; 6] = [
+    "return_statement",
+    "throw_statement",
+    "raise_statement",
+    "continue_statement",
+    "break_statement",
+    "jump_expression",
+];
+
 /// A file in the making.
 pub(crate) struct Lower<'s, 't> {
     pub(crate) source: &'s Source<'t>,
@@ -36,13 +46,17 @@ pub(crate) struct Lower<'s, 't> {
 
 /// Lowers a file.
 pub(crate) fn lower<'t>(source: &Source<'t>, language: Language) -> Unit<'t> {
-    let module = Scope { kind: ScopeKind::Module, parent: 0, at: 0, end: source.text.len() };
+    let end = source.text.len();
+    let module = Scope { kind: ScopeKind::Module, parent: 0, at: 0, end, leaves: false };
     let unit = Unit {
         language,
         scopes: vec![module],
         statements: Vec::new(),
         imports: Vec::new(),
         block_names: Vec::new(),
+        locals: Vec::new(),
+        outer_names: Vec::new(),
+        exports: false,
         remarks: Vec::new(),
     };
     let mut lower = Lower {
@@ -67,6 +81,9 @@ impl<'t> Lower<'_, 't> {
         if node.kind().ends_with("comment") {
             self.unit.remarks.push((node.start_byte(), node.end_byte()));
             return Expr::nothing(node.start_byte());
+        }
+        if LEAVES.contains(&node.kind()) {
+            self.unit.scopes[scope].leaves = true;
         }
         self.depth += 1;
         let kind = (self.unit.language.dialect().lower)(self, node, scope);
@@ -132,7 +149,8 @@ impl<'t> Lower<'_, 't> {
         parent: ScopeId,
         node: Node<'_>,
     ) -> ScopeId {
-        self.unit.scopes.push(Scope { kind, parent, at: node.start_byte(), end: node.end_byte() });
+        let (at, end) = (node.start_byte(), node.end_byte());
+        self.unit.scopes.push(Scope { kind, parent, at, end, leaves: false });
         self.unit.scopes.len() - 1
     }
 

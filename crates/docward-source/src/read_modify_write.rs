@@ -1,297 +1,232 @@
 //! Documents that are loaded, changed in memory and saved: arrays that grow that way, and values of which
 //! the last writer wins.
 
-mod origin;
-mod sessions;
+mod loads;
 
-use sessions::is_of_transaction;
-
-use docward_model::code::{Append, AppendKind, Cap, Change, ReadThenWrite};
+use docward_model::code::{Append, AppendKind, Cap, Change, ReadThenWrite, WriteGuard};
 
 use super::{
-    Scan,
-    array_bounds::{STEPS, TAKEN_OUT, is_of_steps, sets_state_of},
+    Language, Scan,
     ir::{Call, Expr, Function, Key, Kind, ScopeId, ScopeKind, StatementKind},
+    updates::{UPDATES, records},
 };
+pub(super) use loads::Loaded;
 
-/// Methods that load one document.
-const LOADS: [&str; 22] = [
-    "findOne",
-    "findById",
-    "find_one",
-    "findUnique",
-    "findByIdAndUpdate",
-    "findOneAndUpdate",
-    "first",
-    "get",
-    "FindOne",
-    "findOneBy",
-    "find_one_or_404",
-    "get_or_404",
-    "findFirst",
-    "orElseThrow",
-    "orElse",
-    "findByUsername",
-    "findByEmail",
-    "findByName",
-    "One",
-    "populate",
-    "exec",
-    "orFail",
-];
+/// A document that is saved.
+struct Saved {
+    function: ScopeId,
+    root: String,
+    /// Whether it saves itself, `user.save()`, rather than being given to a repository.
+    is_own: bool,
+    has_session: bool,
+}
 
-/// Methods of a query that is still about the same document.
-const CHAINED: [&str; 13] = [
-    "select",
-    "session",
-    "sort",
-    "maxTimeMS",
-    "setOptions",
-    "read",
-    "cache",
-    "catch",
-    "where",
-    "equals",
-    "collation",
-    "hint",
-    "only",
-];
+/// Methods that cut a list.
+const CUTS: [&str; 4] = ["shift", "pop", "splice", "slice"];
 
 impl<'u, 't> Scan<'u, 't> {
     /// Finds what is loaded, changed and saved.
     pub(super) fn loaded(&mut self) {
-        let unit = self.values.unit;
-        // Variables that are saved, by function.
-        let mut saved: Vec<(ScopeId, String)> = Vec::new();
-        let mut alone = Vec::new();
-        // Documents that are told to save themselves.
-        let mut own = Vec::new();
-        unit.each(|scope, expr| {
-            let Some(call) = expr.call() else { return };
-            let function = self.outer_function(scope);
-            if matches!(call.method(), Some("save" | "save_changes" | "replace")) {
-                // `user.save()`, `repository.save(user)`.
-                let of = call.receiver().and_then(Expr::path);
-                let given = call.positional(0).and_then(Expr::path);
-                let is_own = given.is_none();
-                let Some(path) = given.or(of) else { return };
-                if is_own && call.method() == Some("save") {
-                    own.push((function, path.clone()));
-                }
-                // In a transaction the other of two is refused, and tries again.
-                let is_read_in = self.is_read_with_session(&path, scope);
-                if !(is_read_in && self.is_in_transaction(call, function)) {
-                    alone.push((function, path.clone()));
-                }
-                saved.push((function, path));
+        let saved = self.saved();
+        if !saved.is_empty() {
+            self.added_to_loaded(&saved);
+            self.computed_from_itself(&saved);
+            if self.values.unit.language.is_jvm() && self.values.knows_documents() {
+                self.set_from_itself(&saved);
             }
-        });
-        if saved.is_empty() {
-            self.written_back();
-            return;
         }
-        let mut changes = Vec::new();
+        self.written_back();
+        self.put_back();
+    }
+
+    fn saved(&self) -> Vec<Saved> {
+        let mut saved = Vec::new();
+        self.values.unit.each(|scope, expr| {
+            let Some(call) = expr.call() else { return };
+            if !matches!(call.method(), Some("save" | "save_changes" | "replace")) {
+                return;
+            }
+            // `user.save()`, `repository.save(user)`.
+            let of = call.receiver().and_then(Expr::path);
+            let given = call.positional(0).and_then(Expr::path).filter(|path| !is_session(path));
+            let is_own = given.is_none();
+            let Some(root) = given.or(of) else { return };
+            let has_session = call.args.iter().any(|arg| names_session(&arg.value));
+            let function = self.outer_function(scope);
+            saved.push(Saved { function, root, is_own, has_session });
+        });
+        saved
+    }
+
+    /// `post.comments.push(c); post.save()`.
+    fn added_to_loaded(&mut self, saved: &[Saved]) {
+        let unit = self.values.unit;
+        let mut added = Vec::new();
         unit.each(|scope, expr| {
             let Some(call) = expr.call() else { return };
             let (Some(method), Some(of)) = (call.method(), call.receiver()) else { return };
             let adds = match unit.language {
                 l if l.is_script() => matches!(method, "push" | "unshift" | "addToSet" | "concat"),
                 l if l.is_jvm() => matches!(method, "add" | "addAll"),
-                super::Language::Python => matches!(method, "append" | "extend" | "insert"),
+                Language::Python => matches!(method, "append" | "extend" | "insert"),
                 _ => false,
             };
-            if !adds || call.args.is_empty() {
-                return;
-            }
-            if let Some((root, path)) = self.array_of(of).or_else(|| self.aliased(of, scope)) {
-                changes.push((scope, expr.at, root, path));
+            let value = call.args.last().filter(|_| adds);
+            if let (Some(value), Some((root, path))) = (value, self.array(of, scope)) {
+                added.push((scope, expr.at, root, path, &value.value, method));
             }
         });
-        for (scope, at, root, path) in changes {
+        for (scope, at, root, path, value, method) in added {
             let function = self.outer_function(scope);
-            let is_saved = saved.iter().any(|(f, name)| *f == function && *name == root);
-            if !is_saved || path == "errors" {
+            let Some(save) = saved.iter().find(|s| s.function == function && s.root == root) else {
                 continue;
-            }
-            let is_own = own.iter().any(|(f, name)| *f == function && *name == root);
-            let collection = self
-                .loaded_from(&root, at, scope)
-                .or_else(|| self.handed_over(&root, at, scope).filter(|_| is_own));
-            let Some(collection) = collection else { continue };
-            let place = self.place(at, scope);
-            let text = self.function_text(function);
-            let whole = format!("{root}.{path}");
-            let trims = [".shift(", ".splice(", ".slice(", ".pop(", "[-"]
-                .iter()
-                .any(|trim| text.contains(&format!("{whole}{trim}")));
-            let tests = text.contains(&format!("{whole}.length <"))
-                || text.contains(&format!("{whole}.length >"))
-                || text.contains(&format!("len({whole})"))
-                || text.contains(&format!("{whole}.size()"));
-            let kind = AppendKind::Document;
-            let collection = collection.name();
-            if self.is_cut_behind(&whole, function, scope) {
-                let read_line = self.location(unit.scopes[function].at).line;
-                self.out.code.read_then_writes.push(ReadThenWrite {
-                    place: place.clone(),
-                    read_line,
-                    collection: collection.clone(),
-                    path: path.clone(),
-                    change: Change::Truncated,
-                    is_kept_apart: false,
-                });
-            }
-            let cap = if trims || tests {
-                Cap::Guard("its length is tested or cut in the same function".to_owned())
-            } else {
-                Cap::None
             };
-            let mut few = self.may_stay_short(&path, at, scope);
-            let moves_on = sets_state_of(text, &root)
-                && (is_of_steps(&path) || self.asks_state_before(&root, at, scope));
-            if moves_on {
-                few = few.or(Some(STEPS));
+            let Some(collection) = self.loaded_or_handed(&root, at, scope, save.is_own) else {
+                continue;
+            };
+            let whole = format!("{root}.{path}");
+            let cuts = self.cuts(&whole, function, scope);
+            if cuts == Some(true) {
+                self.note_race(
+                    (scope, at),
+                    collection.clone(),
+                    path.clone(),
+                    Change::Truncated,
+                    None,
+                );
             }
-            if self.takes_same_key_out(&whole, at, scope) {
-                few = few.or(Some(TAKEN_OUT));
-            }
-            let of = Some(root);
-            self.out.code.appends.push(Append { place, kind, collection, of, path, cap, few });
+            let cap = match cuts {
+                Some(_) => Cap::Length,
+                None if self.tests_length(&path, scope) => Cap::Length,
+                None if self.is_replaced(&whole, at, scope) => Cap::Replaced,
+                None => Cap::None,
+            };
+            let append = self.append(at, scope, AppendKind::Document, path, cap);
+            self.out.code.appends.push(Append {
+                collection: collection.0,
+                value: self.origins(value, scope),
+                adds_document: self.is_document(value, scope),
+                selected_by: self.selection_of(&root, scope),
+                is_unique: method == "addToSet"
+                    || self.is_behind_search(&append.path, at, scope)
+                    || self.is_filtered(&whole, at, scope),
+                records_change: self.changes_recorded(&root, value, function),
+                ..append
+            });
         }
-        self.counted(&alone, &own);
-        if unit.language.is_jvm() && self.values.knows_documents() {
-            self.set_from_itself(&alone);
-        }
-        self.written_back();
     }
 
-    /// Whether an array to which something is added is cut on the same way through the function: one of the two
-    /// stands in the block of the other or around it. Another branch does not run with this one, and an element that is
-    /// taken out of the middle is replaced.
-    fn is_cut_behind(&self, whole: &str, function: ScopeId, scope: ScopeId) -> bool {
+    /// Whether the function cuts an array: `Some(true)` where the cut runs with the addition, `Some(false)` on another
+    /// way through the function.
+    fn cuts(&self, whole: &str, function: ScopeId, scope: ScopeId) -> Option<bool> {
         let unit = self.values.unit;
-        let text = self.function_text(function);
-        let start = unit.scopes[function].at;
-        [".shift(", ".splice(", ".slice(", ".pop(", "[-"].iter().any(|trim| {
-            let cut = format!("{whole}{trim}");
-            text.match_indices(cut.as_str()).any(|(at, _)| {
-                let is_cut = match *trim {
-                    // What is cut off has to be put back: `user.logins = user.logins.slice(-10)`.
-                    ".slice(" | "[-" => {
-                        let before = text[..at].trim_end().strip_suffix('=').map(str::trim_end);
-                        before.is_some_and(|before| before.ends_with(whole))
-                    }
-                    ".splice(" => !takes_one_out(&text[at + cut.len()..]),
-                    _ => true,
-                };
-                let there = unit.scope_at(start + at);
-                is_cut && (unit.is_in(there, scope) || unit.is_in(scope, there))
-            })
+        let mut found = None;
+        let mut note = |there: ScopeId| {
+            let together = unit.is_in(there, scope) || unit.is_in(scope, there);
+            found = Some(found == Some(true) || together);
+        };
+        let is_array = |expr: &Expr<'t>| expr.path().as_deref() == Some(whole);
+        unit.each(|there, expr| {
+            let Some(call) = expr.call().filter(|_| unit.is_in(there, function)) else { return };
+            let cuts = match call.method() {
+                Some("shift" | "pop") => true,
+                // `splice(at, 1)` takes one out of the middle, which is replaced.
+                Some("splice") => {
+                    let number = |n| call.positional(n).map(|arg| &arg.kind);
+                    matches!(number(0), Some(Kind::Number("0")))
+                        || !matches!(number(1), Some(Kind::Number("1")))
+                }
+                _ => false,
+            };
+            if cuts && call.receiver().is_some_and(is_array) {
+                note(there);
+            }
+        });
+        // What is cut off has to be put back: `user.logins = user.logins.slice(-10)`.
+        for statement in &unit.statements {
+            let StatementKind::Assign { target, value, .. } = &statement.kind else { continue };
+            let is_cut = match &value.kind {
+                Kind::Call(call) => {
+                    call.method() == Some("slice") && call.receiver().is_some_and(is_array)
+                }
+                Kind::Index(of, key) => is_array(of) && !matches!(key.kind, Kind::Text(_)),
+                _ => false,
+            };
+            if is_cut && is_array(target) && unit.is_in(statement.scope, function) {
+                note(statement.scope);
+            }
+        }
+        found
+    }
+
+    /// Whether elements are taken out before one is added: `post.votes = post.votes.filter((vote) => vote.user !== id)`.
+    fn is_filtered(&self, whole: &str, at: usize, scope: ScopeId) -> bool {
+        self.assigned_before(whole, at, scope).any(|value| {
+            let call = value.call().filter(|call| call.method() == Some("filter"));
+            let of = call.and_then(Call::receiver).and_then(Expr::path);
+            of.as_deref() == Some(whole)
         })
     }
 
-    /// Whether an element is added only where a search of the same array, by the last part of its path, found none:
-    /// `const had = user.tokens.find(…); if (had) {…} else {user.tokens.push(…)}`,
-    /// `if (user.tokens.includes(t)) return; user.tokens.push(t)`.
-    pub(super) fn is_behind_search(&self, leaf: &str, at: usize, scope: ScopeId) -> bool {
-        const SEARCHES: [&str; 10] = [
-            "find",
-            "some",
-            "findIndex",
-            "any",
-            "indexOf",
-            "includes",
-            "contains",
-            "index",
-            "count",
-            "filter",
-        ];
+    /// Whether an array is given anew before elements are added: `cart.items = []`.
+    fn is_replaced(&self, whole: &str, at: usize, scope: ScopeId) -> bool {
+        self.assigned_before(whole, at, scope)
+            .any(|value| matches!(&value.kind, Kind::List(items) if items.is_empty()))
+            && !self
+                .conditions_before(at, scope)
+                .iter()
+                .any(|condition| mentions_path(condition, whole))
+    }
+
+    /// Values that a member is given before a place, in a block around it.
+    fn assigned_before(
+        &self,
+        whole: &str,
+        at: usize,
+        scope: ScopeId,
+    ) -> impl Iterator<Item = &'u Expr<'t>> {
         let unit = self.values.unit;
-        let is_array = |expr: &Expr<'t>| {
-            matches!(&expr.kind, Kind::Member(_, name) if *name == leaf)
-                || matches!(&expr.kind, Kind::Index(_, at) if at.text().as_deref() == Some(leaf))
-        };
-        let searches = |expr: &Expr<'t>| {
-            let mut found = false;
-            expr.visit(&mut |inner| {
-                found |= inner.call().is_some_and(|call| {
-                    call.method().is_some_and(|method| SEARCHES.contains(&method))
-                        && call.receiver().is_some_and(is_array)
-                });
-            });
-            // `if user not in post.likes`.
-            let text = self.text.get(expr.at..expr.end).unwrap_or_default();
-            let is_asked = text.split(" in ").skip(1).any(|after| {
-                let list = after.split([' ', ')', ':']).next().unwrap_or_default();
-                let list = list.trim_end_matches(['"', '\'', ']']);
-                list.strip_suffix(leaf).is_some_and(|of| of.ends_with(['.', '"', '\'']))
-            });
-            found || (is_asked && unit.language == super::Language::Python)
-        };
-        let function = self.outer_function(scope);
-        let around: Vec<ScopeId> = unit.around(scope).collect();
-        let decides = |id: ScopeId| match &unit.scopes[id].kind {
-            ScopeKind::Branch(Some(condition)) => Some(condition),
+        unit.statements.iter().filter_map(move |statement| match &statement.kind {
+            StatementKind::Assign { target, value, adds: false }
+                if value.end <= at
+                    && unit.is_in(scope, statement.scope)
+                    && target.path().as_deref() == Some(whole) =>
+            {
+                Some(value)
+            }
             _ => None,
-        };
-        // A test before it that leaves counts as one around it.
-        let leaves = |id: ScopeId| {
-            let inner = &unit.scopes[id];
-            let text = self.text.get(inner.at..inner.end).unwrap_or_default();
-            inner.end <= at
-                && unit.is_in(id, function)
-                && ["return", "throw", "raise", "continue"].iter().any(|word| text.contains(word))
-        };
-        let conditions = (0..unit.scopes.len())
-            .filter(|id| around.contains(id) || leaves(*id))
-            .filter_map(decides);
-        conditions.into_iter().any(|condition| {
-            let mut names = Vec::new();
-            condition.visit(&mut |inner| {
-                if let Kind::Name(name) = inner.kind {
-                    names.push(name);
-                }
-            });
-            let given = names.into_iter().flat_map(|name| self.values.given(name, scope));
-            searches(condition) || given.into_iter().any(|(_, value)| searches(value))
+        })
+    }
+
+    /// Whether the function sets a field of the document to what the added element records:
+    /// `order.status = status; order.history.push({status, at})`.
+    fn changes_recorded(&self, root: &str, added: &'u Expr<'t>, function: ScopeId) -> bool {
+        let unit = self.values.unit;
+        unit.statements.iter().any(|statement| match &statement.kind {
+            StatementKind::Assign { target, value, adds: false } => {
+                let of = target.path();
+                unit.is_in(statement.scope, function)
+                    && of
+                        .is_some_and(|of| of.strip_prefix(root).is_some_and(|f| f.starts_with('.')))
+                    && records(self.values.follow(added, statement.scope).0, value)
+            }
+            _ => false,
         })
     }
 
     /// `user.count += 1; user.save()`.
-    fn counted(&mut self, saved: &[(ScopeId, String)], own: &[(ScopeId, String)]) {
+    fn computed_from_itself(&mut self, saved: &[Saved]) {
         let unit = self.values.unit;
         for statement in &unit.statements {
             let StatementKind::Assign { target, value, adds } = &statement.kind else { continue };
             let Some(whole) = target.path() else { continue };
             let function = self.outer_function(statement.scope);
             // `account.billing.balance` is a field of `account` that is saved.
-            let found = saved.iter().filter(|(f, _)| *f == function).find_map(|(_, name)| {
-                let field = whole.strip_prefix(name.as_str())?.strip_prefix('.')?;
-                Some((name.clone(), field.to_owned()))
+            let found = saved.iter().filter(|save| save.function == function).find_map(|save| {
+                let field = whole.strip_prefix(save.root.as_str())?.strip_prefix('.')?;
+                Some((save, field.to_owned()))
             });
-            let Some((root, path)) = found else { continue };
-            let is_own = own.iter().any(|(f, name)| *f == function && *name == root);
-            // What stands on the same way through the function, and not on another branch. An element that was looked for
-            // is there as a rule: `if (index > -1) list.splice(index, 1)`.
-            let is_on_way = |at: usize| {
-                let there = unit.scope_at(unit.scopes[function].at + at);
-                let found = match &unit.scopes[there].kind {
-                    ScopeKind::Branch(Some(condition)) => {
-                        let asked = self.text.get(condition.at..condition.end).unwrap_or_default();
-                        let asked = asked.replace([' ', '(', ')'], "");
-                        [">-1", "!==-1", "!=-1", ">=0"].iter().any(|end| asked.ends_with(end))
-                    }
-                    _ => false,
-                };
-                unit.is_in(statement.scope, there)
-                    || found && unit.is_in(unit.scopes[there].parent, statement.scope)
-            };
-            if is_own
-                && unit.language.is_script()
-                && replaced_lists(self.function_text(function), &root).any(is_on_way)
-            {
-                continue;
-            }
+            let Some((save, path)) = found else { continue };
             // `const sum = user.balance + n; user.balance = sum`.
             let value = match value.kind {
                 Kind::Name(_) => self.values.follow(value, statement.scope).0,
@@ -303,47 +238,136 @@ impl<'u, 't> Scan<'u, 't> {
             if !reads_itself || is_text {
                 continue;
             }
-            let collection = match root.as_str() {
-                "self" => None,
-                "this" => {
-                    let is_method = self.is_schema_method(function);
-                    is_method.then(|| Loaded(self.model_of_method(function)))
-                }
-                root => self.loaded_from(root, target.at, statement.scope).or_else(|| {
-                    self.handed_over(root, target.at, statement.scope).filter(|_| is_own)
-                }),
-            };
-            let Some(collection) = collection else { continue };
-            let is_versioned = collection
-                .0
-                .as_ref()
-                .is_some_and(|model| self.values.known.versioned.contains(model));
-            if is_versioned && unit.language.is_script() {
+            let (at, scope) = (target.at, statement.scope);
+            let Some(collection) = self.loaded_or_handed(&save.root, at, scope, save.is_own) else {
                 continue;
-            }
-            let at = (statement.scope, target.at);
-            self.note_race(at, collection, path, change_of(value));
+            };
+            let is_script = unit.language.is_script();
+            let is_versioned = is_script
+                && (collection.0.as_ref().is_some_and(|m| self.values.known.versioned.contains(m))
+                    || save.is_own && self.writes_whole_list(&save.root, function, scope));
+            let guard = match is_versioned {
+                true => Some(WriteGuard::Version),
+                false => self.transaction_guard(&save.root, scope, save.has_session),
+            };
+            self.note_race((scope, at), collection, path, change_of(value), guard);
         }
     }
 
-    /// Whether a function is a method of documents: `schema.methods.count = function () {…}`.
-    fn is_schema_method(&self, id: ScopeId) -> bool {
-        let unit = self.values.unit;
-        let ScopeKind::Function(function) = &unit.scopes[id].kind else { return false };
-        let is_given = |target: &Expr<'t>| {
-            target.path().is_some_and(|path| path.rsplit('.').nth(1) == Some("methods"))
-        };
-        self.values.is_mapper_file()
-            && (function.passed_to.as_deref().is_some_and(|to| to.ends_with("chema.method"))
-                || unit.statements.iter().any(|statement| {
-                    matches!(&statement.kind, StatementKind::Assign { target, value, .. }
-                        if matches!(value.kind, Kind::Function(to) if to == id) && is_given(target))
-                }))
+    /// What a variable was loaded from; also by a function of the project, where the document saves itself.
+    fn loaded_or_handed(
+        &self,
+        root: &str,
+        at: usize,
+        scope: ScopeId,
+        is_own: bool,
+    ) -> Option<Loaded> {
+        let loaded = self.loaded_from(root, at, scope);
+        loaded.or_else(|| self.handed_over(root, at, scope).filter(|_| is_own))
     }
 
-    /// `account.setBalance(account.getBalance() - amount); repository.save(account)`, unless a transaction or a version
-    /// refuses the second of two.
-    fn set_from_itself(&mut self, saved: &[(ScopeId, String)]) {
+    /// Whether a list of a document of Mongoose is written as a whole on the way to its `save`, which then asks for the
+    /// version that was read.
+    fn writes_whole_list(&self, root: &str, function: ScopeId, scope: ScopeId) -> bool {
+        let unit = self.values.unit;
+        let is_list = |path: Option<String>| {
+            path.is_some_and(|path| path.strip_prefix(root).is_some_and(|of| of.starts_with('.')))
+        };
+        let mut found = false;
+        let mut marked = Vec::new();
+        let mut lists = Vec::new();
+        unit.each(|there, expr| {
+            if !unit.is_in(there, function) {
+                return;
+            }
+            match &expr.kind {
+                Kind::Index(of, _) => lists.extend(of.path()),
+                Kind::Call(call) => {
+                    let of = call.receiver().and_then(Expr::path);
+                    match call.method() {
+                        Some("sort" | "splice" | "shift" | "pop" | "reverse") => {
+                            found |= is_list(of) && unit.is_in(scope, there);
+                        }
+                        Some("markModified") if of.as_deref() == Some(root) => {
+                            marked.extend(call.positional(0).and_then(Expr::text));
+                        }
+                        Some("push" | "find" | "findIndex" | "forEach" | "map" | "id") => {
+                            lists.extend(of);
+                        }
+                        _ => {}
+                    }
+                }
+                _ => {}
+            }
+        });
+        let rewrites = unit.statements.iter().any(|statement| match &statement.kind {
+            StatementKind::Assign { target, value, adds: false } => {
+                let path = target.path();
+                let source = match &value.kind {
+                    Kind::Call(call)
+                        if matches!(call.method(), Some("filter" | "slice" | "concat")) =>
+                    {
+                        call.receiver().and_then(Expr::path)
+                    }
+                    Kind::List(items) => items.first().and_then(Expr::path),
+                    _ => None,
+                };
+                is_list(path.clone())
+                    && source.is_some()
+                    && source == path
+                    && unit.is_in(statement.scope, function)
+                    && unit.is_in(scope, statement.scope)
+            }
+            _ => false,
+        });
+        found || rewrites || marked.iter().any(|name| lists.contains(&format!("{root}.{name}")))
+    }
+
+    /// Whether reading and writing are in one transaction, as far as the function shows.
+    fn transaction_guard(
+        &self,
+        root: &str,
+        scope: ScopeId,
+        has_session: bool,
+    ) -> Option<WriteGuard> {
+        let unit = self.values.unit;
+        let function = self.outer_function(scope);
+        let is_marked = unit.around(function).any(|id| match &unit.scopes[id].kind {
+            ScopeKind::Function(Function { marks, .. }) | ScopeKind::Class { marks, .. } => {
+                marks.iter().any(|mark| mark.path.ends_with("Transactional"))
+            }
+            _ => false,
+        });
+        if is_marked {
+            return Some(WriteGuard::Transaction);
+        }
+        let given = self.values.given(root, scope);
+        let reads_in = given.iter().all(|(_, value)| names_session(value));
+        if !has_session || !reads_in {
+            return None;
+        }
+        let takes = unit.around(scope).any(|id| match &unit.scopes[id].kind {
+            ScopeKind::Function(own) => {
+                own.passed_to.is_none() && own.parameters.iter().any(|(name, _)| is_session(name))
+            }
+            _ => false,
+        });
+        let mut begins = false;
+        unit.each(|there, expr| {
+            let method = expr.call().and_then(Call::method).unwrap_or_default();
+            let begins_one = method.to_ascii_lowercase().ends_with("transaction")
+                && !method.starts_with(char::is_uppercase);
+            begins |= begins_one && unit.is_in(there, function);
+        });
+        match (begins, takes) {
+            (true, _) => Some(WriteGuard::Transaction),
+            (false, true) => Some(WriteGuard::GivenSession),
+            (false, false) => None,
+        }
+    }
+
+    /// `account.setBalance(account.getBalance() - amount); repository.save(account)`.
+    fn set_from_itself(&mut self, saved: &[Saved]) {
         let unit = self.values.unit;
         let mut found = Vec::new();
         unit.each(|scope, expr| {
@@ -361,10 +385,15 @@ impl<'u, 't> Scan<'u, 't> {
                 found.push((scope, expr.at, root, field));
             }
         });
+        // A version refuses the second of two; which variable has which class is not known here.
+        let is_versioned = unit.imports.iter().any(|i| self.values.known.has_version(i.local))
+            || unit.scopes.iter().any(|scope| {
+                matches!(&scope.kind, ScopeKind::Class { name, .. } if self.values.known.has_version(name))
+            });
         for (scope, at, root, field) in found {
             let function = self.outer_function(scope);
             let is_saved =
-                |name: &str| saved.iter().any(|(f, saved)| *f == function && saved == name);
+                |name: &str| saved.iter().any(|s| s.function == function && s.root == name);
             // A part of what is saved: `Account account = customer.getAccounts()…`.
             let owner = match is_saved(&root) {
                 true => Some(root),
@@ -375,90 +404,34 @@ impl<'u, 't> Scan<'u, 't> {
                     .find_map(|(_, value)| base_of(value))
                     .filter(|base| is_saved(base)),
             };
-            let Some(owner) = owner.filter(|_| !self.is_guarded(function)) else { continue };
+            let Some(owner) = owner else { continue };
             let Some(collection) = self.loaded_from(&owner, at, scope) else { continue };
-            let mut path = field.to_owned();
-            path.get_mut(0..1).into_iter().for_each(|first| first.make_ascii_lowercase());
-            self.note_race((scope, at), collection, path, Change::Number);
+            let guard = match is_versioned {
+                true => Some(WriteGuard::Version),
+                false => self.transaction_guard(&owner, scope, false),
+            };
+            self.note_race((scope, at), collection, lower_first(field), Change::Number, guard);
         }
     }
 
-    /// Notes a field that is read and written back in the function around a place.
+    /// Records a field that is read and written back in the function around a place.
     fn note_race(
         &mut self,
         (scope, at): (ScopeId, usize),
         collection: Loaded,
         path: String,
         change: Change,
+        guard: Option<WriteGuard>,
     ) {
         let function = self.outer_function(scope);
-        self.out.code.read_then_writes.push(ReadThenWrite {
-            place: self.place(at, scope),
-            read_line: self.location(self.values.unit.scopes[function].at).line,
-            collection: collection.name(),
-            path,
-            change,
-            is_kept_apart: self.is_saved_in_given_session(function)
-                || self.is_uninterrupted(function, at)
-                || self.is_route_of_tests(function),
-        });
-    }
-
-    /// Whether a function answers requests for a path that says tests: `router.post('/seed-test-data', async (req, res) =>`.
-    fn is_route_of_tests(&self, function: ScopeId) -> bool {
-        let scope = &self.values.unit.scopes[function];
-        let ScopeKind::Function(Function { passed_to: Some(to), .. }) = &scope.kind else {
-            return false;
+        let read_line = match change {
+            Change::Document => self.location(at).line,
+            _ => self.location(self.values.unit.scopes[function].at).line,
         };
-        let is_route = to.rsplit('.').next().is_some_and(|method| {
-            matches!(method, "get" | "post" | "put" | "patch" | "delete" | "all")
-        });
-        let before = self.text.get(..scope.at).unwrap_or_default();
-        let call = before.rfind(&format!("{to}(")).map(|at| &before[at + to.len() + 1..]);
-        let path = call.and_then(|given| given.split(['\'', '"', '`']).nth(1));
-        is_route
-            && path.is_some_and(|path| {
-                path.split(|c: char| !c.is_alphanumeric())
-                    .any(|word| matches!(word, "test" | "seed" | "mock" | "demo" | "simulate"))
-            })
-    }
-
-    /// Whether a coroutine of Python reads and writes with a driver that waits, and waits for nothing between: its event
-    /// loop lets nobody else come between.
-    fn is_uninterrupted(&self, function: ScopeId, at: usize) -> bool {
-        let unit = self.values.unit;
-        let scope = &unit.scopes[function];
-        let waits = ["motor", "AsyncMongoClient", "beanie"].iter().any(|w| self.text.contains(w));
-        if unit.language != super::Language::Python || waits {
-            return false;
-        }
-        let text = self.text.get(scope.at..scope.end).unwrap_or_default();
-        let before = self.text.get(scope.at..at).unwrap_or_default();
-        let read = ["find_one(", "find("].iter().filter_map(|read| before.rfind(read)).max();
-        let head = text.split('(').next().unwrap_or_default();
-        head.contains("async def")
-            && read.is_some_and(|read| {
-                let write = &text[read..];
-                let end = ["update_one(", "replace_one(", "update("];
-                let end = end.iter().filter_map(|word| write.find(word)).min();
-                !write[..end.unwrap_or(write.len())].contains("await ")
-            })
-    }
-
-    /// Whether what a function of Spring saves is refused when another came first: in a transaction, or by a version.
-    fn is_guarded(&self, function: ScopeId) -> bool {
-        let unit = self.values.unit;
-        let is_transaction = unit.around(function).any(|id| match &unit.scopes[id].kind {
-            ScopeKind::Function(Function { marks, .. }) | ScopeKind::Class { marks, .. } => {
-                marks.iter().any(|mark| mark.path.ends_with("Transactional"))
-            }
-            _ => false,
-        });
-        let text = self.function_text(function);
-        is_transaction
-            || text
-                .split(|c: char| !c.is_alphanumeric() && c != '_')
-                .any(|word| self.values.known.has_version(word))
+        let place = self.place(at, scope);
+        let collection = collection.0;
+        let write = ReadThenWrite { place, read_line, collection, path, change, guard };
+        self.out.code.read_then_writes.push(write);
     }
 
     /// `updateOne(filter, {$set: {count: doc.count + 1}})` with a `doc` that was read before.
@@ -485,34 +458,62 @@ impl<'u, 't> Scan<'u, 't> {
                         (&field.value.kind, &value.kind)
                         && *member == last
                         && let Some(root) = of.path()
-                        && self.is_added_to(list, field.scope)
+                        && let Some(added) = self.added_to(list, field.scope)
                     {
-                        listed.push((field.scope, field.at, root, name.clone()));
+                        listed.push((field.scope, field.at, root, name.clone(), added));
                     }
                 }
             }
         });
-        for (scope, at, root, path) in listed {
+        for (scope, at, root, path, added) in listed {
             if let Some(collection) = self.loaded_from(&root, at, scope) {
-                let place = self.place(at, scope);
-                let few = self.may_stay_short(&path, at, scope);
-                let (kind, collection) = (AppendKind::Document, collection.name());
-                let (of, cap) = (Some(root), Cap::None);
-                self.out.code.appends.push(Append { place, kind, collection, of, path, cap, few });
+                let append = self.append(at, scope, AppendKind::Document, path, Cap::None);
+                self.out.code.appends.push(Append {
+                    collection: collection.0,
+                    value: self.origins(added, scope),
+                    adds_document: self.is_document(added, scope),
+                    selected_by: self.selection_of(&root, scope),
+                    is_unique: self.is_behind_search(&append.path, at, scope),
+                    ..append
+                });
             }
         }
         for (scope, at, root, path, change) in found {
-            let text = self.function_text(self.outer_function(scope));
-            let has_session = (text.contains("session }") || text.contains(".session(session)"))
-                && self.is_read_with_session(&root, scope);
-            if self.is_counted_by_server(&path, scope) || (has_session && is_of_transaction(text)) {
-                continue;
-            }
-            if let Some(collection) = self.loaded_from(&root, at, scope) {
-                self.note_race((scope, at), collection, path, change);
-            }
+            let Some(collection) = self.loaded_from(&root, at, scope) else { continue };
+            let around = self.updates_around(at, &path, scope);
+            let guard = match (self.is_counted_by_server(&path, scope), around) {
+                (true, _) => Some(WriteGuard::ServerCounts),
+                (false, Some((true, _))) => Some(WriteGuard::Version),
+                (false, around) => {
+                    let has_session = around.is_none_or(|(_, has_session)| has_session);
+                    self.transaction_guard(&root, scope, has_session)
+                }
+            };
+            self.note_race((scope, at), collection, path, change, guard);
         }
-        self.put_back();
+    }
+
+    /// Of the update that a field stands in, or else of the updates of its function: whether the filter asks for the same
+    /// field, and whether there is a session.
+    fn updates_around(&self, at: usize, path: &str, scope: ScopeId) -> Option<(bool, bool)> {
+        let function = self.outer_function(scope);
+        let (mut around, mut beside) = (None, None);
+        self.values.unit.each(|there, expr| {
+            let Some(call) = expr.call().filter(|_| self.outer_function(there) == function) else {
+                return;
+            };
+            if !call.method().is_some_and(|method| UPDATES.contains(&method)) {
+                return;
+            }
+            let filter = call.positional(0).and_then(|arg| self.values.document(arg, there));
+            let asks = filter.unwrap_or_default().iter().any(|field| field.is(path));
+            let found = (asks, call.args.iter().any(|arg| names_session(&arg.value)));
+            match expr.at <= at && at < expr.end {
+                true => around = Some(found),
+                false => beside = Some(beside.filter(|had: &(bool, bool)| had.0).unwrap_or(found)),
+            }
+        });
+        around.or(beside)
     }
 
     /// Documents whose fields replace those that are stored: `$set` of an update, or the update itself where a mapper
@@ -523,24 +524,12 @@ impl<'u, 't> Scan<'u, 't> {
             return sets.map(|entry| (&entry.value, scope)).collect();
         }
         let is_update = |call: &&Call<'t>| {
-            matches!(
-                call.method(),
-                Some(
-                    "findByIdAndUpdate"
-                        | "findOneAndUpdate"
-                        | "updateOne"
-                        | "updateMany"
-                        | "update"
-                )
-            ) && self.values.unit.language.is_script()
+            call.method().is_some_and(|method| UPDATES.contains(&method))
+                && self.values.unit.language.is_script()
+                && self.values.is_mapper_file()
         };
         let update = expr.call().filter(is_update).and_then(|call| call.positional(1));
-        // Whoever knows the mapper knows that it adds `$set`.
-        update
-            .filter(|_| self.values.is_mapper_file())
-            .map(|update| (update, scope))
-            .into_iter()
-            .collect()
+        update.map(|update| (update, scope)).into_iter().collect()
     }
 
     /// The variable whose member of this name is part of a sum: `doc` of `doc.count + 1`, `doc["count"] + 1` or
@@ -560,16 +549,27 @@ impl<'u, 't> Scan<'u, 't> {
         })
     }
 
-    /// Whether elements are added to a list in the function around, and nothing there cuts it.
-    fn is_added_to(&self, list: &str, scope: ScopeId) -> bool {
-        let text = self.function_text(self.outer_function(scope));
-        let has = |methods: &[&str]| {
-            methods.iter().any(|method| text.contains(&format!("{list}{method}")))
-        };
-        has(&[".push(", ".append(", ".unshift("])
-            && !has(&[
-                ".splice(", ".shift(", ".pop(", ".slice(", ".filter(", ".remove(", ".length", "[-",
-            ])
+    /// The element that is added to a list in the function around, where nothing there cuts it.
+    fn added_to(&self, list: &str, scope: ScopeId) -> Option<&'u Expr<'t>> {
+        let function = self.outer_function(scope);
+        let (mut added, mut is_cut) = (None, self.tests_length(list, scope));
+        self.values.unit.each(|there, expr| {
+            let Some(call) = expr.call().filter(|_| self.outer_function(there) == function) else {
+                return;
+            };
+            if call.receiver().and_then(Expr::path).as_deref() == Some(list) {
+                match call.method() {
+                    Some("push" | "append" | "unshift") => {
+                        added = call.args.first().map(|arg| &arg.value);
+                    }
+                    Some(method) => {
+                        is_cut |= CUTS.contains(&method) || matches!(method, "filter" | "remove")
+                    }
+                    None => {}
+                }
+            }
+        });
+        added.filter(|_| !is_cut)
     }
 
     /// Whether the function lets the server count the field elsewhere: `$set` then belongs to a special case, such as
@@ -596,25 +596,15 @@ impl<'u, 't> Scan<'u, 't> {
         let mut found = Vec::new();
         self.values.unit.each(|scope, expr| {
             let Some(call) = expr.call() else { return };
-            let is_replace = matches!(
-                call.method(),
-                Some(
-                    "replaceOne"
-                        | "replace_one"
-                        | "ReplaceOne"
-                        | "findOneAndReplace"
-                        | "find_one_and_replace"
-                        | "FindOneAndReplace"
-                )
-            );
+            let method = call.method().unwrap_or_default().replace('_', "").to_ascii_lowercase();
             // `db.users.save(doc)` of old drivers and of the shell.
             let of = call.receiver();
-            let is_save = call.method() == Some("save")
+            let is_save = method == "save"
                 && of.is_some_and(|of| self.values.target(of, scope).is_some_and(|t| !t.is_model));
-            if !is_replace && !is_save {
+            if !matches!(method.as_str(), "replaceone" | "findoneandreplace") && !is_save {
                 return;
             }
-            let has_more_than_id = call.args.iter().take(2).any(|arg| {
+            let asks_for_more = call.args.iter().take(2).any(|arg| {
                 let fields = self.values.document(&arg.value, scope);
                 fields.is_some_and(|fields| {
                     fields.len() > 1
@@ -630,32 +620,26 @@ impl<'u, 't> Scan<'u, 't> {
                 }),
                 _ => None,
             });
-            if let Some(root) = root.filter(|_| !has_more_than_id) {
-                found.push((scope, expr.at, root));
+            if let Some(root) = root {
+                let has_session = call.args.iter().any(|arg| names_session(&arg.value));
+                found.push((scope, expr.at, root, asks_for_more, has_session));
             }
         });
-        for (scope, at, root) in found {
+        for (scope, at, root, asks_for_more, has_session) in found {
             let Some((function, _)) = self.values.unit.function(scope) else { continue };
             // Read by the same function, and not filled in by another.
             let given = self.values.given(&root, scope);
             if !given.iter().all(|(at, _)| self.values.unit.is_in(*at, function)) {
                 continue;
             }
-            let Some(collection) =
-                given.into_iter().find_map(|(at, value)| self.load(value, at, 0))
-            else {
-                continue;
-            };
-            let place = self.place(at, scope);
-            let read_line = place.location.line;
-            self.out.code.read_then_writes.push(ReadThenWrite {
-                place,
-                read_line,
-                collection: collection.name(),
-                path: String::new(),
-                change: Change::Document,
-                is_kept_apart: self.is_uninterrupted(function, at),
-            });
+            let mut given = given.into_iter();
+            if let Some(loaded) = given.find_map(|(at, value)| self.load(value, at, 0)) {
+                let guard = match asks_for_more {
+                    true => Some(WriteGuard::Version),
+                    false => self.transaction_guard(&root, scope, has_session),
+                };
+                self.note_race((scope, at), loaded, String::new(), Change::Document, guard);
+            }
         }
     }
 
@@ -672,19 +656,6 @@ impl<'u, 't> Scan<'u, 't> {
             }
         }
         found
-    }
-
-    fn function_text(&self, function: ScopeId) -> &'t str {
-        let scope = &self.values.unit.scopes[function];
-        self.text.get(scope.at..scope.end).unwrap_or_default()
-    }
-}
-
-pub(super) struct Loaded(pub(super) Option<String>);
-
-impl Loaded {
-    fn name(self) -> Option<String> {
-        self.0
     }
 }
 
@@ -708,6 +679,24 @@ impl<'u, 't> super::values::Values<'u, 't> {
                 || self.known.models.contains_key(import.local)
         })
     }
+}
+
+fn is_session(name: &str) -> bool {
+    name.to_ascii_lowercase().ends_with("session")
+        || matches!(name, "opts" | "options" | "trx" | "tx")
+}
+
+/// Whether a session is among the arguments of calls in an expression, or it is one.
+fn names_session(expr: &Expr<'_>) -> bool {
+    let mut found = false;
+    expr.visit(&mut |inner| {
+        found |= match &inner.kind {
+            Kind::Name(name) => is_session(name),
+            Kind::Object(entries) => entries.iter().any(|entry| entry.name() == Some("session")),
+            _ => false,
+        };
+    });
+    found
 }
 
 /// What is added to a value.
@@ -752,23 +741,6 @@ fn reads(expr: &Expr<'_>, root: &str, getter: &str) -> bool {
     found
 }
 
-/// What a query is about, behind the calls that narrow it: `User.objects` of `User.objects.filter(…)`.
-fn queried(expr: &Expr<'_>) -> Option<String> {
-    let call = expr.call()?;
-    match call.callee.path() {
-        Some(path) if path.ends_with(".objects") => Some(path),
-        _ if matches!(
-            call.method(),
-            Some("filter" | "exclude" | "order_by" | "select_related")
-        ) =>
-        {
-            let of = call.receiver()?;
-            of.path().or_else(|| queried(of))
-        }
-        _ => None,
-    }
-}
-
 /// The variable that a chain of calls begins with.
 fn base_of(expr: &Expr<'_>) -> Option<String> {
     match &expr.kind {
@@ -779,21 +751,10 @@ fn base_of(expr: &Expr<'_>) -> Option<String> {
     }
 }
 
-/// Whether the arguments of `splice` take one element out of the middle: `splice(index, 1)`.
-fn takes_one_out(arguments: &str) -> bool {
-    let mut depth = 0;
-    let end = arguments.find(|c: char| {
-        depth += match c {
-            '(' => 1,
-            ')' => -1,
-            _ => 0,
-        };
-        depth < 0
-    });
-    let arguments = &arguments[..end.unwrap_or(arguments.len())];
-    arguments
-        .rsplit_once(',')
-        .is_some_and(|(first, count)| first.trim() != "0" && count.trim() == "1")
+fn lower_first(name: &str) -> String {
+    let mut name = name.to_owned();
+    name.get_mut(0..1).into_iter().for_each(|first| first.make_ascii_lowercase());
+    name
 }
 
 pub(super) fn mentions_path(expr: &Expr<'_>, path: &str) -> bool {
@@ -819,53 +780,4 @@ fn summed(expr: &Expr<'_>, field: &str) -> Option<String> {
         _ => {}
     });
     root
-}
-
-/// Where lists of a document are put into another order, or cut, before it saves itself: Mongoose then writes the whole
-/// list, and asks for the version of the document that was read.
-fn replaced_lists<'a>(text: &'a str, root: &str) -> impl Iterator<Item = usize> + 'a {
-    const WHOLE: [&str; 5] = ["sort", "splice", "shift", "pop", "reverse"];
-    let start = format!("{root}.");
-    let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$');
-    let places: Vec<usize> = text.match_indices(&start).map(|(at, _)| at).collect();
-    places.into_iter().filter(move |at| {
-        let behind = &text[at + start.len()..];
-        let path = behind.split(|c: char| !is_word(c) && c != '.').next().unwrap_or_default();
-        let rest = &behind[path.len()..];
-        let (list, method) = path.rsplit_once('.').unwrap_or_default();
-        let is_called = !list.is_empty() && WHOLE.contains(&method) && rest.starts_with('(');
-        // `post.comments = post.comments.filter(…)`.
-        let given = rest.trim_start().strip_prefix('=').map(str::trim_start);
-        let is_filtered = given.is_some_and(|given| {
-            given
-                .strip_prefix(start.as_str())
-                .and_then(|given| given.strip_prefix(path))
-                .is_some_and(|given| {
-                    [".filter(", ".slice(", ".concat("].iter().any(|made| given.starts_with(made))
-                })
-        });
-        // `post.comments = [...post.comments, one]`.
-        let line = given.and_then(|given| given.lines().next()).unwrap_or_default();
-        let is_spread = !path.is_empty() && line.contains(&format!("[...{start}{path}"));
-        // `order.markModified('items')` of a list: the whole of it is sent.
-        let marked = (path == "markModified").then(|| rest.strip_prefix('(')).flatten();
-        let marked = marked.map(|name| name.trim_start_matches(['\'', '"', '`']));
-        let marked = marked.and_then(|name| name.split(['\'', '"', '`']).next());
-        let is_marked = marked.is_some_and(|name| {
-            const OF_LISTS: [&str; 9] = [
-                "[",
-                ".push(",
-                ".find(",
-                ".findIndex(",
-                ".forEach(",
-                ".map(",
-                ".some(",
-                ".id(",
-                ".filter(",
-            ];
-            OF_LISTS.iter().any(|sign| text.contains(&format!("{start}{name}{sign}")))
-        });
-        let is_own = !text[..*at].ends_with(|c: char| is_word(c) || c == '.');
-        is_own && (is_called || is_filtered || is_spread || is_marked)
-    })
 }

@@ -174,9 +174,9 @@ fn before(text: &str, slashes: usize) -> Option<(usize, usize)> {
     })
 }
 
-/// Whether a password is one of the words that people write where one is to be filled in.
+/// Whether a password is made of words that people write where one is to be filled in: `changeme`, `your_db_password`.
 pub(super) fn is_word(password: &str) -> bool {
-    const WORDS: [&str; 19] = [
+    const WORDS: [&str; 30] = [
         "password",
         "passwd",
         "pass",
@@ -184,37 +184,35 @@ pub(super) fn is_word(password: &str) -> bool {
         "secret",
         "example",
         "changeme",
-        "change_me",
-        "change-me",
+        "change",
+        "me",
         "mypassword",
-        "my_password",
+        "yourpassword",
+        "password123",
         "test",
         "user",
         "root",
         "admin",
         "mongo",
         "mongodb",
-        "example_password",
-        "password123",
+        "a",
+        "an",
+        "the",
+        "my",
+        "your",
+        "our",
+        "some",
+        "db",
+        "database",
+        "strong",
+        "secure",
+        "here",
     ];
     let lower = password.to_ascii_lowercase();
     // `your_production_password`: whoever reads it has another one.
-    let is_yours = lower.strip_prefix("your").is_some_and(|what| {
-        let what = what.trim_start_matches(['_', '-']);
-        ["password", "passwd", "pass", "pwd", "secret"].iter().any(|word| what.ends_with(word))
-    });
-    // `a-password`, `the_db_password`.
-    const VAGUE: [&str; 14] = [
-        "a", "an", "the", "my", "our", "some", "any", "user", "db", "database", "strong", "secure",
-        "super", "mongo",
-    ];
-    let mut words = lower.rsplit(['_', '-', ' ']);
-    let is_said = words.next().is_some_and(|last| matches!(last, "password" | "passwd" | "secret"))
-        && words.all(|word| VAGUE.contains(&word));
-    // `PUTPASSHERE`: something is to be put there.
-    let is_place = lower.trim_end_matches(|c: char| c.is_ascii_digit()).ends_with("here")
-        && ["pass", "pwd", "secret"].iter().any(|word| lower.contains(word));
-    is_yours || is_said || is_place || WORDS.contains(&&*lower)
+    let is_yours = lower.starts_with("your") && lower.ends_with("password");
+    let mut words = lower.split(|c: char| !c.is_ascii_alphanumeric());
+    is_yours || words.all(|word| WORDS.contains(&word))
 }
 
 /// Returns which part of a connection string is a placeholder. A password that equals the user name (`admin:admin`) is
@@ -268,11 +266,6 @@ pub(super) fn mark(secret: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     secret.hash(&mut hasher);
     hasher.finish()
-}
-
-/// Whether a text has a key in it that documentation shows to everybody: what stands beside it is as made up.
-pub(super) fn shows_known_example(text: &str) -> bool {
-    ["AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMI/K7MDENG"].iter().any(|key| text.contains(key))
 }
 
 /// Whether a password is one in use although it stands in an example: it looks made by chance, and leads to a cluster
@@ -376,7 +369,7 @@ pub(super) fn in_text(
             || before.starts_with("<!--")
             || begins_remark(before);
         let line = text[line_start..].split('\n').next().unwrap_or_default();
-        let in_prose = is_prose(line, at - line_start) || is_said_in_chat(text, at);
+        let in_prose = is_prose(line, at - line_start);
         let location = |at: usize| {
             let place = places.at(at);
             Location { file: file.to_owned(), line: place.line, column: place.column }
@@ -476,17 +469,6 @@ fn is_prose(text: &str, near: usize) -> bool {
         bare.len() > 1 && bare.chars().all(|c| c.is_alphabetic() || c == '\'')
     };
     text.split_whitespace().filter(is_word).count() >= WORDS
-}
-
-/// Whether the lines before say who speaks in a conversation: `role: user`.
-fn is_said_in_chat(text: &str, at: usize) -> bool {
-    let before = &text[tail_start(text, at)..at];
-    before.lines().any(|line| {
-        let line = line.trim_start_matches(['-', ' ', '"', '\'', '{', '\t']);
-        let said =
-            line.strip_prefix("role").map(|rest| rest.trim_start_matches(['"', '\'', ':', ' ']));
-        said.is_some_and(|who| ["user", "assistant", "system"].iter().any(|w| who.starts_with(w)))
-    })
 }
 
 /// Whether what stands before a connection string is the command of a tool: `mongosh "…"`, `mongodump --uri=…`. A
@@ -663,8 +645,5 @@ pub(super) fn is_local(host: &str) -> bool {
         || matches!(lower.as_str(), "localhost" | "0.0.0.0" | "::1" | "host.docker.internal")
         || lower.starts_with("127.")
         || lower.ends_with(".localhost")
-        || lower.ends_with("example.com")
-        || lower.ends_with("example.net")
-        || lower.ends_with("example.org")
         || (!lower.contains('.') && lower != docward_uri::HOLE)
 }

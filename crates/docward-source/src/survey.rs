@@ -36,8 +36,9 @@ pub fn survey(file: &str, text: &str, kind: FileKind) -> Known {
     if let (1, Some(model)) = (out.models.len(), out.models.keys().next()) {
         out.model_files.insert(stem.clone(), Some(model.clone()));
     }
-    let factories = super::factories(file, text, &unit, &nothing);
-    out.factories.extend(factories.into_iter().map(|name| (stem.clone(), name)));
+    // Models of the file itself are known to its functions.
+    let own = Known { models: out.models.clone(), ..Known::default() };
+    out.absorb(super::functions(file, text, &unit, &own));
     out
 }
 

@@ -4,15 +4,15 @@ mod bounds;
 
 use std::collections::BTreeSet;
 
-use docward_model::code::{Append, AppendKind, Cap, SetPath};
+use docward_model::code::{Append, AppendKind, Cap, Origin, SetPath};
 
 use super::{
     Scan,
-    array_bounds::{STEPS, is_of_steps},
-    ir::{Call, Expr, Kind, ScopeId, StatementKind},
+    ir::{Call, Expr, Kind, Part, ScopeId, ScopeKind, StatementKind},
+    origins::position,
     values::Field,
 };
-use bounds::{is_enumerated, is_period, mentions_call};
+pub(super) use bounds::{is_enumerated, makes_id, records};
 
 /// Methods that take a filter and an update.
 pub(super) const UPDATES: [&str; 29] = [
@@ -80,31 +80,30 @@ const BUILDERS: [(&str, AppendKind); 9] = [
     ("pushToArray", AppendKind::Push),
 ];
 
-/// Why an array stays short that is searched before anything is added.
-pub(super) const SEARCHED: &str =
-    "it is looked through first, and there is one element for each key";
+/// A function that adds a value to an array that its caller names: `push(id, field, value)`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Wrapper {
+    kind: AppendKind,
+    /// The parameter that names the array.
+    field: usize,
+    /// The parameter that is added.
+    value: Option<usize>,
+    /// How many parameters it has.
+    parameters: usize,
+}
 
-/// What makes a document.
-const MAKES: [&str; 5] = ["insertOne", "insert_one", "InsertOne", "create", "insert"];
-/// What makes an id for one.
-const MAKES_ID: [&str; 16] = [
-    "ObjectId",
-    "ObjectID",
-    "NewObjectID",
-    "NewObjectId",
-    "uuid4",
-    "uuidv4",
-    "v4",
-    "randomUUID",
-    "uuid",
-    "uuid1",
-    "nanoid",
-    "ulid",
-    "cuid",
-    "NewString",
-    "Random.id",
-    "uuid.New",
-];
+/// What is known of the statement around an operator.
+#[derive(Default)]
+struct Statement<'u, 't> {
+    filter: Vec<Field<'u, 't>>,
+    update: Vec<Field<'u, 't>>,
+    collection: Option<String>,
+    /// What bounds all arrays of the document.
+    whole: Option<Cap>,
+    selected_by: BTreeSet<Origin>,
+    /// Arrays that the same update filters.
+    filtered: BTreeSet<String>,
+}
 
 impl<'u, 't> Scan<'u, 't> {
     /// Finds every update of the file.
@@ -123,9 +122,12 @@ impl<'u, 't> Scan<'u, 't> {
             self.built(call, *scope);
             self.mapper_update(call, *scope);
             self.pushed_by_laravel(call, *scope);
+            self.wrapped(call, *scope);
         }
         self.loose(&mut seen);
         self.replaced();
+        self.emptied();
+        self.calls_of_appenders();
     }
 
     /// A call with a filter and an update.
@@ -160,92 +162,41 @@ impl<'u, 't> Scan<'u, 't> {
         };
         let filter = documents.iter().find(|document| !is_update(document)).cloned();
         let filter = filter.unwrap_or_default();
-        let whole = self.bounded_document(call, &filter, scope);
-        // A pipeline may take out in one stage what it puts in with the next.
-        let filtered: BTreeSet<String> = documents
+        let by_id = matches!(
+            call.method(),
+            Some("findByIdAndUpdate" | "UpdateByID" | "UpdateId" | "updateById")
+        );
+        let ids = call.args.iter().take(2).filter(|_| by_id);
+        let ids = ids.filter(|arg| self.values.document(&arg.value, scope).is_none());
+        let selected_by = (filter.iter().map(|field| (field.value, field.scope)))
+            .chain(ids.map(|arg| (&arg.value, scope)))
+            .flat_map(|(value, scope)| self.origins(value, scope))
+            .chain(match call.receiver().map(|of| &of.kind) {
+                // A document that was loaded before: `chat.update({…})`.
+                Some(Kind::Name(name)) => self.selection_of(name, scope),
+                _ => BTreeSet::new(),
+            })
+            .collect();
+        let filtered = documents
             .iter()
             .flatten()
             .filter(|field| field.is("$set") || field.is("$addFields"))
-            .filter_map(|field| self.values.document(field.value, field.scope))
-            .flatten()
+            .flat_map(|field| self.operands(field.value, field.scope))
             .filter(|field| mentions(field.value, "$filter"))
             .filter_map(|field| field.name)
             .collect();
-        // Where a document is found by its id, a date beside that is only a condition.
-        let id = filter.iter().find(|field| field.is("_id"));
-        // `{_id: today_key()}`.
-        let is_day = |field: &Field<'u, 't>| {
-            let written = self.text.get(field.value.at..field.value.end).unwrap_or_default();
-            let written = written.to_ascii_lowercase().replace('_', "");
-            ["today", "daykey", "datekey"].iter().any(|word| written.contains(word))
-        };
-        let by_period = id.map_or_else(|| self.is_of_period(&filter), is_day);
-        for document in documents.iter().filter(|document| is_update(document)) {
-            let from = self.out.code.appends.len();
-            self.operators(document, &filter, collection.as_deref(), seen);
-            let changes_state = self.changes_state(document, &filter);
-            let sets_state = self.sets_state(document, &filter);
-            for append in &mut self.out.code.appends[from..] {
-                let why = match changes_state {
-                    true => Some("the filter asks for a state that the same update changes"),
-                    false => self.values.lets_in_once(&filter, &append.path),
-                };
-                append.few = append.few.or(why);
-                if sets_state && is_of_steps(&append.path) {
-                    append.few = append.few.or(Some(STEPS));
-                }
-            }
-            if by_period {
-                let added = &mut self.out.code.appends[from..];
-                added.iter_mut().for_each(|a| a.few = Some("the filter names a period"));
-            }
-            for append in &mut self.out.code.appends[from..] {
-                if append.kind == AppendKind::Concat && filtered.contains(&append.path) {
-                    append.few = Some("the same update takes elements out of it");
-                }
-            }
-            if let Some(why) = whole {
-                for append in &mut self.out.code.appends[from..] {
-                    if append.cap == Cap::None {
-                        append.cap = Cap::Guard(why.to_owned());
-                    }
-                }
-            }
+        let whole = self.bounded_document(call, &filter, scope);
+        let mut statement =
+            Statement { filter, collection, whole, selected_by, filtered, update: Vec::new() };
+        for document in documents.into_iter().filter(is_update) {
+            statement.update = document;
+            self.operators(&statement, seen);
         }
     }
 
-    /// Whether an update sets a field that its filter wants otherwise: it counts once for each change of that state
-    /// (`{active: {$ne: true}}` with `$set: {active: true}`).
-    fn changes_state(&self, update: &[Field<'u, 't>], filter: &[Field<'u, 't>]) -> bool {
-        let is_fixed = |field: &Field<'u, 't>| {
-            let (value, _) = self.values.follow(field.value, field.scope);
-            matches!(value.kind, Kind::Bool(_) | Kind::Number(_) | Kind::Null)
-                || value.text().is_some()
-                || is_enumerated(value)
-        };
-        let written = |field: &Field<'u, 't>| self.text.get(field.value.at..field.value.end);
-        let set = update
-            .iter()
-            .filter(|entry| entry.is("$set") || entry.is("$unset"))
-            .flat_map(|entry| self.operands(entry.value, entry.scope));
-        set.into_iter().any(|field| {
-            is_fixed(&field)
-                && field.name.is_some()
-                && filter
-                    .iter()
-                    .any(|wanted| wanted.name == field.name && written(wanted) != written(&field))
-        })
-    }
-
     /// The operators of an update.
-    fn operators(
-        &mut self,
-        update: &[Field<'u, 't>],
-        filter: &[Field<'u, 't>],
-        collection: Option<&str>,
-        seen: &mut BTreeSet<usize>,
-    ) {
-        for entry in update {
+    fn operators(&mut self, statement: &Statement<'u, 't>, seen: &mut BTreeSet<usize>) {
+        for entry in &statement.update {
             let Some(operator) = entry.name.as_deref() else { continue };
             if !seen.insert(entry.at) {
                 continue;
@@ -256,7 +207,7 @@ impl<'u, 't> Scan<'u, 't> {
                 {
                     continue;
                 }
-                self.operand(operator, &field, filter, update, collection);
+                self.operand(operator, &field, statement);
             }
         }
     }
@@ -274,62 +225,138 @@ impl<'u, 't> Scan<'u, 't> {
     }
 
     /// One field that an operator changes.
-    fn operand(
-        &mut self,
-        operator: &str,
-        field: &Field<'u, 't>,
-        filter: &[Field<'u, 't>],
-        update: &[Field<'u, 't>],
-        collection: Option<&str>,
-    ) {
+    fn operand(&mut self, operator: &str, field: &Field<'u, 't>, statement: &Statement<'u, 't>) {
         // A name that is computed is shown as code has it.
         let path = field.name.clone().unwrap_or_else(|| {
             let computed = field.computed.and_then(Expr::path);
             computed.map_or_else(|| "*".to_owned(), |path| format!("[{path}]"))
         });
-        let place = self.place(field.at, field.scope);
-        let collection = collection.map(str::to_owned);
-        match operator {
+        let collection = statement.collection.clone();
+        let kind = match operator {
             // `$push: {logs: {$each: [], $slice: -100}}` adds nothing and cuts.
-            "$push" if self.only_cuts(field) => {
-                let operator = "$pop".to_owned();
+            "$push" if self.only_cuts(field) => None,
+            "$push" | "$pushAll" => Some(AppendKind::Push),
+            "$addToSet" => Some(AppendKind::AddToSet),
+            "$set" | "$addFields" if mentions(field.value, "$concatArrays") => {
+                Some(AppendKind::Concat)
+            }
+            _ => None,
+        };
+        if !matches!(operator, "$push" | "$pushAll" | "$addToSet" | "$addFields") || kind.is_none()
+        {
+            const CHANGES: [&str; 10] = [
+                "$set",
+                "$inc",
+                "$unset",
+                "$min",
+                "$max",
+                "$mul",
+                "$setOnInsert",
+                "$pull",
+                "$pullAll",
+                "$pop",
+            ];
+            let operator = if operator == "$push" { "$pop" } else { operator };
+            if CHANGES.contains(&operator) {
+                let place = self.place(field.at, field.scope);
+                let (operator, collection) = (operator.to_owned(), collection.clone());
+                let path = path.clone();
                 self.out.code.set_paths.push(SetPath { place, operator, collection, path });
             }
-            "$push" | "$addToSet" | "$pushAll" => {
-                let is_set = operator == "$addToSet";
-                let kind = if is_set { AppendKind::AddToSet } else { AppendKind::Push };
-                // `$addToSet: {months: month}`.
-                let of_period = is_set && field.value.last_name().is_some_and(is_period);
-                let few = of_period.then_some("there is one element for each period");
-                let mut cap = self.cap(field, filter, update);
-                if cap == Cap::None
-                    && let Some(why) = self.is_tested(&path, field.value, field.scope)
-                {
-                    cap = Cap::Guard(why.to_owned());
-                }
-                let few = few.or_else(|| self.may_stay_short(&path, field.at, field.scope));
-                let of = None;
-                self.out.code.appends.push(Append { place, kind, collection, of, path, cap, few });
-            }
-            "$set" | "$inc" | "$unset" | "$min" | "$max" | "$mul" | "$setOnInsert" | "$pull"
-            | "$pullAll" | "$pop" => {
-                if operator == "$set" && mentions(field.value, "$concatArrays") {
-                    let sliced = mentions(field.value, "$slice");
-                    self.out.code.appends.push(Append {
-                        place: place.clone(),
-                        kind: AppendKind::Concat,
-                        collection: collection.clone(),
-                        of: None,
-                        path: path.clone(),
-                        cap: if sliced { Cap::Slice(0) } else { Cap::None },
-                        few: None,
-                    });
-                }
-                let operator = operator.to_owned();
-                self.out.code.set_paths.push(SetPath { place, operator, collection, path });
-            }
-            _ => {}
         }
+        let Some(kind) = kind else { return };
+        let cap = match (kind, statement.whole) {
+            (AppendKind::Concat, _) if mentions(field.value, "$slice") => Cap::Slice(0),
+            (AppendKind::Concat, _) if statement.filtered.contains(&path) => Cap::Replaced,
+            (AppendKind::Concat, whole) => whole.unwrap_or(Cap::None),
+            (_, whole) => match self.cap(field, statement) {
+                Cap::None => whole.unwrap_or(Cap::None),
+                cap => cap,
+            },
+        };
+        if let Some(wrapper) = self.wrapper(kind, field) {
+            self.out.wrappers.push(wrapper);
+            return;
+        }
+        let each = self
+            .values
+            .document(field.value, field.scope)
+            .and_then(|modifiers| modifiers.into_iter().find(|modifier| modifier.is("$each")));
+        let value = each.map_or((field.value, field.scope), |each| (each.value, each.scope));
+        let append = self.append(field.at, field.scope, kind, path, cap);
+        self.out.code.appends.push(Append {
+            collection,
+            value: self.origins(value.0, value.1),
+            adds_document: self.is_document(value.0, value.1),
+            selected_by: statement.selected_by.clone(),
+            is_unique: append.is_unique
+                || self.lets_in_once(&statement.filter, &append.path)
+                || self.is_behind_search(&append.path, field.at, field.scope),
+            records_change: self.records_change(value.0, statement),
+            ..append
+        });
+    }
+
+    /// An append of which the place is known.
+    pub(super) fn append(
+        &self,
+        at: usize,
+        scope: ScopeId,
+        kind: AppendKind,
+        path: String,
+        cap: Cap,
+    ) -> Append {
+        let in_loop = self.is_in_loop(scope);
+        Append { in_loop, ..Append::plain(self.place(at, scope), kind, path, cap) }
+    }
+
+    /// The function around an operator whose field is one of its parameters.
+    fn wrapper(&self, kind: AppendKind, field: &Field<'u, 't>) -> Option<(String, Wrapper)> {
+        let computed = field.computed.filter(|_| field.name.is_none())?;
+        let (_, function) = self.values.unit.function(field.scope)?;
+        let of = |expr: &Expr<'t>| match &expr.kind {
+            Kind::Name(name) => position(function, name),
+            Kind::Text(parts) => parts.iter().find_map(|part| match part {
+                Part::Hole(hole) => position(function, hole.last_name()?),
+                Part::Text(..) => None,
+            }),
+            _ => None,
+        };
+        let mut value = None;
+        field.value.visit(&mut |inner| value = value.or_else(|| of(inner)));
+        let parameters =
+            function.parameters.iter().filter(|(name, _)| !matches!(*name, "self" | "cls")).count();
+        let wrapper = Wrapper { kind, field: of(computed)?, value, parameters };
+        (!function.name.is_empty()).then(|| (function.name.to_owned(), wrapper))
+    }
+
+    /// A call of a function that adds to an array which the call names.
+    fn wrapped(&mut self, call: &'u Call<'t>, scope: ScopeId) {
+        let wrappers = &self.values.known.wrappers;
+        let Some(Some(wrapper)) = call.method().and_then(|name| wrappers.get(name)) else { return };
+        let given = call.args.len();
+        let Some(field) = call.args.get(wrapper.field).map(|arg| &arg.value) else { return };
+        let Some(path) = self.values.text(field, scope) else { return };
+        let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '$');
+        if given > wrapper.parameters || given < 2 || path.is_empty() || !path.chars().all(is_name)
+        {
+            return;
+        }
+        let append = self.append(field.at, scope, wrapper.kind, path, Cap::None);
+        let value = wrapper.value.and_then(|at| call.args.get(at)).map(|arg| &arg.value);
+        let others = call.args.iter().map(|arg| &arg.value);
+        let others = others.filter(|arg| !value.is_some_and(|value| value.at == arg.at));
+        let selected_by = others.filter(|arg| arg.at != field.at);
+        self.out.code.appends.push(Append {
+            value: value.map(|value| self.origins(value, scope)).unwrap_or_default(),
+            adds_document: value.is_some_and(|value| self.is_document(value, scope)),
+            selected_by: selected_by.flat_map(|arg| self.origins(arg, scope)).collect(),
+            collection: call
+                .receiver()
+                .and_then(|of| self.values.target(of, scope))
+                .map(|t| t.collection),
+            ..append
+        });
     }
 
     /// Whether a `$push` adds nothing and keeps some.
@@ -354,24 +381,22 @@ impl<'u, 't> Scan<'u, 't> {
             return;
         }
         let of_updates = match call.receiver() {
-            // A static import of the driver's or KMongo's functions.
-            None => unit.import(method).is_some_and(|import| {
-                import.module.contains("Updates") || import.module.contains("kmongo")
-            }),
+            // A static import of the driver's functions, one by one or all of them, or of KMongo's.
+            None => unit.import(method).is_some_and(|import| is_of_driver(&import.module))
+                || unit.imports.iter().any(|import| {
+                    import.name == "Updates" && import.module == "com.mongodb.client.model"
+                }) && !unit.scopes.iter().any(
+                    |scope| matches!(&scope.kind, ScopeKind::Function(own) if own.name == method),
+                ),
             Some(of) => of.last_name() == Some("Updates") || self.is_spring_update(of, scope, 0),
         };
         let Some(field) = call.positional(0).filter(|_| of_updates) else { return };
         let Some(path) = self.values.text(field, scope) else { return };
         // `Updates.pushEach("f", new ArrayList<>(), new PushOptions().slice(n))` adds nothing and cuts.
-        const NOTHING: [&str; 5] = [
-            "new ArrayList<>()",
-            "Collections.emptyList()",
-            "List.of()",
-            "emptyList()",
-            "listOf()",
-        ];
-        let is_nothing = |value: &Expr<'t>| {
-            self.text.get(value.at..value.end).is_some_and(|text| NOTHING.contains(&text))
+        let is_nothing = |value: &Expr<'t>| match &value.kind {
+            Kind::Call(made) => made.args.is_empty(),
+            Kind::List(items) => items.is_empty(),
+            _ => false,
         };
         let kind =
             kind.filter(|_| method != "pushEach" || !call.positional(1).is_some_and(is_nothing));
@@ -380,21 +405,29 @@ impl<'u, 't> Scan<'u, 't> {
             self.out.code.set_paths.push(SetPath { place, operator, collection: None, path });
             return;
         };
-        let after = self.text.get(call.callee.end..).unwrap_or_default();
-        let chained: String = after.chars().take(400).take_while(|c| *c != ';').collect();
-        let options = call.args.iter().any(|arg| mentions_call(&arg.value, "slice"));
-        let is_cut = call.positional(1).is_some_and(|value| self.has_slice(value, scope));
-        let cap = if chained.contains(".slice(") || options || is_cut {
+        let added = call.positional(1);
+        // `update.push("f").slice(5).each(…)`: the chain goes on around the call.
+        let is_sliced = |expr: &Expr<'t>| {
+            let outer = expr.call().filter(|outer| outer.method() == Some("slice"));
+            outer.is_some_and(|outer| {
+                outer.callee.at <= call.callee.at && call.callee.end < outer.callee.end
+            })
+        };
+        let mut slices = call.args.iter().any(|arg| mentions_call(&arg.value, "slice"));
+        unit.each(|_, expr| slices |= is_sliced(expr));
+        let cap = if slices || added.is_some_and(|value| self.has_slice(value, scope)) {
             Cap::Slice(0)
-        } else if call.positional(1).is_some_and(|value| value.text().is_some()) {
+        } else if added.is_some_and(|value| value.text().is_some()) {
             Cap::Constant
         } else {
             Cap::None
         };
-        let place = self.place(field.at, scope);
-        let collection = None;
-        let of = None;
-        self.out.code.appends.push(Append { place, kind, collection, of, path, cap, few: None });
+        let append = self.append(field.at, scope, kind, path, cap);
+        self.out.code.appends.push(Append {
+            value: added.map(|value| self.origins(value, scope)).unwrap_or_default(),
+            adds_document: added.is_some_and(|value| self.is_document(value, scope)),
+            ..append
+        });
     }
 
     fn is_spring_update(&self, expr: &'u Expr<'t>, scope: ScopeId, steps: u32) -> bool {
@@ -450,18 +483,11 @@ impl<'u, 't> Scan<'u, 't> {
             if let Some((path, kind)) = found {
                 let is_constant = value.text().is_some() || is_enumerated(value);
                 let cap = if is_constant { Cap::Constant } else { Cap::None };
-                let place = self.place(value.at, scope);
                 let path = path.replace("__", ".");
-                let collection = None;
-                self.out.code.appends.push(Append {
-                    place,
-                    kind,
-                    collection,
-                    of: None,
-                    path,
-                    cap,
-                    few: None,
-                });
+                let append = self.append(value.at, scope, kind, path, cap);
+                let (value, adds_document) =
+                    (self.origins(value, scope), self.is_document(value, scope));
+                self.out.code.appends.push(Append { value, adds_document, ..append });
             }
         }
     }
@@ -483,17 +509,10 @@ impl<'u, 't> Scan<'u, 't> {
         let kind = if is_set { AppendKind::AddToSet } else { AppendKind::Push };
         let is_constant = value.text().is_some() || is_enumerated(value);
         let cap = if is_constant { Cap::Constant } else { Cap::None };
-        let place = self.place(call.callee.at, scope);
         let collection = Some(self.values.known.collection_of(model));
-        self.out.code.appends.push(Append {
-            place,
-            kind,
-            collection,
-            of: None,
-            path,
-            cap,
-            few: None,
-        });
+        let append = self.append(call.callee.at, scope, kind, path, cap);
+        let (value, adds_document) = (self.origins(value, scope), self.is_document(value, scope));
+        self.out.code.appends.push(Append { collection, value, adds_document, ..append });
     }
 
     /// Update documents that are not written where they are used: constants, values that are returned,
@@ -530,13 +549,13 @@ impl<'u, 't> Scan<'u, 't> {
                 StatementKind::Return(value) => value,
                 StatementKind::Eval(_) => continue,
             };
-            if matches!(value.kind, Kind::Object(_)) {
+            if matches!(value.kind, Kind::Object(_) | Kind::Call(_)) {
                 found.extend(self.values.document(value, statement.scope));
             }
         }
         for (operator, field) in operands {
             if seen.insert(field.at) {
-                self.operand(&operator, &field, &[], &[], None);
+                self.operand(&operator, &field, &Statement::default());
             }
         }
         for document in found {
@@ -547,7 +566,7 @@ impl<'u, 't> Scan<'u, 't> {
                 .iter()
                 .all(|field| field.name.as_ref().is_none_or(|name| name.starts_with('$')));
             if all_operators && document.iter().any(changes_array) {
-                self.operators(&document, &[], None, seen);
+                self.operators(&Statement { update: document, ..Statement::default() }, seen);
             }
         }
     }
@@ -567,31 +586,20 @@ impl<'u, 't> super::values::Values<'u, 't> {
         }
         None
     }
+}
 
-    /// Why a filter keeps an array short: it lets each key in once (`"likes.user": {$ne: id}`), or matches young
-    /// documents only (`createdAt: {$gt: limit}`).
-    fn lets_in_once(&self, filter: &[Field<'u, 't>], array: &str) -> Option<&'static str> {
-        filter.iter().find_map(|field| {
-            let name = field.name.as_deref()?;
-            let conditions = self.document(field.value, field.scope)?;
-            let has = |operators: &[&str]| {
-                conditions.iter().any(|c| operators.iter().any(|operator| c.is(operator)))
-            };
-            let is_array =
-                name == array || name.strip_prefix(array).is_some_and(|rest| rest.starts_with('.'));
-            let is_creation = matches!(
-                name.to_ascii_lowercase().replace('_', "").as_str(),
-                "createdat" | "created" | "createtime" | "createdon" | "creationdate"
-            );
-            if is_array && has(&["$ne", "$nin", "$not"]) {
-                Some("the filter lets each key in once")
-            } else if is_creation && has(&["$gt", "$gte"]) {
-                Some("only documents that are young match")
-            } else {
-                None
-            }
-        })
-    }
+/// Whether a module has the functions that build updates.
+fn is_of_driver(module: &str) -> bool {
+    module.ends_with("Updates") || module.starts_with("org.litote.kmongo")
+}
+
+/// Whether a method is called somewhere in an expression.
+pub(super) fn mentions_call(expr: &Expr<'_>, method: &str) -> bool {
+    let mut found = false;
+    expr.visit(&mut |inner| {
+        found |= inner.call().is_some_and(|call| call.method() == Some(method));
+    });
+    found
 }
 
 /// What an operator is told to change: `update.$push.events`, `update["$push"][key]`.

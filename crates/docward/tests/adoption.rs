@@ -536,7 +536,7 @@ struct CodeBase {
     directory: tempfile::TempDir,
 }
 
-const PUSH: &str = "db.t_user.updateOne({_id}, {$push: {logins: e}});\n";
+const PUSH: &str = "db.t_user.updateOne({_id}, {$push: {logins: {at: new Date()}}});\n";
 
 impl CodeBase {
     fn new(files: &[(&str, &str)]) -> Self {

@@ -538,5 +538,5 @@ fn pages_and_lists_state_the_severities_of_findings() {
     };
     assert_eq!(severity("V020"), serde_json::json!(["info"]));
     assert_eq!(severity("N013"), serde_json::json!(["warn", "info"]));
-    assert_eq!(severity("D020"), serde_json::json!(["error", "warn", "info"]));
+    assert_eq!(severity("D020"), serde_json::json!(["error", "warn"]));
 }

@@ -15,7 +15,7 @@ use crate::{
     lint::{git, path, places, project, report},
 };
 
-const PUSH: &str = "db.t.updateOne({_id}, {$push: {a: b}});\n";
+const PUSH: &str = "db.t.updateOne({_id}, {$push: {a: {at: new Date()}}});\n";
 
 /// A repository with everything committed.
 fn repository(files: &[(&str, &str)]) -> tempfile::TempDir {
@@ -131,7 +131,7 @@ fn every_way_to_change_a_file_counts() {
     let changed = lines
         .replace("db.t3.updateOne({_id}", "db.t3.updateOne({_id: 1}")
         .replace(&PUSH.replace("db.t.", "db.t9."), "")
-        .replace("db.t20.", "db.more.updateOne({_id}, {$push: {c: d}});\ndb.t20.");
+        .replace("db.t20.", "db.more.updateOne({_id}, {$push: {c: {at: new Date()}}});\ndb.t20.");
     fs::write(at("old.mongodb"), &changed).unwrap();
     assert_eq!(compare(&folder, "HEAD"), 2);
     // Deleted, moved with a change, new, with a blank in its name, known to git but not committed.
@@ -154,7 +154,7 @@ fn every_way_to_change_a_file_counts() {
 
 #[test]
 fn a_finding_counts_when_any_of_its_places_changed() {
-    let two = "db.t_user.updateOne({_id: 1}, {$push: {logins: a}});\nlet x = 1;\ndb.t_user.updateOne({_id: 2}, {$push: {logins: b}});\n";
+    let two = "db.t_user.updateOne({_id: 1}, {$push: {logins: {at: new Date()}}});\nlet x = 1;\ndb.t_user.updateOne({_id: 2}, {$push: {logins: {at: new Date()}}});\n";
     let folder = repository(&[("a.mongodb", two)]);
     fs::write(folder.path().join("a.mongodb"), two.replace("logins: b", "logins: c")).unwrap();
     let found = report(&folder, &["--changed-since", "HEAD", "--select", "D020"]);

@@ -57,7 +57,7 @@ fn fixes_that_change_a_working_program_are_made_on_request_only() {
 
 #[test]
 fn findings_that_are_left_are_reported_where_they_stand_after_a_fix() {
-    let source = "from pymongo import MongoClient\nb = MongoClient('mongodb://x:9dXk2pLw7Q@db.shop.io/')\nb.shop.t_user.update_one({'_id': 1}, {'$push': {'logins': n}})\n";
+    let source = "from pymongo import MongoClient\nb = MongoClient('mongodb://x:9dXk2pLw7Q@db.shop.io/')\nb.shop.t_user.update_one({'_id': 1}, {'$push': {'logins': {'at': datetime.now()}}})\n";
     let folder = project(&[("app.py", source)]);
     let found = report(&folder, &["--fix", "--unsafe-fixes"]);
     let findings = found["findings"].as_array().unwrap();

@@ -17,7 +17,6 @@ pub mod declared;
 pub mod fold;
 pub mod forecast;
 pub mod groups;
-pub mod growing;
 pub mod house;
 pub mod ids;
 pub mod indexes;

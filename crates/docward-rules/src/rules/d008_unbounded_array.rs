@@ -779,14 +779,13 @@ mod tests {
             example.evidence.code = cap.map(|cap| {
                 let location =
                     docward_model::Location { file: "app.js".to_owned(), line: 7, column: 3 };
+                let place = Place { location, function: None };
                 let append = Append {
-                    place: Place { location, function: None },
-                    kind: AppendKind::Push,
                     collection: Some("t_order_item".to_owned()),
-                    of: None,
-                    path: "events".to_owned(),
-                    cap,
-                    few: None,
+                    // Without the data the code alone would be a finding.
+                    in_loop: true,
+                    value: [docward_model::code::Origin::Time].into(),
+                    ..Append::plain(place, AppendKind::Push, "events".to_owned(), cap)
                 };
                 Code { appends: vec![append], files: 1, ..Code::default() }
             });

@@ -1,17 +1,17 @@
 //! DM-08.2: statements that make an array longer with nothing that keeps it short.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use docward_model::{
-    Collection, Evidence, Level, Location, Severity,
-    code::{Append, AppendKind, Cap, Code},
+    Collection, Evidence, Level, Severity,
+    code::{Append, AppendKind, Cap, Code, Origin},
 };
 
 use crate::{
     Cx, declare_rule,
     facts::{
         arrays::{self, Limits, Owner},
-        code, growing, names, patterns,
+        code, patterns,
     },
 };
 
@@ -19,28 +19,35 @@ declare_rule! {
     /// # Uncapped append
     ///
     /// ## What it checks
-    /// Reports statements in source code that add to an array of a stored document without a bound:
-    /// `$push` and `$addToSet` without `$slice`, `$concatArrays` in an update, `push__field` of MongoEngine,
-    /// `Updates.push` and Spring's `Update.push`, and elements added to a document that was loaded and is
-    /// saved again, or to a list that was read and is set again. A filter that matches only while there is room (`count: {$lt: 60}` with `$inc`,
-    /// `"items.99": {$exists: false}`, `$size`) bounds it, so does cutting or testing the length in the same
-    /// function, a `$slice` that is put into what is pushed on the way, and `maxItems` of the model. People who take out
-    /// what they put in themselves (`post.comments = post.comments.filter(…)` of a loaded document) bound nothing. So does a document that the same function makes, or of which there is
-    /// one for each day or hour (a part of a date in the filter, with an upsert). Values that stand in the code
-    /// itself (`$addToSet: {roles: "admin"}`), or are looked up in a list that does, are few. A statement alone
-    /// does not tell a list of roles from a list of logins: it is a warning where the name says something of
-    /// which there is more each day (`comments`, `events`, `loginHistory`, `messageIds`), and a note elsewhere
-    /// (`members`, `files`, `revisions`, `promotionHistory`), where it tells the life of one thing that is soon done (the `events` of an
-    /// order, a job or a shipment, the `attempts` of a payment, a history, an audit trail or approvals whose statement sets a status with it), where
-    /// one document is found by its day (`findOne({userId, today})`), where another update takes elements out (`$pull`, `pull__field`), empties it
-    /// (`{$set: {unread: []}}`) or keeps the last ones, where the
-    /// array is searched first so that each key is there once or what has the key is taken out before, where a test of the state that the same function changes stands before, where the filter asks for a state that the same
-    /// update changes (`active: {$ne: true}` with `$set: {active: true}`) or for young documents, and where the
-    /// file has a bound for its length elsewhere, and in code that never runs (a method that nobody calls, a file that no other
-    /// takes in). What a schema of Mongoose does not
-    /// declare is not stored. One array is one finding, at its first statement, however many
-    /// add to it, and from whichever files. `$push` of a `$group` stage stores nothing, and what migrations and other scripts do once grows
-    /// nothing.
+    /// Reports statements that add to an array of a stored document without a bound: `$push`, `$addToSet`,
+    /// `$concatArrays`, update builders, functions of the project that take a field and a value, and elements added to a
+    /// document that is loaded and saved.
+    ///
+    /// It is a warning when the code shows that the array keeps growing:
+    ///
+    /// | the added element | the array grows with |
+    /// |---|---|
+    /// | identifies a user | the users |
+    /// | holds the current time or a new id | the calls |
+    /// | refers to a document stored with it | those documents |
+    /// | is a document that callers send for one which they select and do not own | the requests |
+    /// | is added in a loop | the input |
+    ///
+    /// `$pull` of one element bounds nothing. Other appends need `--select pedantic`.
+    ///
+    /// ## Exceptions
+    /// Not reported:
+    /// - values that stand in the code, or that are looked up in a list there
+    /// - a bound in the statement or function: `$slice`, a filter that asks for room, a test of the length
+    /// - a document that the same function makes, or of which there is one for each period (`upsert`)
+    /// - an array that the model or `docward.toml` bounds, or that the schema does not declare
+    /// - an array whose growth the data show: `unbounded-array` reports it
+    ///
+    /// Only with `--select pedantic`:
+    /// - a statement that records a change of a field which the same update sets, as in a status history
+    /// - an array that another statement empties or cuts
+    /// - documents that are found by their day
+    /// - code that never runs, and scripts that are started by hand
     ///
     /// ## Why it matters
     /// The array grows with every call until the document reaches 16 MB and no write succeeds. Long before
@@ -48,18 +55,22 @@ declare_rule! {
     ///
     /// ## Example
     /// ```javascript,fires
-    /// const {MongoClient} = require('mongodb');
-    /// async function login(db, id, entry) {
-    ///   await db.collection('t_user').updateOne({_id: id}, {$push: {logins: entry}});
-    /// }
+    /// const Post = require('./models/post');
+    /// app.post('/posts/:id/comments', async (req, res) => {
+    ///   const comment = {author: req.user.id, text: req.body.text, at: new Date()};
+    ///   await Post.updateOne({_id: req.params.id}, {$push: {comments: comment}});
+    ///   res.sendStatus(201);
+    /// });
     /// ```
     /// ```javascript,clean
-    /// const {MongoClient} = require('mongodb');
-    /// async function login(db, id, entry) {
-    ///   await db.collection('t_user').updateOne({_id: id}, {$push: {logins: {$each: [entry], $slice: -10}}});
-    ///   await db.collection('t_sensor').updateOne(
-    ///     {sensorId: id, count: {$lt: 60}}, {$push: {readings: entry}, $inc: {count: 1}}, {upsert: true});
-    /// }
+    /// const Post = require('./models/post');
+    /// app.post('/posts/:id/comments', async (req, res) => {
+    ///   const comment = {author: req.user.id, text: req.body.text, at: new Date()};
+    ///   await Comment.create({post: req.params.id, ...comment});
+    ///   await Post.updateOne({_id: req.params.id},
+    ///     {$push: {latestComments: {$each: [comment], $slice: -10}}, $inc: {commentCount: 1}});
+    ///   res.sendStatus(201);
+    /// });
     /// ```
     ///
     /// ## How to fix
@@ -72,7 +83,7 @@ declare_rule! {
     D020, "uncapped-append",
     level: Prohibited,
     area: Growth,
-    severities: [Error, Warn, Info],
+    severities: [Error, Warn],
     clauses: ["DM-08.2", "DM-08.4", "CK-4", "CK-8", "AP-S2.1", "AP-S4.1", "AP-S0.2"],
     maturity: Preview,
     scope: Everywhere,
@@ -82,46 +93,128 @@ declare_rule! {
     check: Deployment(check),
 }
 
+/// A case in which an append is not reported, or only to users who select `pedantic`.
+struct Exception {
+    /// As the page says it, in its list of exceptions.
+    #[cfg_attr(not(test), expect(dead_code, reason = "a test compares it with the page"))]
+    text: &'static str,
+    is_silent: bool,
+    applies: fn(&Site<'_>) -> bool,
+}
+
+const EXCEPTIONS: [Exception; 9] = [
+    Exception {
+        text: "values that stand in the code, or that are looked up in a list there",
+        is_silent: true,
+        applies: |site| site.append.cap == Cap::Constant || site.is_enumerated(),
+    },
+    Exception {
+        text: "a bound in the statement or function: `$slice`, a filter that asks for room, a test of the length",
+        is_silent: true,
+        applies: |site| {
+            matches!(site.append.cap, Cap::Slice(_) | Cap::Length | Cap::Replaced | Cap::Unknown)
+        },
+    },
+    Exception {
+        text: "a document that the same function makes, or of which there is one for each period (`upsert`)",
+        is_silent: true,
+        applies: |site| matches!(site.append.cap, Cap::NewDocument | Cap::Period),
+    },
+    Exception {
+        text: "an array that the model or `docward.toml` bounds, or that the schema does not declare",
+        is_silent: true,
+        applies: |site| {
+            site.is_declared
+                || site.found.is_not_stored(site.append.collection.as_deref(), &site.append.path)
+        },
+    },
+    Exception {
+        text: "an array whose growth the data show: `unbounded-array` reports it",
+        is_silent: true,
+        applies: |site| site.is_shown_by_data,
+    },
+    Exception {
+        text: "a statement that records a change of a field which the same update sets, as in a status history",
+        is_silent: false,
+        applies: |site| site.append.records_change,
+    },
+    Exception {
+        text: "an array that another statement empties or cuts",
+        is_silent: false,
+        applies: |site| site.is_cut_elsewhere(),
+    },
+    Exception {
+        text: "documents that are found by their day",
+        is_silent: false,
+        applies: |site| site.is_of_a_day(),
+    },
+    Exception {
+        text: "code that never runs, and scripts that are started by hand",
+        is_silent: false,
+        applies: |site| {
+            let place = &site.append.place;
+            site.found.is_never_run(place) || site.found.is_hand_run(&place.location.file)
+        },
+    },
+];
+
+/// A statement that makes an array longer, and what is known around it.
+struct Site<'a> {
+    found: &'a Code,
+    append: &'a Append,
+    is_declared: bool,
+    is_shown_by_data: bool,
+}
+
+/// How a site is reported.
+struct Judged<'a> {
+    append: &'a Append,
+    /// With what the array grows; `None` where that is not proven.
+    growth: Option<&'static str>,
+    /// Whether another statement of the file keeps the array short.
+    is_sliced_elsewhere: bool,
+}
+
+impl Judged<'_> {
+    fn severity(&self) -> Severity {
+        if self.is_sliced_elsewhere { Severity::Error } else { Severity::Warn }
+    }
+
+    fn is_pedantic(&self) -> bool {
+        self.growth.is_none() && !self.is_sliced_elsewhere
+    }
+}
+
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let Some(found) = &evidence.code else { return };
-    let mut arrays: BTreeMap<Array<'_>, Vec<Grown<'_>>> = BTreeMap::new();
-    for append in found.appends.iter().filter(|append| append.cap == Cap::None) {
-        if is_declared(append, evidence, cx)
-            || is_told_with_the_data(append, evidence, cx)
-            || found.is_not_stored(append.collection.as_deref(), &append.path)
-        {
+    let mut arrays: BTreeMap<(&str, String), Vec<Judged<'_>>> = BTreeMap::new();
+    for append in &found.appends {
+        let site = Site {
+            found,
+            append,
+            is_declared: is_declared(append, evidence, cx),
+            is_shown_by_data: is_shown_by_data(append, evidence, cx),
+        };
+        let mut exceptions = EXCEPTIONS.iter().filter(|exception| (exception.applies)(&site));
+        let exception = exceptions.next();
+        if exception.is_some_and(|exception| exception.is_silent) {
             continue;
         }
-        let sliced = found.appends.iter().any(|other| {
-            other.path == append.path
-                && !append.path.contains(['*', '['])
-                && other.collection == append.collection
-                && other.place.location.file == append.place.location.file
-                && matches!(other.cap, Cap::Slice(_))
-        });
-        let few = append.few.or_else(|| is_cut_elsewhere(found, append).then_some(CUT));
-        let few = few.or_else(|| is_of_a_day(found, append).then_some(OF_A_DAY));
-        let grows = growing::grows_by_nature(&append.path)
-            && !growing::is_about_few(append)
-            && !found.is_never_run(&append.place);
-        let severity = match (sliced, grows && few.is_none()) {
-            (true, _) => Severity::Error,
-            (false, true) => Severity::Warn,
-            (false, false) => Severity::Info,
-        };
-        let grown = Grown { append, sliced, few, severity };
-        let alone = draft(evidence, &grown, &[]);
+        let is_sliced_elsewhere = site.is_sliced_beside();
+        let growth = site.growth().filter(|_| exception.is_none());
+        let judged = Judged { append, growth, is_sliced_elsewhere };
+        let alone = draft(evidence, &judged, &[]);
         if cx.is_accepted(&alone) {
             cx.report(alone);
             continue;
         }
-        arrays.entry(array_of(append)).or_default().push(grown);
+        arrays.entry(array_of(found, append)).or_default().push(judged);
     }
-    for mut statements in joined(arrays) {
-        // The loudest is told, and of those the first.
+    for mut statements in arrays.into_values() {
         statements.sort_by(|a, b| {
-            let place = |grown: &Grown<'_>| grown.append.place.location.clone();
-            b.severity.cmp(&a.severity).then_with(|| place(a).cmp(&place(b)))
+            let order =
+                |judged: &Judged<'_>| (judged.is_pedantic(), judged.append.place.location.clone());
+            b.severity().cmp(&a.severity()).then_with(|| order(a).cmp(&order(b)))
         });
         if let Some((first, others)) = statements.split_first() {
             cx.report(draft(evidence, first, others));
@@ -129,99 +222,151 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     }
 }
 
-/// A statement that makes an array longer.
-struct Grown<'a> {
-    append: &'a Append,
-    /// Whether another statement keeps the array short.
-    sliced: bool,
-    few: Option<&'static str>,
-    severity: Severity,
-}
-
-/// What tells one array from another: the collection or, where that is not known, the file, and its path. A path that
-/// is computed may lead anywhere: each statement is on its own.
-type Array<'a> = (Option<&'a str>, Option<&'a str>, String, Option<&'a Location>);
-
-fn array_of(append: &Append) -> Array<'_> {
-    let collection = append.collection.as_deref();
-    let location = &append.place.location;
-    let file = Some(location.file.as_str()).filter(|_| collection.is_none());
-    let is_known = !append.path.contains(['*', '[']);
-    (collection, file, code::plain_path(&append.path), Some(location).filter(|_| !is_known))
-}
-
-/// The statements of each array. Those of which the collection is not known belong to the array of that name, where
-/// there is one and the name is no everyday word.
-fn joined<'a>(arrays: BTreeMap<Array<'a>, Vec<Grown<'a>>>) -> Vec<Vec<Grown<'a>>> {
-    let mut known: BTreeMap<(Option<&'a str>, String), Vec<Grown<'a>>> = BTreeMap::new();
-    let mut alone = Vec::new();
-    let mut everyday = Vec::new();
-    for ((collection, _, path, place), statements) in arrays {
-        let is_telling = names::words(path.rsplit('.').next().unwrap_or_default()).len() > 1;
-        match place.is_none() && (collection.is_some() || is_telling) {
-            true => known.entry((collection, path)).or_default().extend(statements),
-            false if place.is_none() => everyday.push((path, statements)),
-            false => alone.push(statements),
-        }
-    }
-    // An everyday word is the array of that name which the same file adds to under the name of its collection.
-    for (path, statements) in everyday {
-        let file = |grown: &Grown<'a>| grown.append.place.location.file.as_str();
-        let here = statements.first().map(file);
-        let mut same = known.iter().filter(|((of, other), had)| {
-            of.is_some() && *other == path && had.iter().any(|grown| Some(file(grown)) == here)
+/// What tells one array from another: the collection or, where that is not known, the file, and its path. A statement
+/// whose collection is not known belongs to the only collection that has an array of that name in the same file.
+fn array_of<'a>(found: &'a Code, append: &'a Append) -> (&'a str, String) {
+    let path = code::plain_path(&append.path);
+    let file = append.place.location.file.as_str();
+    let known = append.collection.as_deref().or_else(|| {
+        let beside = found.appends.iter().filter(|other| {
+            other.place.location.file == file && code::plain_path(&other.path) == path
         });
-        let only = same.next().map(|(key, _)| key.clone()).filter(|_| same.next().is_none());
-        match only {
-            Some(only) => known.entry(only).or_default().extend(statements),
-            None => alone.push(statements),
+        let of: BTreeSet<&str> = beside.filter_map(|o| o.collection.as_deref()).collect();
+        of.first().copied().filter(|_| of.len() == 1)
+    });
+    (known.unwrap_or(file), path)
+}
+
+impl Site<'_> {
+    /// With what the array grows, as far as the code proves it.
+    fn growth(&self) -> Option<&'static str> {
+        let value = self.resolved(&self.append.value, 0);
+        let selected_by = self.resolved(&self.append.selected_by, 0);
+        let users = |origins: &BTreeSet<Origin>| -> BTreeSet<String> {
+            let user = |origin: &Origin| match origin {
+                Origin::User(path) => Some(path.clone()),
+                _ => None,
+            };
+            origins.iter().filter_map(user).collect()
+        };
+        let owners = users(&selected_by);
+        let has = |wanted: Origin| value.contains(&wanted);
+        let from_callers = |origins: &BTreeSet<Origin>| {
+            origins.iter().any(|o| matches!(o, Origin::Request | Origin::Parameter { .. }))
+        };
+        if has(Origin::Time) {
+            Some("each call adds an element with its own time")
+        } else if users(&value).difference(&owners).next().is_some() {
+            Some("each user adds an element")
+        } else if has(Origin::Stored) {
+            Some("each document that is stored adds an element")
+        } else if has(Origin::NewId) {
+            Some("each call adds an element with a new id")
+        } else if self.append.is_unique {
+            None
+        } else if self.append.adds_document
+            && owners.is_empty()
+            && from_callers(&value)
+            && from_callers(&selected_by)
+        {
+            Some("each call adds a document")
+        } else if self.is_in_loop() && value.iter().any(|origin| *origin != Origin::Constant) {
+            Some("it is added in a loop")
+        } else {
+            None
         }
     }
-    let unknown: Vec<String> =
-        known.keys().filter(|(of, _)| of.is_none()).map(|(_, path)| path.clone()).collect();
-    for path in unknown {
-        let mut same = known.keys().filter(|(of, other)| of.is_some() && *other == path);
-        let (Some(only), None) = (same.next().cloned(), same.next()) else { continue };
-        let moved = known.remove(&(None, path)).unwrap_or_default();
-        known.entry(only).or_default().extend(moved);
+
+    /// Origins with parameters replaced by what the callers pass.
+    fn resolved(&self, origins: &BTreeSet<Origin>, steps: u32) -> BTreeSet<Origin> {
+        let mut out = BTreeSet::new();
+        for origin in origins {
+            let Origin::Parameter { function, name, index, is_part } = origin else {
+                out.insert(origin.clone());
+                continue;
+            };
+            let passed = self.found.calls.iter().filter(|call| call.callee == *function);
+            let passed = passed.filter_map(|call| {
+                let by_name = call.arguments.iter().find(|(own, _)| own.as_ref() == Some(name));
+                let given =
+                    by_name.or_else(|| call.arguments.get(*index).filter(|(own, _)| own.is_none()));
+                given.map(|(_, origins)| origins)
+            });
+            let before = out.len();
+            for origins in passed.filter(|_| steps < 3) {
+                let passed = self.resolved(origins, steps + 1).into_iter();
+                out.extend(passed.map(|origin| if *is_part { origin.part() } else { origin }));
+            }
+            if out.len() == before {
+                out.insert(origin.clone());
+            }
+        }
+        out
     }
-    alone.extend(known.into_values());
-    alone
-}
 
-const OF_A_DAY: &str = "one document is found by its day";
+    /// Whether the statement, or a call of its function, is in a loop.
+    fn is_in_loop(&self) -> bool {
+        let function = self.append.place.function.as_deref();
+        self.append.in_loop
+            || self.found.calls.iter().any(|call| call.in_loop && Some(&*call.callee) == function)
+    }
 
-/// Whether documents of the collection are found by a day and what they are of: each holds what belongs to that day.
-fn is_of_a_day(found: &Code, append: &Append) -> bool {
-    append.collection.as_ref().is_some_and(|collection| {
-        found.day_keys.iter().any(|(of, name)| of == collection && !name.is_empty())
-    })
-}
+    /// Whether the model allows only a few values, each of which is in once.
+    fn is_enumerated(&self) -> bool {
+        let path = code::plain_path(&self.append.path);
+        self.append.is_unique
+            && self.found.fields.iter().any(|field| {
+                !field.allowed.is_empty()
+                    && field.path.replace("[]", "") == path
+                    && self.is_of(&field.model, field.collection.as_deref())
+            })
+    }
 
-const CUT: &str = "another statement takes elements out of it";
+    fn is_of(&self, model: &str, collection: Option<&str>) -> bool {
+        let own = self.append.collection.as_deref();
+        own.is_some_and(|own| own == model || Some(own) == collection)
+    }
 
-/// Whether a statement anywhere takes elements out of the array, or keeps only the last ones.
-fn is_cut_elsewhere(found: &Code, append: &Append) -> bool {
-    let is_known = !append.path.contains(['*', '[']);
-    let fits = |collection: &Option<String>, path: &str| {
-        code::plain_path(path) == code::plain_path(&append.path)
-            && (collection.is_none()
-                || append.collection.is_none()
-                || *collection == append.collection)
-    };
-    let taken = found.set_paths.iter().any(|set| {
-        matches!(set.operator.as_str(), "$pull" | "$pullAll" | "$pop")
-            && fits(&set.collection, &set.path)
-    });
-    let kept = found
-        .appends
-        .iter()
-        .any(|other| matches!(other.cap, Cap::Slice(_)) && fits(&other.collection, &other.path));
-    is_known && (taken || kept)
+    fn is_path_known(&self) -> bool {
+        !self.append.path.contains(['*', '['])
+    }
+
+    /// Whether another statement of the same file keeps only some elements of the same array.
+    fn is_sliced_beside(&self) -> bool {
+        self.found.appends.iter().any(|other| {
+            other.path == self.append.path
+                && self.is_path_known()
+                && other.collection == self.append.collection
+                && other.place.location.file == self.append.place.location.file
+                && matches!(other.cap, Cap::Slice(_))
+        })
+    }
+
+    fn is_cut_elsewhere(&self) -> bool {
+        let path = code::plain_path(&self.append.path);
+        let own = &self.append.collection;
+        let fits = |collection: &Option<String>, other: &str| {
+            code::plain_path(other) == path
+                && (collection.is_none() || own.is_none() || collection == own)
+        };
+        let cuts = |other: &&Append| matches!(other.cap, Cap::Slice(_) | Cap::Replaced);
+        let mut popped = self.found.set_paths.iter().filter(|set| set.operator == "$pop");
+        self.is_path_known()
+            && (self.found.emptied.iter().any(|(collection, other)| fits(collection, other))
+                || popped.any(|set| fits(&set.collection, &set.path))
+                || self.found.appends.iter().filter(cuts).any(|o| fits(&o.collection, &o.path)))
+    }
+
+    /// Whether documents of the collection are found by a day and what they are of: each holds what belongs to that day.
+    fn is_of_a_day(&self) -> bool {
+        self.append.collection.as_ref().is_some_and(|collection| {
+            self.found.day_keys.iter().any(|(of, name)| of == collection && !name.is_empty())
+        })
+    }
 }
 
 /// Whether the documents show the array growing: then code and data are one finding, D008's.
-fn is_told_with_the_data(append: &Append, evidence: &Evidence, cx: &Cx<'_>) -> bool {
+fn is_shown_by_data(append: &Append, evidence: &Evidence, cx: &Cx<'_>) -> bool {
     let named = |collection: &&Collection| {
         append.collection.as_deref() == Some(collection.namespace.collection.as_str())
     };
@@ -258,8 +403,8 @@ fn is_declared(append: &Append, evidence: &Evidence, cx: &Cx<'_>) -> bool {
         })
 }
 
-fn draft(evidence: &Evidence, first: &Grown<'_>, others: &[Grown<'_>]) -> docward_model::Draft {
-    let Grown { append, sliced, few, severity } = first;
+fn draft(evidence: &Evidence, first: &Judged<'_>, others: &[Judged<'_>]) -> docward_model::Draft {
+    let append = first.append;
     let path = match append.path.as_str() {
         "*" => "an array whose name is computed".to_owned(),
         path if path.starts_with('[') => {
@@ -268,19 +413,19 @@ fn draft(evidence: &Evidence, first: &Grown<'_>, others: &[Grown<'_>]) -> docwar
         path => format!("`{path}`"),
     };
     let of = code::of(append.collection.as_deref());
-    let also = match few {
-        _ if *sliced => {
-            "; another statement keeps it short with $slice, this one does not".to_owned()
+    let because = match first.growth {
+        _ if first.is_sliced_elsewhere => {
+            ": another statement keeps it short with $slice, this one does not".to_owned()
         }
-        Some(why) => format!("; {why}"),
+        Some(growth) => format!(": {growth}"),
         None => String::new(),
     };
     let more = match others.len() {
         0 => String::new(),
-        1 => "; another statement does, too".to_owned(),
+        1 => "; 1 other statement does, too".to_owned(),
         n => format!("; {n} other statements do, too"),
     };
-    let what = format!("{} makes {path}{of} longer with no bound{also}{more}", append.kind.text());
+    let what = format!("{} adds to {path}{of} with no bound{because}{more}", append.kind.text());
     let todo = match append.kind {
         AppendKind::Push | AppendKind::Concat | AppendKind::Document => format!(
             "if only the last ones matter: {{$push: {{{}: {{$each: […], $slice: -100}}}}}}; if each is an entity of its own: a collection that refers to the parent",
@@ -288,7 +433,7 @@ fn draft(evidence: &Evidence, first: &Grown<'_>, others: &[Grown<'_>]) -> docwar
         ),
         AppendKind::AddToSet => "keep the pairs in a collection of their own with a unique index on both ids, or test the length in the filter".to_owned(),
     };
-    code::draft(
+    let draft = code::draft(
         evidence,
         &append.place,
         &format!("{} {}", append.kind.text(), append.path),
@@ -297,12 +442,26 @@ fn draft(evidence: &Evidence, first: &Grown<'_>, others: &[Grown<'_>]) -> docwar
         todo,
     )
     .data("path", append.path.as_str())
-    // One site, whatever the data look like: likely rather than certain.
-    .severity(*severity)
+    .severity(first.severity())
     .data("statements", others.len() as u64 + 1)
     .level(Level::Prohibited)
-    .locations(others.iter().map(|other| other.append.place.location.clone()))
+    .locations(others.iter().map(|other| other.append.place.location.clone()));
+    if first.is_pedantic() { draft.pedantic() } else { draft }
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_lists_the_exceptions() {
+        let page = D020.meta.section("Exceptions").expect("a section");
+        let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
+        let bullets = page.matches("- ").count();
+        assert_eq!(bullets, EXCEPTIONS.len(), "{page}");
+        assert!(EXCEPTIONS.iter().all(|exception| page.contains(exception.text)), "{page}");
+        assert!(D020.meta.section("What it checks").is_some_and(|text| {
+            text.split_whitespace().filter(|word| word.contains(char::is_alphabetic)).count() <= 120
+        }));
+    }
+}

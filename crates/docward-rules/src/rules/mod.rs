@@ -33,6 +33,7 @@ mod c040_client_per_request;
 mod c041_serverless_without_proxy;
 mod c042_missing_health_check;
 mod c043_refused_call;
+mod c044_missing_deadline;
 mod d001_large_document;
 mod d002_growing_document;
 mod d003_array_dominated_document;
@@ -65,6 +66,7 @@ mod k005_jumbo_chunks;
 mod k020_poor_shard_key_in_code;
 mod l001_too_many_collections;
 mod l002_crowded_database;
+mod l020_collection_per_id_in_code;
 mod n001_business_data_in_system_database;
 mod n002_database_without_prefix;
 mod n003_odd_database_name;
@@ -201,6 +203,7 @@ pub static RULES: &[&Rule] = &[
     &c041_serverless_without_proxy::C041,
     &c042_missing_health_check::C042,
     &c043_refused_call::C043,
+    &c044_missing_deadline::C044,
     &d001_large_document::D001,
     &d002_growing_document::D002,
     &d003_array_dominated_document::D003,
@@ -233,6 +236,7 @@ pub static RULES: &[&Rule] = &[
     &k020_poor_shard_key_in_code::K020,
     &l001_too_many_collections::L001,
     &l002_crowded_database::L002,
+    &l020_collection_per_id_in_code::L020,
     &n001_business_data_in_system_database::N001,
     &n002_database_without_prefix::N002,
     &n003_odd_database_name::N003,

@@ -369,16 +369,20 @@ mod tests {
         use docward_model::code::{Append, AppendKind, Cap, Code, Place};
         let mut example = crate::testing::Example::new("R020", "ns=db_shop.t_user", logins);
         let append = |cap| Append {
-            place: Place {
-                location: docward_model::Location { file: "app.js".to_owned(), line: 1, column: 1 },
-                function: None,
-            },
-            kind: AppendKind::Push,
             collection: Some("t_user".to_owned()),
-            of: None,
-            path: "logins".to_owned(),
-            cap,
-            few: None,
+            ..Append::plain(
+                Place {
+                    location: docward_model::Location {
+                        file: "app.js".to_owned(),
+                        line: 1,
+                        column: 1,
+                    },
+                    function: None,
+                },
+                AppendKind::Push,
+                "logins".to_owned(),
+                cap,
+            )
         };
         for (cap, praised) in [(Cap::None, 0), (Cap::Slice(100), 1)] {
             example.evidence.code = Some(Code { appends: vec![append(cap)], ..Code::default() });

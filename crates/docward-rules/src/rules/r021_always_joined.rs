@@ -74,7 +74,9 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let share = cx.limit(&MIN_SHARE);
     let mut by_collection: BTreeMap<&str, Vec<&Pipeline>> = BTreeMap::new();
     for pipeline in &found.pipelines {
-        if let Some(collection) = &pipeline.collection {
+        if let Some(collection) = &pipeline.collection
+            && !found.is_hand_run(&pipeline.place.location.file)
+        {
             by_collection.entry(collection).or_default().push(pipeline);
         }
     }

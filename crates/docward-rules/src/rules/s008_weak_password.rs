@@ -208,7 +208,6 @@ mod tests {
                 "a.js",
                 "const {MongoClient} = require('mongodb');\nnew MongoClient('mongodb://order:abc123@db1.shop.io/x');",
             ),
-            ("Help.scala", "  |For MongoDB: mongodb://username:password@db1.example.net:27017"),
         ] {
             let body = format!("source {file}\n{text}\n");
             assert!(check("S008", &body).is_empty(), "{text}");

@@ -63,7 +63,10 @@ const HABIT: usize = 3;
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let Some(found) = &evidence.code else { return };
     let random = || {
-        let fields = found.fields.iter().filter(|field| field.path == "_id");
+        let fields = found
+            .fields
+            .iter()
+            .filter(|field| field.path == "_id" && !found.is_hand_run(&field.place.location.file));
         fields.filter_map(|field| Some((field, field.made_by.as_deref()?)))
     };
     let growing: Vec<&DeclaredField> =

@@ -54,7 +54,9 @@ declare_rule! {
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let Some(found) = &evidence.code else { return };
-    let counts = found.counts.iter().filter(|read| read.in_handler && !read.fields.is_empty());
+    let counts = found.counts.iter().filter(|read| {
+        read.in_handler && !read.fields.is_empty() && !found.is_hand_run(&read.place.location.file)
+    });
     for read in counts {
         let fields: Vec<String> = read.fields.iter().map(|field| format!("`{field}`")).collect();
         let (of, fields) = (code::of(read.collection.as_deref()), fields.join(", "));

@@ -2,12 +2,21 @@
 
 use std::collections::BTreeSet;
 
-use docward_model::code::{RemadeClient, Serverless};
+use docward_model::code::{Origin, RemadeClient, Serverless};
 
 use super::super::{
     Language, Scan, handlers,
-    ir::{Expr, Kind, ScopeId, ScopeKind, StatementKind, Unit},
+    ir::{Expr, Kind, ScopeId, ScopeKind, StatementKind},
 };
+
+/// How a loop is called among what runs again and again.
+const A_LOOP: &str = "a loop";
+/// Methods that close a client.
+const CLOSES: [&str; 2] = ["disconnect", "close"];
+
+/// Members and calls by which code asks whether a client is there, or keeps the one it makes.
+const KEEPS: [&str; 6] =
+    ["readyState", "isConnected", "is_connected", "Do", "getInstance", "get_instance"];
 
 impl<'u, 't> Scan<'u, 't> {
     /// Whether a client is made again and again.
@@ -16,13 +25,10 @@ impl<'u, 't> Scan<'u, 't> {
         if self.is_kept_by_mongoose(expr) {
             return;
         }
+        let within = handlers::repeated(unit, scope, self.within, self.text)
+            .filter(|within| within != A_LOOP || self.is_the_same_each_time(expr, scope));
         let Some((id, function)) = unit.function(scope) else {
-            if let Some(within) = handlers::repeated(unit, scope, self.within, self.text)
-                && self.is_the_same_each_time(expr, scope)
-            {
-                let place = self.place(expr.at, scope);
-                self.out.code.remade_clients.push(RemadeClient { place, within, through: None });
-            }
+            self.remake(within, expr.at, scope, None);
             return;
         };
         if handlers::is_made_once(function)
@@ -31,11 +37,8 @@ impl<'u, 't> Scan<'u, 't> {
         {
             return;
         }
-        let within = handlers::repeated(unit, scope, self.within, self.text)
-            .filter(|within| within != "a loop" || self.is_the_same_each_time(expr, scope));
-        if let Some(within) = within {
-            let place = self.place(expr.at, scope);
-            self.out.code.remade_clients.push(RemadeClient { place, within, through: None });
+        if within.is_some() {
+            self.remake(within, expr.at, scope, None);
             return;
         }
         // A function that hands out a new client each time, or a class that makes one for itself: bad when a handler
@@ -48,10 +51,7 @@ impl<'u, 't> Scan<'u, 't> {
             Some(_) => return,
         };
         // One that ends the process leaves nothing behind.
-        let scope = &unit.scopes[id];
-        let text = self.text.get(scope.at..scope.end).unwrap_or_default();
-        let ends = ["process.exit(0)", "process.exit()", "sys.exit(0)", "sys.exit()"];
-        if name.is_empty() || has_closed(text) && ends.iter().any(|end| text.contains(end)) {
+        if name.is_empty() || self.calls_any(id, &["exit"]) && self.calls_any(id, &CLOSES) {
             return;
         }
         let outermost = class.map_or(id, |(id, _)| id);
@@ -68,26 +68,46 @@ impl<'u, 't> Scan<'u, 't> {
         }
         for name in std::iter::once(name).chain(passed_on) {
             for (from, at) in handlers::callers(unit, name) {
-                if let Some(within) = handlers::repeated(unit, from, self.within, self.text)
-                    .filter(|within| within != "a loop")
-                {
-                    let place = self.place(at, from);
-                    let through = Some(name.to_owned());
-                    self.out.code.remade_clients.push(RemadeClient { place, within, through });
+                let within = handlers::repeated(unit, from, self.within, self.text);
+                if let Some(within) = within.filter(|within| within != A_LOOP) {
+                    self.remake(Some(within), at, from, Some(name.to_owned()));
                     return;
                 }
             }
         }
     }
 
+    fn remake(
+        &mut self,
+        within: Option<String>,
+        at: usize,
+        scope: ScopeId,
+        through: Option<String>,
+    ) {
+        let Some(within) = within else { return };
+        let place = self.place(at, scope);
+        let in_loop = within == A_LOOP;
+        self.out.code.remade_clients.push(RemadeClient { place, within, in_loop, through });
+    }
+
+    /// Whether a method of one of these names is called in a scope.
+    fn calls_any(&self, id: ScopeId, methods: &[&str]) -> bool {
+        let unit = self.values.unit;
+        let mut found = false;
+        unit.each(|scope, expr| {
+            let method = expr.call().and_then(|call| call.method());
+            found |= method.is_some_and(|m| methods.contains(&m)) && unit.is_in(scope, id);
+        });
+        found
+    }
+
     /// `mongoose.connect(uri)`: while its connection is open it does nothing, so who closes none makes one only.
     fn is_kept_by_mongoose(&self, expr: &Expr<'_>) -> bool {
         let Some(call) = expr.call() else { return false };
         let of = call.receiver().and_then(Expr::path);
-        let closes = ["disconnect(", "connection.close("];
         call.method() == Some("connect")
             && of.as_deref() == Some("mongoose")
-            && !closes.iter().any(|word| self.text.contains(word))
+            && !self.calls_any(0, &CLOSES)
     }
 
     /// Functions of the file that return what they get from one that makes a client each time:
@@ -126,39 +146,32 @@ impl<'u, 't> Scan<'u, 't> {
         .then_some(function.name)
     }
 
-    /// Whether a client is made only for a caller that asks for one of its own, by a parameter that has a default; all
-    /// others get the one there is: `client = MongoClient(…) if own else shared`, with branches.
+    /// Whether a client is made only for a caller that asks for one of its own: a parameter decides.
     fn is_made_on_demand(&self, id: ScopeId, scope: ScopeId) -> bool {
         let unit = self.values.unit;
-        let head = &self.text[unit.scopes[id].at..unit.scopes[id].end];
-        let head = head.split(['\n', '{']).next().unwrap_or_default();
-        let branch = unit.around(scope).take_while(|around| *around != id).find_map(|around| {
-            match &unit.scopes[around].kind {
-                ScopeKind::Branch(Some(condition)) => Some((around, condition)),
-                _ => None,
-            }
-        });
-        let Some((here, condition)) = branch else { return false };
-        let Kind::Name(asked) = condition.kind else { return false };
-        let has_default = [format!("{asked}="), format!("{asked} =")]
-            .iter()
-            .any(|default| head.contains(default.as_str()));
-        let is_other = |at: ScopeId| {
-            matches!(&unit.scopes[at].kind, ScopeKind::Branch(Some(other)) if other.at == condition.at)
-                && at != here
-        };
-        has_default
-            && unit.statements.iter().any(|statement| {
-                is_other(statement.scope)
-                    && matches!(&statement.kind, StatementKind::Assign { value, .. } | StatementKind::Return(value) if value.path().is_some())
-            })
+        let ScopeKind::Function(function) = &unit.scopes[id].kind else { return false };
+        unit.around(scope).take_while(|around| *around != id).any(|around| {
+            matches!(&unit.scopes[around].kind, ScopeKind::Branch(Some(condition))
+                if matches!(condition.kind, Kind::Name(asked)
+                    if function.parameters.iter().any(|(name, _)| *name == asked)))
+        })
     }
 
     /// Whether a class hands out one object for all: then its constructor runs once.
     fn is_shared_class(&self, id: ScopeId) -> bool {
-        let scope = &self.values.unit.scopes[id];
-        let text = self.text.get(scope.at..scope.end).unwrap_or_default().to_ascii_lowercase();
-        ["instance", "singleton", "__new__"].iter().any(|word| text.contains(word))
+        let unit = self.values.unit;
+        let says_so = |name: &str| {
+            let lower = name.to_ascii_lowercase();
+            lower.contains("instance") || lower.contains("singleton") || name == "__new__"
+        };
+        unit.scopes.iter().any(|scope| {
+            matches!(&scope.kind, ScopeKind::Function(own) if scope.parent == id && says_so(own.name))
+        }) || unit.statements.iter().any(|statement| match &statement.kind {
+            StatementKind::Assign { target, .. } => {
+                unit.is_in(statement.scope, id) && target.last_name().is_some_and(says_so)
+            }
+            _ => false,
+        })
     }
 
     /// Whether a loop makes the same client again: nothing that is given to it changes.
@@ -177,48 +190,7 @@ impl<'u, 't> Scan<'u, 't> {
     /// Whether the connection string comes with the request: then each may lead elsewhere, and there is no
     /// client to reuse.
     pub(super) fn is_asked_for(&self, uri: &'u Expr<'t>, scope: ScopeId) -> bool {
-        /// Nobody hands a string on more often before it is used.
-        const HANDED_ON: usize = 3;
-        let unit = self.values.unit;
-        let names_in = |expr: &Expr<'t>| {
-            let mut names = Vec::new();
-            expr.visit(&mut |inner| {
-                if let Kind::Name(name) = inner.kind {
-                    names.push(name);
-                }
-            });
-            names
-        };
-        let of_request = |expr: &Expr<'t>| {
-            let mut found = false;
-            expr.visit(&mut |inner| {
-                found |= matches!(inner.kind, Kind::Name("req" | "request" | "event" | "body"));
-            });
-            found
-        };
-        let given = |names: &[&str]| {
-            let here = unit
-                .statements
-                .iter()
-                .filter(|statement| self.values.owner(statement.scope) == self.values.owner(scope));
-            let assigned = here.filter_map(|statement| match &statement.kind {
-                StatementKind::Assign { target, value, .. } => Some((target, value)),
-                _ => None,
-            });
-            let mine = assigned
-                .filter(|(target, _)| names_in(target).iter().any(|name| names.contains(name)));
-            mine.map(|(_, value)| value).collect::<Vec<_>>()
-        };
-        let mut from = vec![uri];
-        // `data = json.loads(request.body)`, then `url = data["url"]`.
-        for _ in 0..=HANDED_ON {
-            if from.iter().any(|value| of_request(value)) {
-                return true;
-            }
-            let names: Vec<&str> = from.iter().flat_map(|value| names_in(value)).collect();
-            from = given(&names);
-        }
-        false
+        self.origins(uri, scope).contains(&Origin::Request)
     }
 
     /// A client that others share, connected and closed by a handler.
@@ -251,9 +223,7 @@ impl<'u, 't> Scan<'u, 't> {
                 && closed.contains(&(function, path))
                 && let Some(within) = handlers::handler_around(unit, scope, self.within)
             {
-                let place = self.place(at, scope);
-                let within = format!("{within}, and closed again");
-                self.out.code.remade_clients.push(RemadeClient { place, within, through: None });
+                self.remake(Some(format!("{within}, and closed again")), at, scope, None);
             }
         }
     }
@@ -262,11 +232,12 @@ impl<'u, 't> Scan<'u, 't> {
     /// function, behind a test or an early return.
     fn is_kept(&self, id: ScopeId, at: usize) -> bool {
         let unit = self.values.unit;
-        let text = self.text.get(unit.scopes[id].at..unit.scopes[id].end).unwrap_or_default();
-        if ["readyState", "isConnected", "sync.Once", ".Do(", "getInstance", "is_connected"]
-            .iter()
-            .any(|word| text.contains(word))
-        {
+        let mut keeps = false;
+        unit.each(|scope, expr| {
+            let names = matches!(&expr.kind, Kind::Member(_, name) | Kind::Name(name) if KEEPS.contains(name));
+            keeps |= names && unit.is_in(scope, id);
+        });
+        if keeps {
             return true;
         }
         // A test around it, or one before it that leaves the function.
@@ -299,7 +270,7 @@ impl<'u, 't> Scan<'u, 't> {
             };
             let outlives = |path: &str| match is_item {
                 true => !self.values.given(path, id).iter().any(|(at, _)| unit.is_in(*at, id)),
-                false => self.outlives(path, id, text),
+                false => self.outlives(path, id),
             };
             unit.is_in(statement.scope, id)
                 && target.path().is_some_and(|path| {
@@ -315,23 +286,21 @@ impl<'u, 't> Scan<'u, 't> {
 
     /// Whether what is assigned to a name outlives the function: not the names of a function of Python, and
     /// not what Flask throws away after each request.
-    fn outlives(&self, path: &str, id: ScopeId, function: &str) -> bool {
+    fn outlives(&self, path: &str, id: ScopeId) -> bool {
         let unit = self.values.unit;
         let root = path.split('.').next().unwrap_or(path);
-        if unit.language != Language::Python {
-            return !is_declared_in(unit, root, id, function);
+        let is_declared = |names: &[(ScopeId, &str)]| {
+            names.iter().any(|(at, name)| *name == root && unit.is_in(*at, id))
+        };
+        match unit.language {
+            Language::Python if path.contains('.') => {
+                !(matches!(root, "g" | "request")
+                    && unit.import(root).is_some_and(|import| import.module == "flask"))
+            }
+            Language::Python => is_declared(&unit.outer_names),
+            language if language.is_script() => !is_declared(&unit.block_names),
+            _ => !is_declared(&unit.locals),
         }
-        if path.contains('.') {
-            return !(matches!(root, "g" | "request")
-                && unit.import(root).is_some_and(|import| import.module == "flask"));
-        }
-        function.lines().any(|line| {
-            let line = line.trim_start();
-            ["global ", "nonlocal "]
-                .iter()
-                .filter_map(|word| line.strip_prefix(word))
-                .any(|names| names.split(',').any(|name| name.trim() == path))
-        })
     }
 
     /// Calls of functions in other files that make a client each time.
@@ -353,13 +322,10 @@ impl<'u, 't> Scan<'u, 't> {
             }
         });
         for (scope, at, name) in found {
-            if let Some(within) = handlers::repeated(unit, scope, self.within, self.text)
-                && within != "a loop"
-                && !unit.function(scope).is_some_and(|(id, _)| self.is_kept(id, at))
-            {
-                let place = self.place(at, scope);
-                let through = Some(name);
-                self.out.code.remade_clients.push(RemadeClient { place, within, through });
+            let within = handlers::repeated(unit, scope, self.within, self.text)
+                .filter(|within| within != A_LOOP);
+            if !unit.function(scope).is_some_and(|(id, _)| self.is_kept(id, at)) {
+                self.remake(within, at, scope, Some(name));
             }
         }
     }
@@ -380,38 +346,4 @@ impl<'u, 't> Scan<'u, 't> {
             }
         }
     }
-}
-
-/// Whether a function declares a name of its own: what it assigns to it is gone with the call.
-fn is_declared_in(unit: &Unit<'_>, name: &str, id: ScopeId, function: &str) -> bool {
-    let is_name = |c: char| c.is_alphanumeric() || c == '_';
-    match unit.language {
-        language if language.is_script() => {
-            unit.block_names.iter().any(|(at, other)| *other == name && unit.is_in(*at, id))
-        }
-        // `client, err := …`, `var client *mongo.Client`.
-        Language::Go => function.lines().any(|line| {
-            let has = |text: &str| text.split(|c| !is_name(c)).any(|word| word == name);
-            line.split_once(":=").is_some_and(|(left, _)| has(left))
-                || line
-                    .trim()
-                    .strip_prefix("var ")
-                    .is_some_and(|rest| rest.split(|c| !is_name(c)).next() == Some(name))
-        }),
-        // `MongoClient client = …`, `val client = …`.
-        _ => function.lines().any(|line| {
-            line.split_once('=').is_some_and(|(left, _)| {
-                let mut words = left.split_whitespace().rev();
-                words.next() == Some(name)
-                    && words
-                        .next()
-                        .is_some_and(|class| class.ends_with(|c: char| is_name(c) || c == '>'))
-            })
-        }),
-    }
-}
-
-/// Whether a text closes a client.
-fn has_closed(text: &str) -> bool {
-    [".disconnect(", ".close("].iter().any(|close| text.contains(close))
 }

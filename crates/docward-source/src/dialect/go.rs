@@ -97,13 +97,17 @@ fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
             let adds =
                 node.kind() == "assignment_statement" && l.field_text(node, "operator") != "=";
             let targets = list(l, node, "left", scope);
+            if node.kind() == "short_var_declaration" {
+                declare(l, &targets, scope);
+            }
             let values = list(l, node, "right", scope);
             pairs(l, targets, values, adds, scope);
             Kind::Other(Vec::new())
         }
         "var_spec" | "const_spec" => {
             let names: Vec<_> = node.children_by_field_name("name", &mut node.walk()).collect();
-            let targets = names.into_iter().map(|name| l.node(name, scope)).collect();
+            let targets: Vec<_> = names.into_iter().map(|name| l.node(name, scope)).collect();
+            declare(l, &targets, scope);
             let values = list(l, node, "value", scope);
             pairs(l, targets, values, false, scope);
             Kind::Other(Vec::new())
@@ -203,6 +207,11 @@ fn list<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, field: &str, scope: ScopeId) 
         Some(child) => vec![l.node(child, scope)],
         None => Vec::new(),
     }
+}
+
+fn declare<'t>(l: &mut Lower<'_, 't>, targets: &[Expr<'t>], scope: ScopeId) {
+    let names = targets.iter().filter_map(Expr::last_name);
+    l.unit.locals.extend(names.map(|name| (scope, name)));
 }
 
 /// `a, err := f()`: the call belongs to the first name.

@@ -118,6 +118,9 @@ fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
                 node.children_by_field_name("declarator", &mut node.walk()).collect();
             for declarator in declarators {
                 let target = l.field(declarator, "name", scope);
+                if node.kind() == "local_variable_declaration" {
+                    l.unit.locals.extend(target.last_name().map(|name| (scope, name)));
+                }
                 let value = l.field(declarator, "value", scope);
                 l.assign(target, value, false, scope);
             }

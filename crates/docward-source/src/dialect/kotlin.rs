@@ -121,6 +121,9 @@ fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
                 })
                 .map(|child| l.node(child, scope));
             let name = part(declared, "identifier").unwrap_or(declared);
+            if l.unit.function(scope).is_some() {
+                l.unit.locals.push((scope, l.text(name)));
+            }
             let target = Expr {
                 at: name.start_byte(),
                 end: name.end_byte(),

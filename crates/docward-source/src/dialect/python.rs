@@ -115,6 +115,12 @@ fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
         "assignment" => l.assignment(node, false, scope),
         "augmented_assignment" => l.assignment(node, true, scope),
         "return_statement" => l.returned(node, scope),
+        "global_statement" | "nonlocal_statement" => {
+            let names = parts(node).into_iter().map(|name| (scope, l.text(name)));
+            let names: Vec<_> = names.collect();
+            l.unit.outer_names.extend(names);
+            Kind::Other(Vec::new())
+        }
         "import_statement" => {
             for name in parts(node) {
                 if name.kind() == "aliased_import" {
@@ -179,6 +185,11 @@ fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
         }
         "list" | "tuple" | "set" | "expression_list" => Kind::List(l.children(node, scope)),
         "binary_operator" => l.binary(node, scope),
+        "comparison_operator" if parts(node).len() == 2 => {
+            let held = parts(node);
+            let (left, right) = (l.node(held[0], scope), l.node(held[1], scope));
+            Kind::Binary(l.field_text(node, "operators"), Box::new(left), Box::new(right))
+        }
         "boolean_operator" => Kind::Binary(
             if l.field_text(node, "operator") == "or" { "||" } else { "&&" },
             l.boxed(node, "left", scope),

@@ -97,6 +97,7 @@ fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
             class(l, node, marks, scope)
         }
         "export_statement" => {
+            l.unit.exports = true;
             let marks = marks(l, node, scope);
             let before = l.unit.scopes.len();
             match node.child_by_field_name("declaration") {
@@ -641,13 +642,10 @@ fn is_serverless<'t>(_: &Unit<'t>, function: &Function<'t>) -> bool {
             .is_some_and(|to| to.ends_with("https.onRequest") || to.ends_with("https.onCall"))
 }
 
-fn survey<'u, 't>(values: &Values<'u, 't>, text: &str, out: &mut Known) {
+fn survey<'u, 't>(values: &Values<'u, 't>, _: &str, out: &mut Known) {
     models(values, out);
-    if text.to_ascii_lowercase().contains("cache") {
-        caching(values.unit, text, out);
-    }
     // Mongoose puts the version into the filter of every save.
-    if text.contains("optimisticConcurrency: true") {
+    if asks_for_version(values.unit) {
         out.versioned.extend(out.models.keys().cloned());
     }
 }
@@ -672,27 +670,15 @@ fn models<'u, 't>(values: &Values<'u, 't>, out: &mut Known) {
     });
 }
 
-/// Functions that look into a cache of their process before they load a document, and put it there afterwards.
-fn caching(unit: &Unit<'_>, text: &str, out: &mut Known) {
-    let asks = |body: &str, ways: &[&str]| {
-        ways.iter().any(|way| {
-            body.match_indices(way).any(|(at, _)| {
-                let is_path = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');
-                let path = body[..at].rsplit(|c: char| !is_path(c)).next().unwrap_or_default();
-                // `cache.get(…)`, `this.databaseCache.users.get(…)`.
-                path.split('.').any(|name| name.to_ascii_lowercase().ends_with("cache"))
-            })
-        })
-    };
-    for scope in &unit.scopes {
-        let ScopeKind::Function(function) = &scope.kind else { continue };
-        let body = text.get(scope.at..scope.end).unwrap_or_default();
-        // A cache that others share answers with a copy.
-        if asks(body, &[".get("])
-            && asks(body, &[".set(", ".add(", ".put("])
-            && !body.contains("JSON.parse")
-        {
-            out.caching.insert(function.name.to_owned());
-        }
-    }
+/// Whether a schema asks for the version that was read: `{optimisticConcurrency: true}`.
+fn asks_for_version(unit: &Unit<'_>) -> bool {
+    let mut found = false;
+    unit.each(|_, expr| {
+        let Kind::Object(entries) = &expr.kind else { return };
+        found |= entries.iter().any(|entry| {
+            entry.name() == Some("optimisticConcurrency")
+                && !matches!(entry.value.kind, Kind::Bool(false))
+        });
+    });
+    found
 }

@@ -1,26 +1,65 @@
-//! What keeps an array short: the statement, its filter, or what the function tests before.
+//! What a statement, its filter and the function around say about the length of an array.
 
-use docward_model::{code::Cap, words::split};
+use std::collections::BTreeSet;
+
+use docward_model::{
+    code::{Cap, Origin},
+    words::split,
+};
 
 use super::{
     super::{
         Scan,
-        ir::{Call, Expr, Kind, ScopeId},
-        meant::is_day,
+        ir::{Call, Expr, Kind, ScopeId, ScopeKind, StatementKind},
         values::{Field, Fragment},
     },
-    MAKES, MAKES_ID, SEARCHED, mentions,
+    Statement, UPDATES, mentions, mentions_call,
 };
+
+/// What makes a document.
+const MAKES: [&str; 5] = ["insertOne", "insert_one", "InsertOne", "create", "insert"];
+/// What makes an id for one.
+const MAKES_ID: [&str; 16] = [
+    "ObjectId",
+    "ObjectID",
+    "NewObjectID",
+    "NewObjectId",
+    "uuid4",
+    "uuidv4",
+    "v4",
+    "randomUUID",
+    "uuid",
+    "uuid1",
+    "nanoid",
+    "ulid",
+    "cuid",
+    "NewString",
+    "Random.id",
+    "uuid.New",
+];
+/// Methods that search a list.
+const SEARCHES: [&str; 10] = [
+    "find",
+    "some",
+    "findIndex",
+    "any",
+    "indexOf",
+    "includes",
+    "contains",
+    "index",
+    "count",
+    "filter",
+];
 
 impl<'u, 't> Scan<'u, 't> {
     /// What bounds all arrays of the document that a filter leads to: it was made by the same function, or there
-    /// is one for each day or hour.
+    /// is one for each period.
     pub(super) fn bounded_document(
         &self,
         call: &'u Call<'t>,
         filter: &[Field<'u, 't>],
         scope: ScopeId,
-    ) -> Option<&'static str> {
+    ) -> Option<Cap> {
         let made = |expr: &'u Expr<'t>, scope: ScopeId| {
             // An id, or the id of what was made.
             let (name, is_id) = match &expr.kind {
@@ -31,146 +70,162 @@ impl<'u, 't> Scan<'u, 't> {
                 }
                 _ => return false,
             };
-            // Callbacks run within the function that made it.
             let function = self.outer_function(scope);
             let given = self.values.given(name, scope);
             function != 0
                 && !given.is_empty()
                 && given.iter().all(|(at, value)| {
+                    let is_made = || value.call().and_then(Call::method);
                     self.values.unit.is_in(*at, function)
-                        && match is_id {
-                            true => makes_id(value),
-                            false => value
-                                .call()
-                                .and_then(Call::method)
-                                .is_some_and(|m| MAKES.contains(&m)),
-                        }
+                        && (if is_id {
+                            makes_id(value)
+                        } else {
+                            is_made().is_some_and(|m| MAKES.contains(&m))
+                        })
                 })
         };
-        // `updateOne({_id: made.insertedId}, …)`, `UpdateByID(ctx, made.InsertedID, …)`.
-        let by_id = matches!(call.method(), Some("UpdateByID" | "UpdateId" | "findByIdAndUpdate"))
-            .then(|| call.args.iter().map(|arg| (&arg.value, scope)))
-            .into_iter()
-            .flatten();
         let ids = filter.iter().filter(|field| field.is("_id")).map(|f| (f.value, f.scope));
-        if ids.chain(by_id).any(|(value, scope)| made(value, scope)) {
-            return Some("the same function makes the document");
+        let given = call.args.iter().map(|arg| (&arg.value, scope));
+        let by_id = matches!(call.method(), Some("UpdateByID" | "UpdateId" | "findByIdAndUpdate"));
+        if ids.chain(given.filter(|_| by_id)).any(|(value, scope)| made(value, scope)) {
+            return Some(Cap::NewDocument);
         }
-        // The documents are made as time goes on: each holds what belongs to one period.
         let upserts = call.args.iter().any(|arg| {
             arg.name == Some("upsert")
                 || mentions(&arg.value, "upsert")
                 || ["SetUpsert", "upsert"].iter().any(|m| mentions_call(&arg.value, m))
         });
-        (upserts && self.is_of_period(filter)).then_some("there is a document for each period")
-    }
-
-    /// Whether a filter leads to what belongs to one period.
-    pub(super) fn is_of_period(&self, filter: &[Field<'u, 't>]) -> bool {
-        filter.iter().any(|field| {
+        let of_period = filter.iter().any(|field| {
             field.name.as_deref().is_some_and(is_period)
                 && self.values.document(field.value, field.scope).is_none()
+        });
+        (upserts && of_period).then_some(Cap::Period)
+    }
+
+    /// What a statement says of one array.
+    pub(super) fn cap(&self, field: &Field<'u, 't>, statement: &Statement<'u, 't>) -> Cap {
+        let modifiers = self.values.document(field.value, field.scope).unwrap_or_default();
+        if let Some(slice) = modifiers.iter().find(|modifier| modifier.is("$slice")) {
+            return Cap::Slice(self.values.int(slice.value, slice.scope).unwrap_or(0));
+        }
+        let each = modifiers.iter().find(|modifier| modifier.is("$each"));
+        if each.is_some() && modifiers.iter().any(|m| m.is_spread && m.name.is_none()) {
+            return Cap::Unknown;
+        }
+        let array = field.name.as_deref().unwrap_or_default();
+        if self.has_room(statement, array) || self.tests_length(array, field.scope) {
+            return Cap::Length;
+        }
+        let (value, scope) = each.map_or((field.value, field.scope), |e| (e.value, e.scope));
+        let origins = self.origins(value, scope);
+        let is_fixed = !origins.is_empty() && origins.iter().all(|o| *o == Origin::Constant);
+        // What is added again and again is always the same few values, unless they are documents.
+        if (is_fixed && !self.is_document(value, scope)) || self.is_listed(value, scope) {
+            return Cap::Constant;
+        }
+        Cap::None
+    }
+
+    /// Whether a filter matches only while there is room: `count: {$lt: 60}`, `"items.99": {$exists: false}`, `$expr`
+    /// with `$size`.
+    fn has_room(&self, statement: &Statement<'u, 't>, array: &str) -> bool {
+        let counted: Vec<String> = statement
+            .update
+            .iter()
+            .filter(|entry| entry.is("$inc"))
+            .flat_map(|entry| self.operands(entry.value, entry.scope))
+            .filter_map(|field| field.name)
+            .collect();
+        statement.filter.iter().any(|entry| {
+            // `[`items.${MAX - 1}`]: {$exists: false}`.
+            if let Some(computed) = entry.computed
+                && let Some(Fragment::Text(start, _)) =
+                    self.values.fold(computed, entry.scope).fragments.first()
+            {
+                return start.strip_suffix('.') == Some(array) && mentions(entry.value, "$exists");
+            }
+            let Some(name) = entry.name.as_deref() else { return false };
+            let conditions = self.values.document(entry.value, entry.scope).unwrap_or_default();
+            let has = |operator: &str| conditions.iter().any(|condition| condition.is(operator));
+            let counts = counted.iter().any(|counter| counter == name)
+                || split(name).iter().any(|word| {
+                    matches!(word.as_str(), "count" | "size" | "length" | "total" | "counter")
+                });
+            let index = name.strip_prefix(array).and_then(|rest| rest.strip_prefix('.'));
+            ((name == "$expr" || name == array) && mentions(entry.value, "$size"))
+                || (counts && (has("$lt") || has("$lte")))
+                || (index.is_some_and(|i| i.parse::<u32>().is_ok()) && has("$exists"))
         })
     }
 
-    /// Whether the function tests, before it adds, how long the array is, or whether the value is one of a few
-    /// that stand in the code.
-    pub(super) fn is_tested(
-        &self,
-        path: &str,
-        value: &'u Expr<'t>,
-        scope: ScopeId,
-    ) -> Option<&'static str> {
+    /// Whether the function compares the length of the array with a bound: `user.items.length >= 10`,
+    /// `len(user["items"]) > MAX`.
+    pub(crate) fn tests_length(&self, path: &str, scope: ScopeId) -> bool {
         let unit = self.values.unit;
-        let (function, _) = unit.function(scope)?;
-        let text = self.text.get(unit.scopes[function].at..unit.scopes[function].end)?;
+        let function = self.outer_function(scope);
         let leaf = path.rsplit('.').next().unwrap_or(path);
-        let is_plain =
-            !leaf.is_empty() && leaf.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
-        if is_plain {
-            // `user.items.length >= 10`, `len(user["items"]) > MAX`.
-            let lengths = [
-                format!("{leaf}.length"),
-                format!("{leaf}?.length"),
-                format!("{leaf}.size()"),
-                format!("{leaf}.size"),
-            ];
-            let after = lengths.iter().any(|length| {
-                text.match_indices(length.as_str()).any(|(at, _)| {
-                    compares_with_a_bound(&text[at + length.len()..])
-                        && !text[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_')
-                })
-            });
-            let within = text.match_indices("len(").any(|(at, _)| {
-                let Some(end) = text[at..].find(')') else { return false };
-                let inside = text[at + 4..at + end].trim_end_matches(['"', '\'', ']', ' ']);
-                inside.to_ascii_lowercase().ends_with(&leaf.to_ascii_lowercase())
-                    && compares_with_a_bound(&text[at + end + 1..])
-            });
-            if after || within {
-                return Some("its length is tested in the same function");
+        let is_array = |of: &Expr<'t>| names_leaf(of, leaf);
+        let is_length = |expr: &Expr<'t>| match &expr.kind {
+            Kind::Member(of, "length" | "size") => is_array(of),
+            Kind::Call(call) => match call.method() {
+                Some("len") => call.positional(0).is_some_and(is_array),
+                Some("size" | "count") => call.receiver().is_some_and(is_array),
+                _ => false,
+            },
+            _ => false,
+        };
+        // Whether there is any is no question of how many.
+        let is_bound = |expr: &Expr<'t>| match expr.kind {
+            Kind::Number(number) => !matches!(number, "0" | "1"),
+            _ => expr.path().is_some(),
+        };
+        let mut found = false;
+        let mut see = |expr: &Expr<'t>| {
+            if let Kind::Binary(">" | ">=" | "<" | "<=" | "==" | "===", left, right) = &expr.kind {
+                found |=
+                    (is_length(left) && is_bound(right)) || (is_length(right) && is_bound(left));
             }
+        };
+        if function != 0 && !leaf.is_empty() {
+            unit.each(|at, expr| {
+                if unit.is_in(at, function) {
+                    see(expr);
+                }
+            });
         }
-        let path = value.path()?;
-        let mut is_listed = false;
+        found
+    }
+
+    /// Whether the function looks a value up in a list that stands in the code: `if (!ROLES.includes(role)) return`.
+    fn is_listed(&self, value: &'u Expr<'t>, scope: ScopeId) -> bool {
+        let unit = self.values.unit;
+        let Some(path) = value.path() else { return false };
+        let function = self.outer_function(scope);
+        let mut found = false;
         unit.each(|at, expr| {
-            if !unit.is_in(at, function) {
+            if function == 0 || !unit.is_in(at, function) {
                 return;
             }
-            let same = |expr: &Expr<'t>| expr.path().as_deref() == Some(path.as_str());
+            let is_value = |expr: &Expr<'t>| expr.path().as_deref() == Some(path.as_str());
             let list = match &expr.kind {
                 Kind::Call(call)
                     if matches!(
                         call.method(),
                         Some("includes" | "has" | "contains" | "Contains" | "containsKey")
-                    ) && call.args.iter().any(|arg| same(&arg.value)) =>
+                    ) && call.args.iter().any(|arg| is_value(&arg.value)) =>
                 {
                     match call.method() {
                         Some("Contains") => call.positional(0),
                         _ => call.receiver(),
                     }
                 }
-                Kind::Index(of, at) if same(at) => Some(&**of),
+                Kind::Binary("in" | "not in", left, right) if is_value(left) => Some(&**right),
+                Kind::Index(of, key) if is_value(key) => Some(&**of),
                 _ => None,
             };
-            is_listed |= list.is_some_and(|list| self.is_fixed(list, at));
+            found |= list.is_some_and(|list| self.is_fixed(list, at));
         });
-        // `if role not in ROLES`.
-        is_listed |= [" in ", " not in "].iter().any(|word| {
-            text.match_indices(&format!("{path}{word}")).any(|(at, found)| {
-                let list = text[at + found.len()..].trim_start();
-                list.starts_with(['[', '(', '{'])
-                    || list
-                        .split(|c: char| !c.is_alphanumeric() && c != '_' && c != '.')
-                        .next()
-                        .is_some_and(|name| is_capital(name.rsplit('.').next().unwrap_or(name)))
-            })
-        });
-        is_listed.then_some("only values are added that are listed in the code")
-    }
-
-    /// Why an array may stay short although the statement does not bound it: it is searched before, or the file has a
-    /// bound for its length elsewhere.
-    pub(crate) fn may_stay_short(
-        &self,
-        path: &str,
-        at: usize,
-        scope: ScopeId,
-    ) -> Option<&'static str> {
-        let leaf = path.rsplit('.').next().unwrap_or(path);
-        if leaf.is_empty() || !leaf.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') {
-            return None;
-        }
-        if self.is_behind_search(leaf, at, scope) {
-            return Some(SEARCHED);
-        }
-        let is_bounded = [".length", "?.length"].iter().any(|length| {
-            let length = format!(".{leaf}{length}");
-            self.text
-                .match_indices(length.as_str())
-                .any(|(at, _)| compares_with_a_bound(&self.text[at + length.len()..]))
-        });
-        is_bounded.then_some("the file has a bound for its length elsewhere")
+        found
     }
 
     /// Whether a list, set or map stands in the code itself.
@@ -192,98 +247,145 @@ impl<'u, 't> Scan<'u, 't> {
         is_made || is_literal || expr.last_name().is_some_and(is_capital)
     }
 
-    /// What keeps an array short.
-    pub(super) fn cap(
-        &self,
-        field: &Field<'u, 't>,
-        filter: &[Field<'u, 't>],
-        update: &[Field<'u, 't>],
-    ) -> Cap {
-        let modifiers = self.values.document(field.value, field.scope).unwrap_or_default();
-        if let Some(slice) = modifiers.iter().find(|modifier| modifier.is("$slice")) {
-            return Cap::Slice(self.values.int(slice.value, slice.scope).unwrap_or(0));
-        }
-        if modifiers.iter().any(|modifier| modifier.is_spread && modifier.name.is_none())
-            && modifiers.iter().any(|modifier| modifier.is("$each"))
-        {
-            return Cap::Unknown;
-        }
-        let array = field.name.as_deref().unwrap_or_default();
-        if let Some(guard) = self.guard(filter, update, array) {
-            return Cap::Guard(guard);
-        }
-        let is_constant = |expr: &'u Expr<'t>, scope: ScopeId| {
-            let (expr, _) = self.values.follow(expr, scope);
-            matches!(expr.kind, Kind::Number(_) | Kind::Bool(_))
+    /// Whether a filter lets each key in once: `"likes.user": {$ne: id}`.
+    pub(super) fn lets_in_once(&self, filter: &[Field<'u, 't>], array: &str) -> bool {
+        filter.iter().any(|field| {
+            let rest = field.name.as_deref().and_then(|name| name.strip_prefix(array));
+            let conditions = self.values.document(field.value, field.scope).unwrap_or_default();
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+                && conditions.iter().any(|c| c.is("$ne") || c.is("$nin") || c.is("$not"))
+        })
+    }
+
+    /// Whether an element is added only where a search of the same array found none:
+    /// `if (user.tokens.includes(t)) return; user.tokens.push(t)`.
+    pub(crate) fn is_behind_search(&self, path: &str, at: usize, scope: ScopeId) -> bool {
+        let leaf = path.rsplit('.').next().unwrap_or(path);
+        let searches = |expr: &Expr<'t>| {
+            let mut found = false;
+            expr.visit(&mut |inner| {
+                found |= match &inner.kind {
+                    Kind::Call(call) => {
+                        call.method().is_some_and(|method| SEARCHES.contains(&method))
+                            && call.receiver().is_some_and(|of| names_leaf(of, leaf))
+                    }
+                    Kind::Binary("in" | "not in", _, list) => names_leaf(list, leaf),
+                    _ => false,
+                };
+            });
+            found
+        };
+        self.conditions_before(at, scope).into_iter().any(|condition| {
+            let mut names = Vec::new();
+            condition.visit(&mut |inner| {
+                if let Kind::Name(name) = inner.kind {
+                    names.push(name);
+                }
+            });
+            let mut given = names.into_iter().flat_map(|name| self.values.given(name, scope));
+            searches(condition) || given.any(|(_, value)| searches(value))
+        })
+    }
+
+    /// Conditions that decide whether a place is reached: those of the branches around it, and of branches before it
+    /// that leave.
+    pub(crate) fn conditions_before(&self, at: usize, scope: ScopeId) -> Vec<&'u Expr<'t>> {
+        let unit = self.values.unit;
+        let function = self.outer_function(scope);
+        let decides = |id: &ScopeId| {
+            let inner = &unit.scopes[*id];
+            unit.is_in(scope, *id) || inner.leaves && inner.end <= at && unit.is_in(*id, function)
+        };
+        let conditions = (0..unit.scopes.len()).filter(decides);
+        conditions
+            .filter_map(|id| match &unit.scopes[id].kind {
+                ScopeKind::Branch(Some(condition)) => Some(condition),
+                _ => None,
+            })
+            .collect()
+    }
+
+    /// Whether an update runs once for each change of a field: it sets one that its filter wants otherwise
+    /// (`{active: {$ne: true}}` with `$set: {active: true}`), or to the value that the added element records.
+    pub(super) fn records_change(&self, added: &Expr<'t>, statement: &Statement<'u, 't>) -> bool {
+        let set = statement.update.iter().filter(|entry| entry.is("$set") || entry.is("$unset"));
+        let set: Vec<_> = set.flat_map(|entry| self.operands(entry.value, entry.scope)).collect();
+        let is_fixed = |expr: &Expr<'t>| {
+            matches!(expr.kind, Kind::Bool(_) | Kind::Number(_) | Kind::Null)
                 || expr.text().is_some()
                 || is_enumerated(expr)
         };
-        let constant = match modifiers.iter().find(|modifier| modifier.is("$each")) {
-            Some(each) => self.values.list(each.value, each.scope).is_some_and(|items| {
-                !items.is_empty() && items.iter().all(|item| is_constant(item, each.scope))
-            }),
-            None => is_constant(field.value, field.scope),
-        };
-        if constant { Cap::Constant } else { Cap::None }
+        set.iter().any(|field| {
+            let value = self.values.follow(field.value, field.scope).0;
+            let mut wanted = statement.filter.iter().filter(|other| other.name == field.name);
+            let differs = wanted.any(|wanted| !is_same_value(wanted.value, field.value));
+            (field.name.is_some() && is_fixed(value) && differs) || records(added, field.value)
+        })
     }
 
-    /// A filter that matches only while there is room: `count: {$lt: 60}`, `"items.99": {$exists: false}`,
-    /// `$expr` with `$size`.
-    fn guard(
-        &self,
-        filter: &[Field<'u, 't>],
-        update: &[Field<'u, 't>],
-        array: &str,
-    ) -> Option<String> {
-        let counted: Vec<String> = update
+    /// Whether the elements of an array are taken out by the same function that adds some.
+    pub(super) fn replaced(&mut self) {
+        let removed: BTreeSet<(Option<String>, String)> = self
+            .out
+            .code
+            .set_paths
             .iter()
-            .filter(|entry| entry.is("$inc"))
-            .filter_map(|entry| self.values.document(entry.value, entry.scope))
-            .flatten()
-            .filter_map(|field| field.name)
+            .filter(|set| matches!(set.operator.as_str(), "$pull" | "$pullAll" | "$pop" | "$unset"))
+            .map(|set| (set.place.function.clone(), set.path.clone()))
             .collect();
-        filter.iter().find_map(|entry| {
-            // `...availableSeats(max)`: a filter that another function makes, and that is about room.
-            if entry.is_spread
-                && let Some(name) = entry.value.call().and_then(Call::method)
-                && ["seat", "limit", "max", "capacity", "quota", "room", "available"]
-                    .iter()
-                    .any(|word| name.to_ascii_lowercase().contains(word))
+        for append in &mut self.out.code.appends {
+            let key = (append.place.function.clone(), append.path.clone());
+            // What is removed and added by turns is in once: a toggle, or an element that is written anew.
+            append.is_unique |= key.0.is_some() && removed.contains(&key);
+        }
+    }
+
+    /// Records arrays that a statement sets to an empty list: `{$set: {unread: []}}`, `cart.items = []; cart.save()`.
+    pub(super) fn emptied(&mut self) {
+        let unit = self.values.unit;
+        let mut found = BTreeSet::new();
+        let is_empty =
+            |value: &Expr<'t>| matches!(&value.kind, Kind::List(items) if items.is_empty());
+        unit.each(|scope, expr| {
+            let Some(call) = expr.call() else { return };
+            if !call.method().is_some_and(|method| UPDATES.contains(&method)) {
+                return;
+            }
+            let collection = self.updated(call, scope);
+            for field in call.args.iter().skip(1).flat_map(|arg| self.operands(&arg.value, scope)) {
+                let set = match field.is("$set") {
+                    true => self.operands(field.value, field.scope),
+                    false => vec![field],
+                };
+                let set = set.into_iter().filter(|field| is_empty(field.value));
+                found.extend(set.filter_map(|field| Some((collection.clone(), field.name?))));
+            }
+        });
+        for statement in &unit.statements {
+            let StatementKind::Assign { target, value, adds: false } = &statement.kind else {
+                continue;
+            };
+            let Some((root, path)) = target.path().and_then(|path| {
+                path.split_once('.').map(|(root, rest)| (root.to_owned(), rest.to_owned()))
+            }) else {
+                continue;
+            };
+            // `if (!post.comments) post.comments = []` begins it.
+            let begins =
+                self.conditions_before(target.at, statement.scope).iter().any(|condition| {
+                    super::super::read_modify_write::mentions_path(
+                        condition,
+                        &format!("{root}.{path}"),
+                    )
+                });
+            if is_empty(value)
+                && !begins
+                && let Some(loaded) = self.loaded_from(&root, target.at, statement.scope)
             {
-                return Some(format!("`{name}` narrows the filter"));
+                found.insert((loaded.0, path));
             }
-            // `[`items.${MAX - 1}`]: {$exists: false}`.
-            if let Some(computed) = entry.computed
-                && let Some(Fragment::Text(start, _)) =
-                    self.values.fold(computed, entry.scope).fragments.first()
-                && start.strip_suffix('.') == Some(array)
-                && mentions(entry.value, "$exists")
-            {
-                return Some("an element beyond the bound must not exist".to_owned());
-            }
-            let name = entry.name.as_deref()?;
-            if name == "$expr" && mentions(entry.value, "$size") {
-                return Some("its size is tested".to_owned());
-            }
-            let conditions = self.values.document(entry.value, entry.scope)?;
-            let has = |operator: &str| conditions.iter().any(|condition| condition.is(operator));
-            if counted.iter().any(|counter| counter == name) && (has("$lt") || has("$lte")) {
-                return Some(format!("`{name}` is counted and tested"));
-            }
-            // A field that says how many there are, kept elsewhere.
-            let lower = name.to_ascii_lowercase();
-            let counts =
-                ["count", "size", "length", "total"].iter().any(|word| lower.contains(word));
-            if counts && (has("$lt") || has("$lte")) {
-                return Some(format!("`{name}` is tested"));
-            }
-            let index = name.strip_prefix(array).and_then(|rest| rest.strip_prefix('.'));
-            if index.is_some_and(|index| index.parse::<u32>().is_ok()) && has("$exists") {
-                return Some(format!("`{name}` must not exist"));
-            }
-            (name == array && mentions(entry.value, "$size"))
-                .then(|| format!("the size of `{array}` is tested"))
-        })
+        }
+        self.out.code.emptied.extend(found);
     }
 
     /// Whether what is pushed has a `$slice`, also one that is put into it on the way:
@@ -306,8 +408,43 @@ impl<'u, 't> Scan<'u, 't> {
     }
 }
 
+/// Whether an element records a value that is not a constant of the element alone: one of its entries is the same
+/// expression.
+pub(crate) fn records(added: &Expr<'_>, set: &Expr<'_>) -> bool {
+    let Kind::Object(entries) = &added.kind else { return false };
+    entries.iter().any(|entry| is_same_value(&entry.value, set))
+}
+
+fn is_same_value(one: &Expr<'_>, other: &Expr<'_>) -> bool {
+    match (&one.kind, &other.kind) {
+        (Kind::Text(_), Kind::Text(_)) => one.text().is_some() && one.text() == other.text(),
+        (Kind::Bool(one), Kind::Bool(other)) => one == other,
+        (Kind::Number(one), Kind::Number(other)) => one == other,
+        _ => one.path().is_some() && one.path() == other.path(),
+    }
+}
+
+/// Whether an expression ends in a member or key of this name, or is a variable that is called so.
+fn names_leaf(expr: &Expr<'_>, leaf: &str) -> bool {
+    match &expr.kind {
+        Kind::Member(_, name) | Kind::Name(name) => name.eq_ignore_ascii_case(leaf),
+        Kind::Index(_, key) => key.text().as_deref() == Some(leaf),
+        Kind::Call(call) => match call.method() {
+            Some("get") => call.positional(0).and_then(Expr::text).as_deref() == Some(leaf),
+            Some(getter) => {
+                getter.strip_prefix("get").is_some_and(|name| name.eq_ignore_ascii_case(leaf))
+            }
+            None => false,
+        },
+        // `post.likes?.length`, `(post.likes || [])`.
+        Kind::Other(items) => items.first().is_some_and(|first| names_leaf(first, leaf)),
+        Kind::Binary("||" | "??", left, _) => names_leaf(left, leaf),
+        _ => false,
+    }
+}
+
 /// Whether an expression makes a new id; `new ObjectId(text)` only reads one, `str(uuid4())` writes it as text.
-fn makes_id(value: &Expr<'_>) -> bool {
+pub(crate) fn makes_id(value: &Expr<'_>) -> bool {
     value.call().is_some_and(|call| {
         let Some(method) = call.method() else { return false };
         let whole = call.callee.path().unwrap_or_default();
@@ -323,55 +460,24 @@ fn makes_id(value: &Expr<'_>) -> bool {
 }
 
 /// `Role.ADMIN`, `EntityVisibility.archived.value`, `ROLE_ADMIN`: one of a few values.
-pub(super) fn is_enumerated(expr: &Expr<'_>) -> bool {
-    let is_constant = is_capital;
+pub(crate) fn is_enumerated(expr: &Expr<'_>) -> bool {
     expr.path().is_some_and(|path| match path.split_once('.') {
         Some((root, rest)) => {
             root.starts_with(char::is_uppercase)
-                && (rest.rsplit('.').next().is_some_and(is_constant) || rest.ends_with(".value"))
+                && (rest.rsplit('.').next().is_some_and(is_capital) || rest.ends_with(".value"))
         }
-        None => is_constant(&path),
+        None => is_capital(&path),
     })
 }
 
 /// Whether a name says a period: a day, an hour.
-pub(super) fn is_period(name: &str) -> bool {
-    let last = split(name).pop().unwrap_or_default();
-    is_day(name)
-        || ["hour", "minute", "month", "week", "bucket", "period"].iter().any(|p| last.ends_with(p))
+fn is_period(name: &str) -> bool {
+    const PERIODS: [&str; 9] =
+        ["day", "date", "today", "hour", "minute", "month", "week", "bucket", "period"];
+    split(name).last().is_some_and(|last| PERIODS.contains(&last.as_str()))
 }
 
 /// `MAX_ITEMS`: a constant, by its name.
 fn is_capital(name: &str) -> bool {
     name.len() > 2 && name.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
-}
-
-/// Whether what follows a length compares it with a number (not zero) or a constant.
-fn compares_with_a_bound(after: &str) -> bool {
-    let after = after.trim_start();
-    let Some(rest) = [">=", "<=", ">", "<", "===", "=="].iter().find_map(|s| after.strip_prefix(s))
-    else {
-        return false;
-    };
-    let bound: String = rest
-        .trim_start()
-        .chars()
-        .take_while(|c| c.is_alphanumeric() || matches!(c, '_' | '.'))
-        .collect();
-    match bound.parse::<f64>() {
-        Ok(number) => number > 1.0,
-        Err(_) => {
-            let last = bound.rsplit('.').next().unwrap_or_default();
-            let lower = last.to_ascii_lowercase();
-            is_capital(last) || lower.starts_with("max") || lower.contains("limit")
-        }
-    }
-}
-
-pub(super) fn mentions_call(expr: &Expr<'_>, method: &str) -> bool {
-    let mut found = false;
-    expr.visit(&mut |inner| {
-        found |= inner.call().is_some_and(|call| call.method() == Some(method));
-    });
-    found
 }

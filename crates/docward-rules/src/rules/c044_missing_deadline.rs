@@ -1,0 +1,102 @@
+//! PP-4 and GC-28: operations of Go that wait without a limit, or nearly so.
+
+use std::collections::BTreeMap;
+
+use docward_model::{Evidence, code::Deadline};
+
+use crate::{
+    Cx, declare_rule,
+    facts::{code, text},
+    threshold,
+};
+
+declare_rule! {
+    /// # Missing deadline
+    ///
+    /// ## What it checks
+    /// Reports operations of the Go driver that have no useful time limit: `context.WithTimeout` with more than ten
+    /// minutes, and `context.Background()` or `context.TODO()` for an operation in a handler of requests. Operations
+    /// elsewhere that have no limit are reported with `--select pedantic`. Nothing is reported about missing limits
+    /// where a client has `timeoutMS`. The places of one file are one finding.
+    ///
+    /// ## Why it matters
+    /// The Go driver has no limit of its own for waiting in its pool or for an operation. When the server is slow,
+    /// requests pile up until the process has no memory or no connections left.
+    ///
+    /// ## Example
+    /// ```go,fires
+    /// package shop
+    /// import ("context"; "time"; "go.mongodb.org/mongo-driver/mongo")
+    /// func find(orders *mongo.Collection, id string) error {
+    ///   ctx, cancel := context.WithTimeout(context.Background(), 10*time.Hour)
+    ///   defer cancel()
+    ///   return orders.FindOne(ctx, bson.M{"_id": id}).Err()
+    /// }
+    /// ```
+    /// ```go,clean
+    /// package shop
+    /// import ("context"; "time"; "go.mongodb.org/mongo-driver/mongo")
+    /// func find(ctx context.Context, orders *mongo.Collection, id string) error {
+    ///   ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+    ///   defer cancel()
+    ///   return orders.FindOne(ctx, bson.M{"_id": id}).Err()
+    /// }
+    /// ```
+    ///
+    /// ## How to fix
+    /// Pass the context of the request on, and limit it: `context.WithTimeout(r.Context(), 10*time.Second)`. Or give
+    /// the client `timeoutMS`.
+    ///
+    /// ## When to ignore it
+    /// A job copies or counts whole collections and may take hours.
+    C044, "missing-deadline",
+    level: Recommended,
+    area: Speed,
+    severities: [Warn],
+    clauses: ["PP-4"],
+    maturity: Preview,
+    scope: Everywhere,
+    needs: [Code],
+    thresholds: [MOST],
+    check: Deployment(check),
+}
+
+threshold!(MOST, "most", Int(600_000), "ms", "our default", "longest time limit of a context");
+
+fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
+    let Some(found) = &evidence.code else { return };
+    let most = cx.count(&MOST);
+    let is_limited = evidence.uris.iter().any(|uri| uri.option("timeoutMS").is_some());
+    let mut files: BTreeMap<(bool, bool, &str), Vec<&Deadline>> = BTreeMap::new();
+    for deadline in &found.deadlines {
+        let is_missing = deadline.milliseconds.is_none();
+        let is_long =
+            deadline.milliseconds.is_some_and(|ms| ms > i64::try_from(most).unwrap_or(i64::MAX));
+        let file = deadline.place.location.file.as_str();
+        if (is_missing && !is_limited || is_long) && !found.is_hand_run(file) {
+            let is_pedantic = is_missing && !deadline.in_handler;
+            files.entry((is_pedantic, is_missing, file)).or_default().push(deadline);
+        }
+    }
+    for ((is_pedantic, ..), deadlines) in files {
+        let Some((first, others)) = deadlines.split_first() else { continue };
+        let what = match first.milliseconds {
+            Some(ms) => format!(
+                "a context may wait for {} s (limit {} s)",
+                text::count(ms.unsigned_abs() / 1000),
+                text::count(most / 1000)
+            ),
+            None => "an operation runs with a context that never ends".to_owned(),
+        };
+        let draft = code::draft(
+            evidence,
+            &first.place,
+            if first.milliseconds.is_some() { "long" } else { "missing" },
+            what,
+            "when the server is slow, requests pile up until the process has no memory or no connections left",
+            "context.WithTimeout(ctx, 10*time.Second) with the context of the request, or timeoutMS on the client",
+        )
+        .locations(others.iter().map(|other| other.place.location.clone()));
+        cx.report(if is_pedantic { draft.pedantic() } else { draft });
+    }
+}
