@@ -811,7 +811,7 @@ fn handles<'t>(unit: &Unit<'t>, id: ScopeId, function: &Function<'t>, _: &str) -
                     matches!(*base, "Controller" | "ControllerBase" | "ApiController" | "Hub")
                 };
                 let is_page = bases.contains(&"PageModel") && function.name.starts_with("On");
-                name != function.name && (bases.iter().any(|base| is_controller(base)) || is_page)
+                name != function.name && (bases.iter().any(is_controller) || is_page)
             }
             _ => false,
         })

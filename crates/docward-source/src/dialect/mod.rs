@@ -23,6 +23,9 @@ use crate::{
     values::{Signs, Values},
 };
 
+/// A database, where it is named, and a collection.
+type Named = (Option<String>, String);
+
 /// What a language means for MongoDB.
 pub(crate) struct Dialect {
     /// Brings one node of the grammar into the small form.
@@ -42,8 +45,7 @@ pub(crate) struct Dialect {
         ScopeId,
     ) -> Option<(&'u Expr<'t>, &'static str)>,
     /// The database and collection that a call names, where that takes more than a look at its first text.
-    pub(crate) collection:
-        for<'u, 't> fn(&Values<'u, 't>, &'u Call<'t>, ScopeId) -> Option<(Option<String>, String)>,
+    pub(crate) collection: for<'u, 't> fn(&Values<'u, 't>, &'u Call<'t>, ScopeId) -> Option<Named>,
     /// Whether a call connects right away. Most clients connect with their first operation.
     pub(crate) connects: for<'u, 't> fn(&Scan<'u, 't>, &'u Expr<'t>, &'u Call<'t>, ScopeId) -> bool,
     /// Methods of builders, or properties of settings, and the option of connection strings that each sets.
