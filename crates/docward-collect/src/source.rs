@@ -159,7 +159,7 @@ pub fn read_source(request: &SourceRequest, stop: &(dyn Fn() -> bool + Sync)) ->
     seen
 }
 
-/// What all files say of names, and which of them nothing takes in.
+/// What all files say of names, and which of them nothing imports.
 fn mentions(
     files: &[File],
     sought: &source::Sought,

@@ -9,24 +9,24 @@
 //! per language. Nothing is executed, and what cannot be told stays unknown rather than guessed.
 
 mod allow_comments;
+mod annotations;
 mod array_bounds;
-mod assigned_values;
 mod calls;
 mod clients;
 mod contacts;
+mod field_values;
 mod file_role;
 mod handlers;
 mod import_graph;
 mod ir;
 mod language;
 mod lower;
-mod meant;
-mod mentioned;
 mod models;
 mod names;
 mod options;
 mod passwords;
 pub mod place;
+mod project_usage;
 mod read_modify_write;
 mod returned_documents;
 mod secrets;
@@ -36,11 +36,9 @@ pub mod syntax;
 mod targets;
 #[cfg(test)]
 mod tests;
-mod units;
 mod unmapped_models;
 mod updates;
 mod values;
-mod whose;
 
 use std::{
     cell::OnceCell,
@@ -49,15 +47,15 @@ use std::{
 
 use docward_model::{
     ClientUri, Code, Location,
-    code::{Method, Place, Serving, WholeUnits},
+    code::{Method, Place, Serving},
 };
 
 pub use allow_comments::Allowed;
 pub use file_role::{is_test, stands_aside};
 pub use import_graph::{Module, module, unreached};
 pub use language::{FileKind, Language};
-pub use mentioned::Sought;
 pub use models::{DeclaredModel, Library, ModelField, ReadModels};
+pub use project_usage::Sought;
 pub use survey::survey;
 
 use file_role::{is_ci, is_copy, is_generated, is_migration, is_one_shot, is_sample, is_script};
@@ -205,12 +203,6 @@ pub fn may_matter(text: &[u8]) -> bool {
             b"springframework.data.annotation.Version",
             // What PyMongo calls it and nobody else.
             b"insert_one(",
-            // What properties of requests say of amounts.
-            b"minor unit",
-            b"smallest unit",
-            b"in cents",
-            b"in kobo",
-            b"in paise",
         ]
         .iter()
         .any(|word| memchr::memmem::find(text, word).is_some())
@@ -255,7 +247,7 @@ pub fn scan(
                 places: Places::new(text),
                 is_sample,
                 seen_strings: BTreeSet::new(),
-                sheet: OnceCell::new(),
+                declarations: OnceCell::new(),
                 read_models,
                 out: &mut out,
             };
@@ -264,6 +256,7 @@ pub fn scan(
             scan.loaded();
             scan.shortened();
             scan.calls();
+            scan.field_values();
             scan.contacts();
             scan.names();
             scan.models();
@@ -272,6 +265,7 @@ pub fn scan(
             // What runs once and by hand is no service: nobody pools there, nothing grows.
             if is_script(within) || is_migration(text) {
                 out.code.names.iter_mut().for_each(|name| name.in_script = true);
+                out.code.field_values.iter_mut().for_each(|value| value.in_script = true);
                 out.clients.clear();
                 out.code.appends.clear();
                 out.code.remade_clients.clear();
@@ -288,10 +282,6 @@ pub fn scan(
                 out.code.serving.push(Serving { file, is_short_lived });
             }
             out.code.single_sets = settings::single_sets(text);
-            out.code.whole_units.extend(assigned_values::described(file, text));
-            if meant::names_whole_currency(text) {
-                out.code.whole_units.push(WholeUnits::Project);
-            }
         }
         FileKind::OtherCode | FileKind::Settings | FileKind::Schema => {
             let places = Places::new(text);
@@ -348,7 +338,7 @@ fn factories(file: &str, text: &str, unit: &ir::Unit<'_>, known: &Known) -> Vec<
         places: Places::new(text),
         is_sample: false,
         seen_strings: BTreeSet::new(),
-        sheet: OnceCell::new(),
+        declarations: OnceCell::new(),
         read_models: |_, _| Vec::new(),
         out: &mut out,
     }
@@ -390,8 +380,8 @@ struct Scan<'u, 't> {
     is_sample: bool,
     /// Where connection strings stand that were looked at already.
     seen_strings: BTreeSet<usize>,
-    /// What stands around the declarations of the file, when it was asked for.
-    sheet: OnceCell<meant::Sheet<'t>>,
+    /// Annotations of declarations, once they are asked for.
+    declarations: OnceCell<annotations::Declarations<'t>>,
     read_models: ReadModels,
     out: &'u mut Scanned,
 }

@@ -6,7 +6,7 @@ use super::{
     super::{
         Scan,
         ir::{Call, Expr, Kind, ScopeId},
-        meant::is_day,
+        annotations::is_day,
         values::{Field, Fragment},
     },
     MAKES, MAKES_ID, SEARCHED, mentions,
