@@ -41,7 +41,11 @@ fn case_files_hold() {
                 let found = findings(&code, &case);
                 if found != expected {
                     let file = file.display();
-                    _ = writeln!(faults, "{file}: {}\nexpected\n{expected}found\n{found}", case.title);
+                    _ = writeln!(
+                        faults,
+                        "{file}: {}\nexpected\n{expected}found\n{found}",
+                        case.title
+                    );
                 }
             }
         }

@@ -15,6 +15,8 @@ pub(super) struct Declarations<'t> {
 
 /// One declaration with what is attached to it.
 struct Declaration<'t> {
+    /// What stands before the name on its line: the type, in Java.
+    head: &'t str,
     /// From the name of the field to the end of its value.
     text: String,
     /// Decorators and Java annotations above it.
@@ -59,10 +61,12 @@ impl<'t> Declarations<'t> {
         let line = usize::try_from(at.line).unwrap_or(usize::MAX).saturating_sub(1);
         let column = usize::try_from(at.column).unwrap_or(usize::MAX).saturating_sub(1);
         let (text, last) = self.extent(line, column);
+        let whole = self.lines.get(line).copied().unwrap_or_default();
+        let name = whole.char_indices().nth(column).map_or(whole.len(), |(at, _)| at);
         let (marks, mut comments) = self.above(line);
         let own = self.lines.iter().take(last.saturating_add(1)).skip(line);
         comments.extend(own.filter_map(|line| allow_comments::at_end(line)));
-        Declaration { text, marks, comments }
+        Declaration { head: &whole[..name], text, marks, comments }
     }
 
     /// The text of a declaration up to the comma, semicolon or end of line outside of brackets, and its last line.
@@ -150,6 +154,10 @@ impl Declaration<'_> {
 
     fn text_form(&self) -> Option<TextForm> {
         let lines = self.text.lines().chain(self.marks.iter().copied());
+        let mut types = self.head.split(|c: char| !c.is_alphanumeric());
+        if types.any(|word| matches!(word, "Duration" | "Period")) {
+            return Some(TextForm::TimeOfDay);
+        }
         lines.chain(self.comments.iter().copied()).find_map(form_of)
     }
 
@@ -209,9 +217,18 @@ pub(super) fn form_of(text: &str) -> Option<TextForm> {
         "2006-01-02",
         "%y-%m-%d",
     ];
-    const PARTS_OF_DAYS: [&str; 8] =
-        ["mm-dd", "mm/yy", "mm-yy", "mm/dd", "dd/mm", "yyyy-mm", "day of month", "day of the month"];
-    const TIMES: [&str; 8] = ["hh:", "hhmm", "h:mm", "%h", "15:04", "time of day", "[0-5]", "2[0-3]"];
+    const PARTS_OF_DAYS: [&str; 8] = [
+        "mm-dd",
+        "mm/yy",
+        "mm-yy",
+        "mm/dd",
+        "dd/mm",
+        "yyyy-mm",
+        "day of month",
+        "day of the month",
+    ];
+    const TIMES: [&str; 8] =
+        ["hh:", "hhmm", "h:mm", "%h", "15:04", "time of day", "[0-5]", "2[0-3]"];
     const INSTANTS: [&str; 14] = [
         "toisostring",
         "isoformat",
@@ -229,14 +246,20 @@ pub(super) fn form_of(text: &str) -> Option<TextForm> {
         "datetime.utcnow",
     ];
     /// What leaves the day of an instant.
-    const CUT: [&str; 7] =
-        [".slice(0", ".substring(0", ".split('t')[0]", ".split(\"t\")[0]", "[:10]", ".date()", "datestring"];
+    const CUT: [&str; 7] = [
+        ".slice(0",
+        ".substring(0",
+        ".split('t')[0]",
+        ".split(\"t\")[0]",
+        "[:10]",
+        ".date()",
+        "datestring",
+    ];
     let lower = text.to_ascii_lowercase();
     let has = |parts: &[&str]| parts.iter().any(|part| lower.contains(part));
     let pattern = lower.replace("[0-9]", "\\d").replace("\\\\", "\\").replace("\\/", "/");
     let pattern: String = pattern.chars().filter(|c| !matches!(c, '(' | ')')).collect();
-    let shows_pattern =
-        |parts: &[&str]| parts.iter().any(|part| pattern.contains(part));
+    let shows_pattern = |parts: &[&str]| parts.iter().any(|part| pattern.contains(part));
     let day = has(&DAYS)
         || shows_pattern(&["\\d{4}-\\d{2}-\\d{2}", "\\d{4}/\\d{2}/\\d{2}", "\\d{2}/\\d{2}/\\d{4}"])
         || shows_day(&lower);

@@ -15,6 +15,8 @@ use super::{
 
 /// How deep expressions are looked into.
 const MAX_DEPTH: u32 = 12;
+/// What following a name counts: expressions of names that lead to expressions of names grow quickly.
+const NAME: u32 = 4;
 
 /// Methods of collections and models that are given whole documents.
 const INSERTS: [&str; 11] = [
@@ -100,7 +102,8 @@ impl<'u, 't> Scan<'u, 't> {
                 // `Order{Price: price}` of a struct that is stored.
                 let written = self.text.get(expr.at..expr.end).unwrap_or_default();
                 let class = struct_name(written);
-                if let Some(class) = class.filter(|class| self.values.known.written.contains(class)) {
+                if let Some(class) = class.filter(|class| self.values.known.written.contains(class))
+                {
                     self.document(&Owner::model(class), "", expr, scope, 0, &mut found);
                 }
             }
@@ -179,7 +182,8 @@ impl<'u, 't> Scan<'u, 't> {
         for arg in &call.args {
             arg.value.visit(&mut |expr| {
                 let Some(inner) = expr.call() else { return };
-                let is_builder = matches!(inner.method(), Some("set" | "setOnInsert" | "inc" | "mul"));
+                let is_builder =
+                    matches!(inner.method(), Some("set" | "setOnInsert" | "inc" | "mul"));
                 let (Some(path), Some(value)) = (inner.positional(0), inner.positional(1)) else {
                     return;
                 };
@@ -202,7 +206,24 @@ impl<'u, 't> Scan<'u, 't> {
     /// The collection or model of the document that a variable holds.
     fn model_of(&self, root: &str, at: usize, scope: ScopeId) -> Option<Owner> {
         self.made_as(root, scope).or_else(|| {
-            self.loaded_from(root, at, scope).and_then(|loaded| loaded.0).map(Owner::model)
+            let loaded = self.loaded_from(root, at, scope).and_then(|loaded| loaded.0);
+            loaded.map(Owner::model).or_else(|| self.searched_in(root, scope))
+        })
+    }
+
+    /// The model that the search begins with of which a variable is the result: `Plan.objects(id=id).first()`.
+    fn searched_in(&self, root: &str, scope: ScopeId) -> Option<Owner> {
+        let given = self.values.given(root, scope);
+        given.into_iter().find_map(|(at, value)| {
+            let mut base = value;
+            while let Kind::Call(_) | Kind::Member(..) = &base.kind {
+                base = match &base.kind {
+                    Kind::Call(call) => &call.callee,
+                    Kind::Member(of, _) => of,
+                    _ => break,
+                };
+            }
+            self.values.target(base, at).filter(|target| target.is_model).map(Owner::from)
         })
     }
 
@@ -223,8 +244,7 @@ impl<'u, 't> Scan<'u, 't> {
         let mut stored = None;
         unit.each(|inner, expr| {
             let Some(call) = expr.call().filter(|_| stored.is_none()) else { return };
-            let is_given =
-                |arg: &Arg<'t>| matches!(arg.value.kind, Kind::Name(n) if n == name);
+            let is_given = |arg: &Arg<'t>| matches!(arg.value.kind, Kind::Name(n) if n == name);
             if self.values.owner(inner) == owner
                 && call.method().is_some_and(|method| INSERTS.contains(&method))
                 && call.args.iter().any(is_given)
@@ -308,7 +328,9 @@ impl<'u, 't> Scan<'u, 't> {
                 (Some(ValueKind::Whole), Some(ValueKind::Whole)) => Some(ValueKind::Whole),
                 _ => None,
             },
-            Kind::Binary("||" | "??" | "or" | "?:", left, right) => kind(left).or_else(|| kind(right)),
+            Kind::Binary("||" | "??" | "or" | "?:", left, right) => {
+                kind(left).or_else(|| kind(right))
+            }
             Kind::Choice(held) => kind(&held[1]).or_else(|| kind(&held[2])),
             Kind::Other(held) if held.len() == 1 => kind(&held[0]),
             // `new Date().toISOString().split('T')[0]`, `datetime.now().isoformat()[:10]`.
@@ -325,7 +347,7 @@ impl<'u, 't> Scan<'u, 't> {
                 let (value, at) = self.values.follow(expr, scope);
                 match std::ptr::eq(value, expr) {
                     true => self.kind_of_parameter(name, scope),
-                    false => self.kind_of(value, at, depth + 1),
+                    false => self.kind_of(value, at, depth + NAME),
                 }
             }
             _ => None,
@@ -352,16 +374,10 @@ impl<'u, 't> Scan<'u, 't> {
         }
     }
 
-    fn kind_of_call(
-        &self,
-        call: &'u Call<'t>,
-        scope: ScopeId,
-        depth: u32,
-    ) -> Option<ValueKind> {
+    fn kind_of_call(&self, call: &'u Call<'t>, scope: ScopeId, depth: u32) -> Option<ValueKind> {
         let first = call.positional(0);
-        let kind = |expr: Option<&'u Expr<'t>>| {
-            expr.and_then(|expr| self.kind_of(expr, scope, depth + 1))
-        };
+        let kind =
+            |expr: Option<&'u Expr<'t>>| expr.and_then(|expr| self.kind_of(expr, scope, depth + 1));
         let digits = |at: usize| {
             call.positional(at).and_then(|n| self.values.int(n, scope)).unwrap_or_default()
         };
@@ -392,15 +408,13 @@ impl<'u, 't> Scan<'u, 't> {
             "String" | "str" if call.receiver().is_none() => {
                 first.and_then(|of| self.time(of, scope)).map(ValueKind::Text)
             }
-            "slice" | "substring" | "substr" | "split" => {
-                match kind(call.receiver()) {
-                    Some(ValueKind::Text(TextForm::Instant)) if digits(1) > 10 => {
-                        Some(ValueKind::Text(TextForm::Instant))
-                    }
-                    Some(ValueKind::Text(_)) => Some(ValueKind::Text(TextForm::Day)),
-                    _ => None,
+            "slice" | "substring" | "substr" | "split" => match kind(call.receiver()) {
+                Some(ValueKind::Text(TextForm::Instant)) if digits(1) > 10 => {
+                    Some(ValueKind::Text(TextForm::Instant))
                 }
-            }
+                Some(ValueKind::Text(_)) => Some(ValueKind::Text(TextForm::Day)),
+                _ => None,
+            },
             "replace" | "trim" | "strip" => match kind(call.receiver()) {
                 Some(ValueKind::Text(form)) => Some(ValueKind::Text(form)),
                 _ => None,
@@ -411,23 +425,33 @@ impl<'u, 't> Scan<'u, 't> {
 
     /// The form of a text that a call makes of a point in time.
     fn date_text(&self, call: &'u Call<'t>, scope: ScopeId) -> Option<TextForm> {
-        let of = call.receiver();
-        let made = of.and_then(|of| self.time(of, scope));
+        const MAKES: [&str; 12] = [
+            "toISOString",
+            "toUTCString",
+            "toGMTString",
+            "isoformat",
+            "strftime",
+            "toDateString",
+            "toLocaleDateString",
+            "toString",
+            "toLocaleString",
+            "String",
+            "format",
+            "Format",
+        ];
+        let method = call.method().filter(|method| MAKES.contains(method))?;
+        let made = call.receiver().and_then(|of| self.time(of, scope));
         let format = call.args.iter().rev().find_map(|arg| self.values.text(&arg.value, scope));
-        match call.method()? {
+        match method {
             "toISOString" | "toUTCString" | "toGMTString" => Some(TextForm::Instant),
             "isoformat" => Some(made.unwrap_or(TextForm::Instant)),
             "strftime" => format.and_then(|format| form_of_strftime(&format)),
             "toDateString" | "toLocaleDateString" if made.is_some() => Some(TextForm::Day),
-            "toString" | "toLocaleString" | "String" | "toJSON" => made,
+            "toString" | "toLocaleString" | "String" => made,
             // `moment().format('YYYY-MM-DD HH:mm')`, `time.Now().Format(time.RFC3339)`.
             "format" | "Format" => {
-                let is_layout = call.args.iter().any(|arg| {
-                    arg.value.path().is_some_and(|path| path.contains("RFC") || path.contains("ISO"))
-                });
                 match (made, format) {
                     (Some(_), Some(format)) => form_of(&format),
-                    (Some(made), None) if is_layout || call.args.is_empty() => Some(made),
                     (Some(made), None) => Some(made),
                     // `format(new Date(), 'yyyy-MM-dd HH:mm')` of date-fns.
                     (None, Some(format)) => {
@@ -463,8 +487,8 @@ impl<'u, 't> Scan<'u, 't> {
             // Methods of a point in time that answer another one.
             (
                 _,
-                "utc" | "UTC" | "tz" | "add" | "subtract" | "startOf" | "endOf" | "local"
-                | "Local" | "Add" | "astimezone" | "replace" | "plusDays" | "minusDays" | "In",
+                "utc" | "UTC" | "tz" | "add" | "subtract" | "startOf" | "endOf" | "local" | "Local"
+                | "Add" | "astimezone" | "replace" | "plusDays" | "minusDays" | "In",
             ) => of.and_then(|of| self.time(of, scope)),
             _ => None,
         }
@@ -489,7 +513,8 @@ fn root_and_path<'e>(expr: &Expr<'e>) -> Option<(&'e str, String)> {
 
 /// Whether a number is written with a fraction that is not zero.
 fn has_fraction(text: &str) -> bool {
-    text.split_once('.').is_some_and(|(_, digits)| digits.bytes().any(|b| (b'1'..=b'9').contains(&b)))
+    text.split_once('.')
+        .is_some_and(|(_, digits)| digits.bytes().any(|b| (b'1'..=b'9').contains(&b)))
 }
 
 /// Whether an expression is 100 or 1000: what turns an amount into minor units, or back.

@@ -57,7 +57,8 @@ fn severity(report: &Value, rule: &str) -> String {
 fn dm_09_2_likely_money_is_pedantic() {
     let model = "const mongoose = require('mongoose');\nmodule.exports = mongoose.model('Table', new mongoose.Schema({ total: Number }));\n";
     let close = "const Table = require('../models/table');\nexports.close = (id, sum) => Table.updateOne({ _id: id }, { total: Number(sum.toFixed(2)) });\n";
-    let show = "const Table = require('../models/table');\nexports.show = (id) => Table.findById(id);\n";
+    let show =
+        "const Table = require('../models/table');\nexports.show = (id) => Table.findById(id);\n";
     for (service, default, pedantic) in [(close, 1, 1), (show, 0, 1)] {
         let folder = project(&[("models/table.js", model), ("lib/table.js", service)]);
         let count = |args: &[&str]| {
@@ -67,7 +68,11 @@ fn dm_09_2_likely_money_is_pedantic() {
             assert!(found.iter().all(|found| found["severity"] == "warn"), "{found:?}");
             found.len()
         };
-        assert_eq!((count(&[]), count(&["--select", "pedantic"])), (default, pedantic), "{service}");
+        assert_eq!(
+            (count(&[]), count(&["--select", "pedantic"])),
+            (default, pedantic),
+            "{service}"
+        );
     }
 }
 

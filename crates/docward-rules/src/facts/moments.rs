@@ -54,10 +54,13 @@ mod tests {
 
     #[test]
     fn dm_09_1_points_in_time_and_other_times() {
-        for name in ["createdAt", "dueDate", "dateOfBirth", "updateTime", "timestamp", "expires_at"] {
+        for name in ["createdAt", "dueDate", "dateOfBirth", "updateTime", "timestamp", "expires_at"]
+        {
             assert!(says_time(name), "{name}");
         }
-        for name in ["time", "closingTime", "responseTime", "formattedDate", "blockedOn", "timeZone"] {
+        for name in
+            ["time", "closingTime", "responseTime", "formattedDate", "blockedOn", "timeZone"]
+        {
             assert!(!says_time(name), "{name}");
         }
     }

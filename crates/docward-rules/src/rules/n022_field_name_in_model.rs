@@ -111,7 +111,8 @@ impl Name<'_> {
     /// Whether the rest of the name is written like the names beside it, or is one word.
     fn has_rest(&self, rest: &str) -> bool {
         let style = style_of(rest);
-        style == Style::Neutral || self.wanted.unwrap_or(Style::Camel) == style
+        rest != self.name
+            && (style == Style::Neutral || self.wanted.unwrap_or(Style::Camel) == style)
     }
 }
 
@@ -220,9 +221,10 @@ fn fault(name: &str, wanted: Option<Style>, longest: u64) -> Option<(String, boo
             let spelling = in_style(name, wanted.unwrap_or(Style::Camel));
             Some((format!("mixes two styles (`{spelling}`)"), wanted.is_some()))
         }
-        (Style::Camel | Style::Snake | Style::Pascal | Style::Screaming | Style::Kebab, Some(wanted))
-            if style_of(name) != wanted =>
-        {
+        (
+            Style::Camel | Style::Snake | Style::Pascal | Style::Screaming | Style::Kebab,
+            Some(wanted),
+        ) if style_of(name) != wanted => {
             let (style, spelling) = (wanted.name(), in_style(name, wanted));
             Some((format!("is not {style} like the others (`{spelling}`)"), true))
         }

@@ -80,10 +80,7 @@ declare_rule! {
 const WHY: &str = "a double cannot hold most decimal fractions: sums drift by cents";
 
 /// Money words that also count or measure other things. Other money words (`price`, `salary`) are money by themselves.
-const VAGUE: [&str; 11] = [
-    "amount", "amounts", "balance", "balances", "total", "cost", "costs", "fee", "fees", "discount",
-    "tax",
-];
+const VAGUE: [&str; 7] = ["amount", "amounts", "balance", "balances", "total", "discount", "tax"];
 
 /// What records of money are called, and what their amounts are qualified by.
 const RECORDS: [&str; 42] = [
@@ -184,6 +181,7 @@ const EXCEPTIONS: &[Exception] = &[
         applies: |field| {
             let all = field.words();
             let is_share = |word: &String| {
+                let word = words::singular(word);
                 matches!(word.as_str(), "tax" | "vat" | "gst" | "discount" | "commission")
             };
             all.iter().all(is_share) || all.iter().any(|word| word.starts_with("perc"))
@@ -223,7 +221,8 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let fractions = model_fields::unmodelled(evidence, |value| {
         let leaf = value.path.rsplit('.').next().unwrap_or(&value.path);
         let is_clear = |name: &str| amounts::sounds_like_money(name) && !names_vague(name);
-        let of_record = is_record(&value.of) || names::words(leaf).iter().any(|word| is_record(word));
+        let of_record =
+            is_record(&value.of) || names::words(leaf).iter().any(|word| is_record(word));
         value.kind == ValueKind::Fraction
             && (is_clear(leaf) || (amounts::sounds_like_money(leaf) && of_record))
             && !names::words(leaf).iter().any(|word| is_estimate(word))
@@ -231,7 +230,8 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     for ((of, path), values) in fractions {
         let Some(first) = values.first() else { continue };
         let what = format!("`{path}` of `{of}` is written as a floating-point number");
-        let todo = "write a decimal (`Decimal128`), or whole minor units, and convert what is stored";
+        let todo =
+            "write a decimal (`Decimal128`), or whole minor units, and convert what is stored";
         let others = values.iter().skip(1).map(|value| value.place.location.clone());
         let draft = code::draft(evidence, &first.place, &format!("{of} {path}"), what, WHY, todo);
         cx.report(draft.data("path", path).locations(others));
@@ -314,8 +314,17 @@ fn is_of_money(field: &ModelField<'_>) -> bool {
     };
     has_fractions(field)
         || field.words().iter().any(|word| is_record(word))
-        || field.owners().any(is_record)
+        || field.owners().any(|name| is_record(name) || is_named_after_money(name))
         || field.siblings().any(is_amount)
+}
+
+/// Whether a model or an object is named after money, as `Payment` and `SalaryStructure` are.
+fn is_named_after_money(name: &str) -> bool {
+    let is_amount = |word: &String| {
+        matches!(word.as_str(), "amount" | "total" | "balance" | "discount" | "tax")
+    };
+    let all = names::words(name);
+    all.iter().any(|word| !is_amount(word) && amounts::sounds_like_money(word))
 }
 
 /// Whether a word of a name says a record of money.
@@ -326,9 +335,26 @@ fn is_record(name: &str) -> bool {
 fn is_estimate(word: &str) -> bool {
     matches!(
         word,
-        "estimated" | "estimate" | "expected" | "predicted" | "projected" | "average" | "avg"
-            | "median" | "mean" | "min" | "max" | "minimum" | "maximum" | "lowest" | "highest"
-            | "budget" | "goal" | "target" | "limit" | "threshold"
+        "estimated"
+            | "estimate"
+            | "expected"
+            | "predicted"
+            | "projected"
+            | "average"
+            | "avg"
+            | "median"
+            | "mean"
+            | "min"
+            | "max"
+            | "minimum"
+            | "maximum"
+            | "lowest"
+            | "highest"
+            | "budget"
+            | "goal"
+            | "target"
+            | "limit"
+            | "threshold"
     )
 }
 

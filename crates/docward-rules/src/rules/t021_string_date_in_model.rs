@@ -169,9 +169,8 @@ fn certainty(field: &ModelField<'_>) -> Option<Certainty> {
 
 /// Whether code, the declaration or data show that the field holds dates with times.
 fn has_instants(field: &ModelField<'_>) -> bool {
-    let in_data = || {
-        field.in_data().filter_map(dates::DateText::of).any(|text| text.offset + text.local > 0)
-    };
+    let in_data =
+        || field.in_data().filter_map(dates::DateText::of).any(|text| text.offset + text.local > 0);
     field.says(|said| *said == Annotation::TextForm(TextForm::Instant))
         || field.is_given(ValueKind::Text(TextForm::Instant))
         || in_data()

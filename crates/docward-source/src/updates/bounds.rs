@@ -5,8 +5,8 @@ use docward_model::{code::Cap, words::split};
 use super::{
     super::{
         Scan,
-        ir::{Call, Expr, Kind, ScopeId},
         annotations::is_day,
+        ir::{Call, Expr, Kind, ScopeId},
         values::{Field, Fragment},
     },
     MAKES, MAKES_ID, SEARCHED, mentions,
