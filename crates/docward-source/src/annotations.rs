@@ -229,7 +229,7 @@ pub(super) fn form_of(text: &str) -> Option<TextForm> {
     ];
     const TIMES: [&str; 8] =
         ["hh:", "hhmm", "h:mm", "%h", "15:04", "time of day", "[0-5]", "2[0-3]"];
-    const INSTANTS: [&str; 14] = [
+    const INSTANTS: [&str; 13] = [
         "toisostring",
         "isoformat",
         "date-time",
@@ -241,7 +241,6 @@ pub(super) fn form_of(text: &str) -> Option<TextForm> {
         "iso timestamp",
         "rfc3339",
         "date.now",
-        "new date(",
         "datetime.now",
         "datetime.utcnow",
     ];
@@ -324,6 +323,7 @@ mod tests {
             ("default: () => new Date().toISOString()", Some(Instant)),
             ("default: () => new Date().toISOString().slice(0, 10)", Some(Day)),
             ("type: String, required: true", None),
+            ("default: () => `${new Date().getFullYear()}`", None),
             ("// when they come", None),
         ] {
             assert_eq!(form_of(text), form, "{text}");

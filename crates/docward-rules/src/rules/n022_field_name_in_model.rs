@@ -138,7 +138,11 @@ const EXCEPTIONS: &[Exception] = &[
     },
     Exception {
         page: "names that a library writes (`__v`, `created_at` of timestamps)",
-        applies: |name| name.field.generated || is_framework(name.name),
+        applies: |name| {
+            // Drivers write references to documents with these names.
+            let is_reference = matches!(name.name, "$ref" | "$id" | "$db");
+            is_reference || name.field.generated || is_framework(name.name)
+        },
     },
     Exception {
         page: "models that nothing imports",
