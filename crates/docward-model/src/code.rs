@@ -64,8 +64,8 @@ pub struct Code {
     pub contacts_in: BTreeMap<String, Location>,
     /// Functions of other files that are called when the program starts.
     pub called_at_start: BTreeSet<String>,
-    /// Fields that are given whole amounts of the smallest unit.
-    pub whole_units: Vec<WholeUnits>,
+    /// Values that code puts into fields of documents, as far as they say something about their type.
+    pub field_values: Vec<FieldValue>,
     /// Files that answer requests.
     pub serving: Vec<Serving>,
     /// Settings that make a replica set of one member.
@@ -74,8 +74,6 @@ pub struct Code {
     pub day_keys: BTreeSet<(String, String)>,
     /// Databases in which scripts create accounts.
     pub accounts_in: BTreeSet<String>,
-    /// Fields that are given the present time, to the second, as text, by the last part of their path.
-    pub stamped: BTreeSet<String>,
     /// Methods that run only when somebody calls them by their name.
     pub methods: BTreeSet<Method>,
     /// Models by whether everything that their documents may have is declared.
@@ -100,19 +98,6 @@ pub struct Method {
 pub struct Mentioned {
     /// Methods that are named, each with those of [`Code::methods`] it is named in; `None` stands for any other place.
     pub methods: BTreeMap<String, BTreeSet<Option<String>>>,
-    /// Numbers that something is computed with, by model and path, and in how many files.
-    pub computed: BTreeMap<(String, String), u64>,
-    /// Numbers that are rounded to two places, read or given as fractions (`12.99`), or turned into hundredths.
-    pub fractions: BTreeSet<String>,
-    /// Numbers that requests may give whole only, or that are shown in hundredths, named as in `computed`.
-    pub whole: BTreeSet<String>,
-    /// Whether a function that formats money divides it by a hundred.
-    pub formats_hundredths: bool,
-    /// Classes that models are declared as, with the files that name them and how often.
-    pub classes: BTreeMap<String, (BTreeSet<String>, u64)>,
-    /// Whether anything shows that amounts have fractions: they are rounded to two places, turned into cents, or of a
-    /// currency that has a smallest unit.
-    pub shows_fractions: bool,
     /// Whether some file serves several people at a time.
     pub serves: bool,
     /// Whether some file asks people in a terminal.
@@ -127,73 +112,9 @@ impl Mentioned {
         for (name, places) in other.methods {
             self.methods.entry(name).or_default().extend(places);
         }
-        for (number, files) in other.computed {
-            *self.computed.entry(number).or_default() += files;
-        }
-        self.fractions.extend(other.fractions);
-        for (class, (files, times)) in other.classes {
-            let had = self.classes.entry(class).or_default();
-            had.0.extend(files);
-            had.1 += times;
-        }
-        self.whole.extend(other.whole);
-        self.formats_hundredths |= other.formats_hundredths;
-        self.shows_fractions |= other.shows_fractions;
         self.serves |= other.serves;
         self.asks_in_terminal |= other.asks_in_terminal;
         self.unreached.extend(other.unreached);
-    }
-
-    /// What a number belongs to, in small letters and as the words begin: the model, and what lists around it hold. A file
-    /// that computes with the number of an order speaks of orders.
-    pub fn owners(model: &str, path: &str) -> BTreeSet<String> {
-        let plain = Self::plain;
-        // `UserInfo` is spoken of as a user.
-        let words = |name: &str| -> Vec<String> {
-            let starts = |(at, c): &(usize, char)| {
-                *at == 0 || c.is_uppercase() || name[..*at].ends_with(['_', '-'])
-            };
-            let mut cuts: Vec<usize> =
-                name.char_indices().filter(starts).map(|(at, _)| at).collect();
-            cuts.push(name.len());
-            cuts.windows(2)
-                .map(|cut| plain(&name[cut[0]..cut[1]]))
-                .filter(|w| w.len() > 3)
-                .collect()
-        };
-        let (around, _) = path.rsplit_once('.').unwrap_or_default();
-        let around = around.split('.').filter(|part| !part.is_empty());
-        let whole = around.chain([model]).map(plain).filter(|name| name.len() > 2);
-        whole.chain(words(model)).collect()
-    }
-
-    /// A name as it is spoken of: in small letters, one of several, without what frameworks add.
-    pub fn plain(name: &str) -> String {
-        const ADDED: [&str; 11] = [
-            "schema", "model", "document", "entity", "dto", "create", "update", "base", "response",
-            "doc", "record",
-        ];
-        let mut name = name.replace(['_', '-', '[', ']'], "").to_ascii_lowercase();
-        while let Some(rest) = ADDED.iter().find_map(|added| name.strip_suffix(added)) {
-            name = rest.to_owned();
-        }
-        name.strip_suffix("ies").or_else(|| name.strip_suffix('s')).unwrap_or(&name).to_owned()
-    }
-
-    /// Fields that are floating-point numbers.
-    pub fn numbers(code: &Code) -> impl Iterator<Item = &DeclaredField> {
-        code.fields.iter().filter(|field| field.types.contains(&BsonType::Double))
-    }
-
-    /// Whether models of a file are classes that others know by name: of Python, Java and Kotlin.
-    pub fn names_classes(file: &str) -> bool {
-        [".py", ".java", ".kt"].iter().any(|ending| file.ends_with(ending))
-    }
-
-    /// A number as it is looked for: the last part of its path, in small letters.
-    pub fn number(path: &str) -> String {
-        let last = path.trim_end_matches("[]").rsplit('.').next().unwrap_or(path);
-        last.trim_end_matches("[]").to_ascii_lowercase()
     }
 }
 
@@ -405,8 +326,8 @@ pub struct DeclaredField {
     pub path: String,
     /// The types it is stored with.
     pub types: Vec<BsonType>,
-    /// What its values are by what stands around the declaration, where its type says less.
-    pub meant: Option<Meant>,
+    /// What comments, validators and defaults of the declaration say about its values.
+    pub annotations: Vec<Annotation>,
     /// Values it is limited to, as text.
     pub allowed: Vec<String>,
     /// What a new value is made by, when that matters: `uuid4`.
@@ -415,18 +336,67 @@ pub struct DeclaredField {
     pub generated: bool,
     /// Elements it may have at most.
     pub max_items: Option<u64>,
-    /// Whether documents are only read into it, as far as code or a remark shows: what is stored may be another system's,
-    /// or of an older version.
-    pub only_read: bool,
+    /// Whether the library or a statement shows that documents of the model are stored. A struct that documents are only
+    /// read into may be another system's, and a deprecated field is not written any more.
+    pub is_stored: bool,
 }
 
-/// What values are, whatever type holds them.
+/// What the declaration of a field says about its values, beside their type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Annotation {
+    /// A comment or a description says that a number counts minor units, such as cents.
+    MinorUnits,
+    /// A validator or a setter admits whole numbers only.
+    WholeNumbers,
+    /// A comment, a pattern, a format or a default shows the form of a text.
+    TextForm(TextForm),
+    /// A text that new documents get: `default: 'JPY'`.
+    Default(String),
+}
+
+/// Currencies without a minor unit (ISO 4217): their amounts are whole numbers.
+pub const CURRENCIES_WITHOUT_MINOR_UNIT: [&str; 17] = [
+    "BIF", "CLP", "DJF", "GNF", "ISK", "JPY", "KMF", "KRW", "PYG", "RWF", "UGX", "UYI", "VND",
+    "VUV", "XAF", "XOF", "XPF",
+];
+
+/// What a text with a date or a time in it holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Meant {
-    /// Whole numbers: cents, or a currency without minor units.
+pub enum TextForm {
+    /// A date and a time: `2024-03-15T10:30:00Z`.
+    Instant,
+    /// A date, a month or a day of the year without a time.
+    Day,
+    /// A time of day or a length of time.
+    TimeOfDay,
+}
+
+/// A value that code puts into a field of a document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FieldValue {
+    /// Where.
+    pub place: Place,
+    /// The collection, or the model.
+    pub of: String,
+    /// Whether a library that knows the types of the model may convert it.
+    pub is_model: bool,
+    /// The path, without positions in arrays: `items.price`.
+    pub path: String,
+    /// What is put there.
+    pub kind: ValueKind,
+    /// Whether the file is a migration or another script that runs once, by hand.
+    pub in_script: bool,
+}
+
+/// What the expression of a value shows about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ValueKind {
+    /// A floating-point number that may have a fraction: `9.99`, `parseFloat(text)`, `round(sum, 2)`.
+    Fraction,
+    /// A whole number: `price * 100`, `Math.round(price)`, `items.length`.
     Whole,
-    /// Text that is no point in time: a day, a time of day, a length of time.
-    NoMoment,
+    /// A text that is made of a date or a time.
+    Text(TextForm),
 }
 
 /// What kind of secret it is.
@@ -664,39 +634,6 @@ pub struct Serving {
     pub is_short_lived: bool,
 }
 
-/// Amounts that code counts in the smallest unit (cents, satoshis), whatever type holds them.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum WholeUnits {
-    /// A field of a model or collection is given such an amount: `Purchase.create({amount: price * 100})`.
-    Field {
-        /// The model or collection.
-        of: String,
-        /// The field, by the last part of its path.
-        name: String,
-    },
-    /// A field of this name is handed to a payment provider that counts in the smallest unit, as it is.
-    Charged {
-        /// The field, by the last part of its path.
-        name: String,
-    },
-    /// A description of a request says so of a field; what the same module stores under that name counts the same.
-    Described {
-        /// The folder of the module, with the slash at the end.
-        folder: String,
-        /// The field.
-        name: String,
-    },
-    /// A field of this name is given how many of something there are: `tagsAmount = tags.length`.
-    Count {
-        /// The collection, when it can be told.
-        of: Option<String>,
-        /// The field, by the last part of its path.
-        name: String,
-    },
-    /// A function turns amounts of a currency into its smallest unit: all of the project counts that way.
-    Project,
-}
-
 impl Code {
     /// A file as it is called within the project.
     pub fn within_project(&self, file: &str) -> String {
@@ -751,11 +688,10 @@ impl Code {
             connects_in_handler,
             contacts_in,
             called_at_start,
-            whole_units,
+            field_values,
             serving,
             single_sets,
             day_keys,
-            stamped,
             accounts_in,
             methods,
             closed_models,
@@ -791,11 +727,10 @@ impl Code {
         self.connects_in_handler |= connects_in_handler;
         self.contacts_in.extend(contacts_in);
         self.called_at_start.extend(called_at_start);
-        self.whole_units.extend(whole_units);
+        self.field_values.extend(field_values);
         self.serving.extend(serving);
         self.single_sets += single_sets;
         self.day_keys.extend(day_keys);
-        self.stamped.extend(stamped);
         self.accounts_in.extend(accounts_in);
         self.methods.extend(methods);
         for (model, closed) in closed_models {
@@ -880,42 +815,14 @@ impl Code {
             && !self.fields.iter().any(|f| f.model == collection && first(&f.path) == wanted)
     }
 
-    /// In how many files something is computed with a number, as far as all files of the project were looked through:
-    /// those that speak of what the number belongs to. `None` when they were not.
-    pub fn computed_in(&self, model: &str, path: &str) -> Option<u64> {
-        let mentions = self.mentions.as_ref()?;
-        Some(mentions.computed.get(&(model.to_owned(), path.to_owned())).copied().unwrap_or(0))
-    }
-
-    /// Whether code that handles a number shows that it has fractions.
-    pub fn shows_fractions_of(&self, path: &str) -> bool {
-        let fractions = self.mentions.as_ref().map(|mentions| &mentions.fractions);
-        fractions.is_some_and(|fractions| fractions.contains(&Mentioned::number(path)))
-    }
-
-    /// Whether something in the project says that an amount is whole, or that all of them are.
-    pub fn is_said_whole(&self, path: &str) -> bool {
-        self.mentions.as_ref().is_some_and(|mentions| {
-            mentions.formats_hundredths || mentions.whole.contains(&Mentioned::number(path))
+    /// Values that code puts into a field of a model. Structs and classes may spell it otherwise than documents do:
+    /// `CreatedAt` is `created_at`.
+    pub fn values_of(&self, field: &DeclaredField) -> impl Iterator<Item = &FieldValue> {
+        let path = plain_path(&field.path);
+        self.field_values.iter().filter(move |value| {
+            (value.of == field.model || field.collection.as_ref() == Some(&value.of))
+                && plain_path(&value.path) == path
         })
-    }
-
-    /// Whether nothing in the project shows that amounts have fractions.
-    pub fn shows_no_fractions(&self) -> bool {
-        self.mentions.as_ref().is_some_and(|mentions| !mentions.shows_fractions)
-    }
-
-    /// Whether no file names a class that is declared as a model, but where it is declared.
-    pub fn is_never_used(&self, field: &DeclaredField) -> bool {
-        let file = &field.place.location.file;
-        let Some(mentions) = &self.mentions else { return false };
-        let named = mentions.classes.get(&field.model);
-        Mentioned::names_classes(file)
-            && named.is_some_and(|(files, times)| match file.ends_with(".py") {
-                true => *times <= 1,
-                // A constructor has the same name.
-                false => files.iter().eq([file]),
-            })
     }
 
     /// Whether the project is a program that one person uses in a terminal.
@@ -928,21 +835,14 @@ impl Code {
     }
 }
 
+/// A path in small letters, without positions and underscores.
+fn plain_path(path: &str) -> String {
+    path.replace(['_', '[', ']'], "").to_ascii_lowercase()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn owners_of_numbers_are_known_by_their_words() {
-        let owners = |model: &str, path: &str| -> Vec<String> {
-            Mentioned::owners(model, path).into_iter().collect()
-        };
-        assert_eq!(owners("Shipments", "price"), ["shipment"]);
-        assert_eq!(owners("UserInfo", "salary"), ["info", "user", "userinfo"]);
-        assert_eq!(owners("OrderSchema", "items[].price"), ["item", "order"]);
-        assert_eq!(owners("order_lines", "a"), ["line", "order", "orderline"]);
-        assert!(owners("X", "price").is_empty());
-    }
 
     #[test]
     fn what_only_idle_methods_call_never_runs() {

@@ -8,7 +8,9 @@ use docward_model::code::{
 };
 
 use super::{
-    Scan, handlers,
+    Scan,
+    annotations::is_day,
+    handlers,
     ir::{Call, Expr, Key, Kind, ScopeId, ScopeKind, StatementKind},
     read_modify_write::mentions_path,
 };
@@ -104,14 +106,11 @@ impl<'u, 't> Scan<'u, 't> {
                 | "start_transaction" | "StartTransaction" => self.transaction(call, at, scope),
                 _ => {}
             }
-            self.whole_units(call, method, scope);
             self.found_by_day(call, method, scope);
             if WRITES.contains(&method) || READS.contains(&method) {
                 self.name(call, method, scope, &mut named);
             }
         }
-        self.assigned();
-        self.stamped();
         // Components of a page have `_id`s as well, which nobody stores.
         if self.values.is_mongo_file() || self.values.is_mapper_file() {
             let elements = self.elements();
@@ -119,6 +118,36 @@ impl<'u, 't> Scan<'u, 't> {
                 if !elements.contains(&object.at) && !self.is_only_answered(object, scope) {
                     self.random_id(object, scope);
                 }
+            }
+        }
+    }
+
+    /// `Report.findOne({userId, visitDate})`: one document is found by a day and by what it is of.
+    fn found_by_day(&mut self, call: &'u Call<'t>, method: &str, scope: ScopeId) {
+        if !matches!(
+            method,
+            "findOne"
+                | "find_one"
+                | "FindOne"
+                | "findOneAndUpdate"
+                | "find_one_and_update"
+                | "FindOneAndUpdate"
+        ) {
+            return;
+        }
+        let Some(filter) = call.positional(0).and_then(|arg| self.values.document(arg, scope))
+        else {
+            return;
+        };
+        if filter.len() < 2 {
+            return;
+        }
+        let of = call.receiver().and_then(|of| self.values.target(of, scope));
+        let Some(of) = of.map(|target| target.collection) else { return };
+        for field in filter {
+            let is_range = self.values.document(field.value, field.scope).is_some();
+            if let Some(name) = field.name.filter(|name| !is_range && is_day(name)) {
+                self.out.code.day_keys.insert((of.clone(), name));
             }
         }
     }
@@ -570,12 +599,12 @@ impl<'u, 't> Scan<'u, 't> {
                     collection: None,
                     path: "_id".to_owned(),
                     types: Vec::new(),
-                    meant: None,
+                    annotations: Vec::new(),
                     allowed: Vec::new(),
                     made_by: Some(made_by),
                     generated: false,
                     max_items: None,
-                    only_read: false,
+                    is_stored: true,
                 });
             }
         }

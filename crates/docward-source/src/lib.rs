@@ -9,26 +9,26 @@
 //! per language. Nothing is executed, and what cannot be told stays unknown rather than guessed.
 
 mod allow_comments;
-mod assigned_values;
+mod annotations;
 mod calls;
 mod clients;
 mod collection_names;
 mod contacts;
 mod dialect;
+mod field_values;
 mod file_role;
 mod handlers;
 mod import_graph;
 mod ir;
 mod language;
 mod lower;
-mod meant;
-mod mentioned;
 mod models;
 mod names;
 mod options;
 mod origins;
 mod passwords;
 pub mod place;
+mod project_usage;
 mod read_modify_write;
 mod secrets;
 mod settings;
@@ -37,11 +37,9 @@ pub mod syntax;
 mod targets;
 #[cfg(test)]
 mod tests;
-mod units;
 mod unmapped_models;
 mod updates;
 mod values;
-mod whose;
 
 use std::{
     cell::OnceCell,
@@ -50,15 +48,15 @@ use std::{
 
 use docward_model::{
     ClientUri, Code, Location,
-    code::{Cap, Method, Place, Serving, WholeUnits},
+    code::{Cap, Method, Place, Serving},
 };
 
 pub use allow_comments::Allowed;
 pub use file_role::{is_test, stands_aside};
 pub use import_graph::{Module, importers, module, unreached};
 pub use language::{FileKind, Language};
-pub use mentioned::Sought;
 pub use models::{DeclaredModel, Library, ModelField, ReadModels};
+pub use project_usage::Sought;
 pub use survey::survey;
 
 use file_role::{is_ci, is_copy, is_generated, is_migration, is_one_shot, is_sample, is_script};
@@ -226,12 +224,6 @@ pub fn may_matter(text: &[u8]) -> bool {
             b"springframework.data.annotation.Version",
             // What PyMongo calls it and nobody else.
             b"insert_one(",
-            // What properties of requests say of amounts.
-            b"minor unit",
-            b"smallest unit",
-            b"in cents",
-            b"in kobo",
-            b"in paise",
         ]
         .iter()
         .any(|word| memchr::memmem::find(text, word).is_some())
@@ -276,7 +268,7 @@ pub fn scan(
                 places: Places::new(text),
                 is_sample,
                 seen_strings: BTreeSet::new(),
-                sheet: OnceCell::new(),
+                declarations: OnceCell::new(),
                 read_models,
                 out: &mut out,
             };
@@ -284,6 +276,7 @@ pub fn scan(
             scan.updates();
             scan.loaded();
             scan.calls();
+            scan.field_values();
             scan.contacts();
             scan.names();
             scan.computed_names();
@@ -297,6 +290,7 @@ pub fn scan(
             if is_script(within) || is_migration(&unit) {
                 out.code.names.iter_mut().for_each(|name| name.in_script = true);
                 out.code.scripts.insert(file.to_owned());
+                out.code.field_values.iter_mut().for_each(|value| value.in_script = true);
             }
             if is_one_shot(&unit) {
                 out.clients.iter_mut().for_each(without_pool);
@@ -306,10 +300,6 @@ pub fn scan(
                 out.code.serving.push(Serving { file, is_short_lived });
             }
             out.code.single_sets = settings::single_sets(text);
-            out.code.whole_units.extend(assigned_values::described(file, text));
-            if meant::names_whole_currency(text) {
-                out.code.whole_units.push(WholeUnits::Project);
-            }
         }
         FileKind::OtherCode | FileKind::Settings | FileKind::Schema => {
             let places = Places::new(text);
@@ -366,7 +356,7 @@ fn functions(file: &str, text: &str, unit: &ir::Unit<'_>, known: &Known) -> Know
         places: Places::new(text),
         is_sample: false,
         seen_strings: BTreeSet::new(),
-        sheet: OnceCell::new(),
+        declarations: OnceCell::new(),
         read_models: |_, _| Vec::new(),
         out: &mut out,
     };
@@ -429,8 +419,8 @@ struct Scan<'u, 't> {
     is_sample: bool,
     /// Where connection strings stand that were looked at already.
     seen_strings: BTreeSet<usize>,
-    /// What stands around the declarations of the file, when it was asked for.
-    sheet: OnceCell<meant::Sheet<'t>>,
+    /// Annotations of declarations, once they are asked for.
+    declarations: OnceCell<annotations::Declarations<'t>>,
     read_models: ReadModels,
     out: &'u mut Scanned,
 }

@@ -9,8 +9,8 @@ use docward_model::{
 
 use super::{
     Language, Scan, Scanned,
+    annotations::Declarations,
     ir::{Expr, Kind, ScopeKind, StatementKind, Unit},
-    meant::{self, Sheet},
     values::Values,
 };
 use crate::place::Place as Position;
@@ -108,13 +108,13 @@ impl<'u, 't> Scan<'u, 't> {
                 let is_given = stored.contains(&model.name)
                     || (self.values.known.stored.contains(&model.name)
                         && !is_folder_of_requests(self.within));
-                let is_stored = model.has_own_id || is_given;
-                if is_go && (!is_stored || (self.is_of_api_client() && !is_given)) {
+                let is_document = model.has_own_id || is_given;
+                if is_go && (!is_document || (self.is_of_api_client() && !is_given)) {
                     continue;
                 }
-                let only_read = is_go && !self.values.known.written.contains(&model.name);
+                let is_stored = !is_go || self.values.known.written.contains(&model.name);
                 let from = self.out.code.fields.len();
-                self.declared(&model, only_read);
+                self.declared(&model, is_stored);
                 if library == Library::Mongoose {
                     let is_closed = is_closed(&model, self.text);
                     self.out
@@ -184,16 +184,15 @@ impl<'u, 't> Scan<'u, 't> {
         })
     }
 
-    fn declared(&mut self, model: &DeclaredModel, only_read: bool) {
-        let sheet = self.sheet.get_or_init(|| Sheet::new(self.text));
-        declared(self.file, sheet, model, only_read, self.out);
+    fn declared(&mut self, model: &DeclaredModel, is_stored: bool) {
+        let declarations = self.declarations.get_or_init(|| Declarations::new(self.text));
+        declared(self.file, declarations, model, is_stored, self.out);
     }
 
     /// Classes of MongoEngine, `price = FloatField()`, and of djongo, `price = models.FloatField()`.
     fn mongoengine(&mut self) {
         let unit = self.values.unit;
         let knows_mongoengine = self.text.contains("mongoengine");
-        let first = self.out.code.fields.len();
         for statement in &unit.statements {
             let StatementKind::Assign { target, value, .. } = &statement.kind else { continue };
             let ScopeKind::Class { name: model, bases, .. } = &unit.scopes[statement.scope].kind
@@ -233,24 +232,23 @@ impl<'u, 't> Scan<'u, 't> {
                 .and_then(|n| self.values.int(n, statement.scope))
                 .and_then(|n| u64::try_from(n).ok());
             let place = self.place(target.at, statement.scope);
-            let sheet = self.sheet.get_or_init(|| Sheet::new(self.text));
-            let meant = sheet.meant(&types, place.location.line, field);
+            let declarations = self.declarations.get_or_init(|| Declarations::new(self.text));
+            let at = Position { line: place.location.line, column: place.location.column };
+            let annotations = declarations.annotations(&types, at);
             self.out.code.fields.push(DeclaredField {
                 place,
                 model: (*model).to_owned(),
                 collection: None,
                 path: if is_id { "_id".to_owned() } else { (*field).to_owned() },
                 types,
-                meant,
+                annotations,
                 allowed,
                 made_by: made_by.map(str::to_owned),
                 generated: false,
                 max_items,
-                only_read: false,
+                is_stored: true,
             });
         }
-        let sheet = self.sheet.get_or_init(|| Sheet::new(self.text));
-        meant::settle(&mut self.out.code.fields[first..], sheet);
     }
 
     /// `id: UUID = Field(default_factory=uuid4)` of Beanie, `@Id String id = UUID.randomUUID()…`.
@@ -291,12 +289,12 @@ impl<'u, 't> Scan<'u, 't> {
                     collection: None,
                     path: "_id".to_owned(),
                     types: Vec::new(),
-                    meant: None,
+                    annotations: Vec::new(),
                     allowed: Vec::new(),
                     made_by: Some(made_by),
                     generated: false,
                     max_items: None,
-                    only_read: false,
+                    is_stored: true,
                 });
             }
         }
@@ -315,10 +313,12 @@ pub(super) fn of_prisma(file: &str, text: &str, read: ReadModels, out: &mut Scan
                 .any(|o| value.contains(o))
         })
     });
+    // Models of other folders may stand in a file without a data source.
+    let is_stored = text.contains("\"mongodb\"") || text.contains("@db.ObjectId");
     if !is_other {
-        let sheet = Sheet::new(text);
+        let declarations = Declarations::new(text);
         for model in read(Library::Prisma, text) {
-            declared(file, &sheet, &model, false, out);
+            declared(file, &declarations, &model, is_stored, out);
         }
     }
 }
@@ -326,15 +326,13 @@ pub(super) fn of_prisma(file: &str, text: &str, read: ReadModels, out: &mut Scan
 /// Files the fields of a model.
 fn declared(
     file: &str,
-    sheet: &Sheet<'_>,
+    declarations: &Declarations<'_>,
     model: &DeclaredModel,
-    only_read: bool,
+    is_stored: bool,
     out: &mut Scanned,
 ) {
-    let first = out.code.fields.len();
     for field in &model.fields {
         let Position { line, column } = field.declared_at;
-        let leaf = field.path.rsplit('.').next().unwrap_or(&field.path);
         out.code.fields.push(DeclaredField {
             place: Place {
                 location: Location { file: file.to_owned(), line, column },
@@ -343,16 +341,15 @@ fn declared(
             model: model.name.clone(),
             collection: model.collection.clone(),
             types: field.types.clone(),
-            meant: sheet.meant(&field.types, line, leaf),
+            annotations: declarations.annotations(&field.types, field.declared_at),
             allowed: field.allowed.clone(),
             made_by: None,
             generated: field.generated,
             max_items: field.max_items,
-            only_read: only_read || sheet.is_retired(line),
+            is_stored: is_stored && !declarations.is_deprecated(field.declared_at),
             path: field.path.clone(),
         });
     }
-    meant::settle(&mut out.code.fields[first..], sheet);
 }
 
 /// Whether Mongoose stores what a schema declares and nothing else: it is read as a whole, and nothing in its file adds
@@ -431,7 +428,7 @@ pub(super) fn made_structs(unit: &Unit<'_>, text: &str) -> BTreeSet<String> {
 }
 
 /// The name of a struct, without its package: of `&models.User{…}`, `[]User`, `*User`.
-fn struct_name(text: &str) -> Option<String> {
+pub(super) fn struct_name(text: &str) -> Option<String> {
     let name = text.trim_start_matches(['&', '*', ' ', '[', ']']).split(['{', ' ']).next()?.trim();
     let name = name.rsplit('.').next()?;
     let is_name = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');

@@ -63,18 +63,8 @@ pub fn is_money_field(profile: &Profile, field: &Field) -> bool {
         && profile.parent(field).is_some_and(|parent| sounds_like_money(parent.path.leaf()))
 }
 
-/// Whether a name alone says money: not a share, a rate, minor units or something vague.
-pub fn is_money_name(name: &str) -> bool {
-    let all = words(name);
-    let last = all.last().map(String::as_str).unwrap_or_default();
-    sounds_like_money(name)
-        && !is_vague(name)
-        && !may_be_a_rate(name)
-        && !TWIN_TAILS.contains(&last)
-        && !all.iter().any(|word| EXCHANGE.contains(&meaning::singular(word).as_str()))
-}
-
-fn sounds_like_money(name: &str) -> bool {
+/// Whether a name sounds like money.
+pub fn sounds_like_money(name: &str) -> bool {
     let all = words(name);
     let Some((last, before)) = all.split_last() else { return false };
     if before.iter().any(|w| OTHER_SENSE.contains(&w.as_str())) {

@@ -58,6 +58,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Code],
     thresholds: [MOST],
+    data: ["path"],
     check: Deployment(check),
 }
 

@@ -53,6 +53,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Code],
     thresholds: [],
+    data: ["path"],
     check: Deployment(check),
 }
 
