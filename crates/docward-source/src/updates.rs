@@ -345,7 +345,7 @@ impl<'u, 't> Scan<'u, 't> {
         let append = self.append(field.at, scope, wrapper.kind, path, Cap::None);
         let value = wrapper.value.and_then(|at| call.args.get(at)).map(|arg| &arg.value);
         let others = call.args.iter().map(|arg| &arg.value);
-        let others = others.filter(|arg| !value.is_some_and(|value| value.at == arg.at));
+        let others = others.filter(|arg| value.is_none_or(|value| value.at != arg.at));
         let selected_by = others.filter(|arg| arg.at != field.at);
         self.out.code.appends.push(Append {
             value: value.map(|value| self.origins(value, scope)).unwrap_or_default(),
