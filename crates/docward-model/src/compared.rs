@@ -203,6 +203,7 @@ mod tests {
             locations: Vec::new(),
             excerpt: None,
             edits: Vec::new(),
+            uri: Vec::new(),
             fingerprint: fingerprint.to_owned(),
         }
     }

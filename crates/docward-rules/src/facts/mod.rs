@@ -31,6 +31,7 @@ pub mod patterns;
 pub mod proposals;
 pub mod quantities;
 pub mod relations;
+pub mod remedies;
 pub mod renames;
 pub mod rising;
 pub mod schema;
