@@ -170,7 +170,8 @@ impl<'a> Cx<'a> {
         );
         debug_assert!(
             draft.data.entries().iter().all(|(key, _)| {
-                COMMON_DATA.contains(&key.as_str()) || self.rule.data.contains(&key.as_str())
+                COMMON_DATA.contains(&key.as_str())
+                    || self.rule.data.iter().any(|declared| is_declared(declared, key))
             }),
             "{} has a key in its data that it does not declare: {:?}",
             self.rule.code,
@@ -284,6 +285,14 @@ impl<'a> Cx<'a> {
     /// Says that evidence was missing for this subject.
     pub fn skip(&mut self, need: Need) {
         self.skipped.push(Skipped { rule: self.rule.code.into(), needs: need.name().to_owned() });
+    }
+}
+
+/// Whether a figure is the declared one; `over*` declares those that end with a configured limit.
+fn is_declared(declared: &str, key: &str) -> bool {
+    match declared.strip_suffix('*') {
+        Some(start) => key.starts_with(start),
+        None => declared == key,
     }
 }
 

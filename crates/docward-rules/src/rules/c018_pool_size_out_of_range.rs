@@ -52,7 +52,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Uris],
     thresholds: [LEAST, MOST],
-    data: ["needed", "size"],
+    data: ["needed", "option", "size"],
     check: Deployment(check),
 }
 

@@ -41,7 +41,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Uris],
     thresholds: [LEAST, MOST],
-    data: [],
+    data: ["option"],
     check: Deployment(check),
 }
 

@@ -50,7 +50,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Uris],
     thresholds: [IDLE_LEAST, IDLE_MOST, WAIT_LEAST, WAIT_MOST, CONNECT_LEAST, CONNECT_MOST],
-    data: ["ms"],
+    data: ["ms", "option"],
     check: Deployment(check),
 }
 

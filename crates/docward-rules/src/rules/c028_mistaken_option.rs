@@ -44,7 +44,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Uris],
     thresholds: [],
-    data: [],
+    data: ["option"],
     check: Deployment(check),
 }
 

@@ -42,7 +42,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Uris],
     thresholds: [],
-    data: [],
+    data: ["option"],
     check: Deployment(check),
 }
 

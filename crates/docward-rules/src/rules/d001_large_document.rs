@@ -53,7 +53,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Counts],
     thresholds: [WARN, CORE, CRITICAL, HARD],
-    data: ["limit", "max", "owner", "ownerShare", "p50", "p99"],
+    data: ["limit", "max", "over*", "owner", "ownerShare", "p50", "p99"],
     check: Collection(check),
 }
 

@@ -67,7 +67,11 @@ declare_rule! {
     scope: Everywhere,
     needs: [Documents],
     thresholds: [MAX_ELEMENTS, MIN_CORRELATION, MIN_DOCUMENTS, MIN_DAYS, HORIZON],
-    data: ["bytesPerElement", "capacity", "correlation", "countedFrom", "grown", "limit", "longestPerDay", "max", "p99", "pattern", "perDay", "reachesLimitOn", "seenTwice", "verdict"],
+    data: [
+        "bytesPerElement", "capacity", "correlation", "countedFrom", "full16MbOn", "grown", "limit",
+        "longestPerDay", "max", "p99", "pattern", "perDay", "reaches10MbOn", "reaches1MbOn",
+        "reachesLimitOn", "seenTwice", "verdict",
+    ],
     check: Collection(check),
 }
 

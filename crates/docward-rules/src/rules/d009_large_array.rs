@@ -384,9 +384,9 @@ mod tests {
             "{}",
             found[0].what
         );
-        let fix = found[0].fix.as_ref().map(|fix| fix.command().as_str());
+        let fix = found[0].fix.as_ref().map(|fix| fix.command());
         assert_eq!(
-            fix,
+            fix.as_deref(),
             Some(
                 "db.getSiblingDB(\"db_shop\").getCollection(\"t_order_item\").find({\"tags.999\": {$exists: true}}).limit(20)"
             )

@@ -228,7 +228,7 @@ mod tests {
             found[0].fix.as_ref().expect("a fix").command()
         };
         let refine = "db.adminCommand({refineCollectionShardKey: \"db_shop.t_order_item\", key: { status: 1, _id: \"hashed\" }})";
-        let create = "db.getSiblingDB(\"db_shop\").getCollection(\"t_order_item\").createIndex({ status: 1, _id: \"hashed\" })";
+        let create = "db.getSiblingDB(\"db_shop\").getCollection(\"t_order_item\").createIndex({status: 1, _id: \"hashed\"})";
         assert_eq!(fix(""), format!("{create}; {refine}"));
         assert_eq!(fix("index {\"key\": {\"status\": 1, \"_id\": \"hashed\", \"a\": 1}}"), refine);
         let partial = "index {\"key\": {\"status\": 1, \"_id\": \"hashed\"}, \"partialFilterExpression\": {\"a\": 1}}";

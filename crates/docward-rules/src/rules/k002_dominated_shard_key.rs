@@ -198,7 +198,7 @@ mod tests {
         let found = run("{\"country\":1}", &countries(300, 199));
         let command = &found[0].fix.as_ref().expect("a fix").command();
         let (index, refine) = command.split_once("; ").expect("two steps");
-        assert!(index.contains(".createIndex({ country: 1, "), "{index}");
+        assert!(index.contains(".createIndex({country: 1, "), "{index}");
         assert!(refine.contains("refineCollectionShardKey"), "{refine}");
     }
 

@@ -191,7 +191,7 @@ mod tests {
                     @ db_order.t_orders\n{\"_id\": 1}";
         let found = check("N001", body);
         let commands: Vec<_> =
-            found.iter().map(|f| f.fix.as_ref().expect("a command").command().as_str()).collect();
+            found.iter().map(|f| f.fix.as_ref().expect("a command").command()).collect();
         // What is in `local` is lost with its node, and comes first.
         assert!(commands[0].contains("\"t_orders_3\"") && commands[1].contains("\"t_orders_2\""));
         assert!(

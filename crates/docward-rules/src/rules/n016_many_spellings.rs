@@ -169,8 +169,6 @@ fn report(
     .data("keep", target.as_str())
     .data("toMove", rename)
     .data("disjoint", disjoint);
-    let moved = fields.iter().filter(|f| f.name != target);
-    draft.changes = moved.map(|f| FieldChange::remove(&f.path)).collect();
     match group.overlap {
         Overlap::Exactly(n) | Overlap::AtLeast(n) => draft = draft.data("overlap", n),
         Overlap::Unknown => {}
@@ -205,6 +203,9 @@ fn report(
             .collect();
         let safety = if disjoint { Safety::Guarded } else { Safety::Manual };
         draft = draft.plan(Some("RF-11"), safety, steps);
+    } else {
+        let moved = fields.iter().filter(|f| f.name != target);
+        draft.changes = moved.map(|f| FieldChange::remove(&f.path)).collect();
     }
     cx.report(draft);
 }

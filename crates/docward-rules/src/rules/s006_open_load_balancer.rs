@@ -45,7 +45,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Network],
     thresholds: [],
-    data: [],
+    data: ["group", "rules"],
     check: Deployment(check),
 }
 

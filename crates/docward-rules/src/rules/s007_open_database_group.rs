@@ -57,7 +57,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Network],
     thresholds: [],
-    data: ["addresses"],
+    data: ["addresses", "group", "rules"],
     check: Deployment(check),
 }
 

@@ -666,9 +666,9 @@ mod tests {
         let found = check_counted("T005", body, mixed);
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].what, "`price` holds 2 types: 999,997 numbers, 3 strings");
-        let fix = found[0].fix.as_ref().map(|fix| fix.command().as_str());
+        let fix = found[0].fix.as_ref().map(|fix| fix.command());
         assert!(
-            fix.is_some_and(|fix| fix.contains("{\"price\": {$type: [\"string\"]}}")),
+            fix.as_ref().is_some_and(|fix| fix.contains("{\"price\": {$type: [\"string\"]}}")),
             "{fix:?}"
         );
         // The count is of all documents, also where those read show the mix.

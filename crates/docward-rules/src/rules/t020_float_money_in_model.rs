@@ -90,7 +90,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Code],
     thresholds: [],
-    data: [],
+    data: ["path"],
     check: Deployment(check),
 }
 

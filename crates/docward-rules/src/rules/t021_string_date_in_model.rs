@@ -61,7 +61,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Code],
     thresholds: [],
-    data: [],
+    data: ["path"],
     check: Deployment(check),
 }
 

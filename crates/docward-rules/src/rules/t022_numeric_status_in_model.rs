@@ -47,7 +47,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Code],
     thresholds: [],
-    data: [],
+    data: ["path"],
     check: Deployment(check),
 }
 

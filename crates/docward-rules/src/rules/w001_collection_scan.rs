@@ -50,7 +50,10 @@ declare_rule! {
     scope: Everywhere,
     needs: [Workload],
     thresholds: [MIN_EXAMINED, MIN_COUNT, MEANT_SHARE],
-    data: ["collectionScans", "runningScans"],
+    data: [
+        "collectionScans", "documentsExamined", "maxMillis", "operations", "returned",
+        "runningScans",
+    ],
     check: Deployment(check),
 }
 

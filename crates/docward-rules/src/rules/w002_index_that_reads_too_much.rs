@@ -52,7 +52,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Workload],
     thresholds: [MIN_RATIO, MIN_EXAMINED, MIN_COUNT],
-    data: ["documentsExamined", "operations", "returned"],
+    data: ["documentsExamined", "maxMillis", "operations", "returned"],
     check: Deployment(check),
 }
 

@@ -42,7 +42,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Workload],
     thresholds: [MIN_SORTED, MIN_COUNT],
-    data: ["sorts"],
+    data: ["documentsExamined", "maxMillis", "operations", "returned", "sorts"],
     check: Deployment(check),
 }
 
