@@ -123,7 +123,7 @@ pub fn settle(findings: &mut [Finding]) {
     let mut asked = Asked::default();
     for at in order {
         let Some(fix) = &findings[at].fix else { continue };
-        let against = fix.steps().iter().find_map(|step| asked.against(step).pop());
+        let against = fix.steps().iter().find_map(|step| asked.against(step).into_iter().next());
         let Some((by, _, path)) = against else {
             fix.steps().iter().for_each(|step| asked.add(at, step));
             continue;
@@ -220,7 +220,6 @@ mod tests {
         assert_eq!(contradictions([&elsewhere, &convert("a", &[long])]), []);
     }
 
-    /// Two rules about one field, the remedies of a report as (rule, statement, what to do).
     #[test]
     fn the_first_finding_by_severity_keeps_its_remedy() {
         let body = "x50 {\"_id\": $i, \"amount\": 19.99}";
