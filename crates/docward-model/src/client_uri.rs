@@ -1,7 +1,7 @@
 //! A connection string as rules see it: hosts, login, options. `docward-uri` parses it. Only the
 //! strength of the password is kept, never the password itself.
 
-use crate::{Location, password::Strength};
+use crate::{DataValue, Location, password::Strength};
 
 /// Placeholder for a host name or user that source code computes.
 pub const HOLE: &str = "{…}";
@@ -120,16 +120,17 @@ pub struct UriNote {
     pub what: String,
     /// The advice on what to write instead.
     pub todo: String,
-    /// The changes that `todo` describes, in order. Empty if a person has to decide.
-    pub fix: Vec<UriFix>,
-    /// The position of the mistake.
+    /// The changes that `todo` names, in their order. Empty where people have to decide.
+    pub fix: Vec<UriChange>,
+    /// Where it stands.
     pub location: Option<Location>,
 }
 
 /// One change of a connection string.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum UriFix {
-    /// Gives an option a value, whether the string has the option or not.
+pub enum UriChange {
+    /// Gives an option a value: in the place of the one it has, or at the end. A name it once had becomes
+    /// the canonical one.
     Set {
         /// The canonical name.
         name: String,
@@ -148,19 +149,47 @@ pub enum UriFix {
         /// The canonical name, or the one that was written when no driver knows it.
         name: String,
     },
-    /// Removes the password.
+    /// Puts other hosts in the place of all that are there.
+    Hosts(Vec<String>),
+    /// Puts another database in the path, or removes it.
+    Database(Option<String>),
+    /// Removes the password, with its colon.
     RemovePassword,
 }
 
-impl UriFix {
+impl UriChange {
     /// Gives an option a value.
-    pub fn set(name: impl Into<String>, value: impl Into<String>) -> Self {
-        Self::Set { name: name.into(), value: value.into() }
+    pub fn set(name: impl Into<String>, value: impl ToString) -> Self {
+        Self::Set { name: name.into(), value: value.to_string() }
     }
 
     /// Removes an option.
     pub fn remove(name: impl Into<String>) -> Self {
         Self::Remove { name: name.into() }
+    }
+
+    /// Changes as the figure `change` of a finding: an entry for each kind of change.
+    pub fn told(changes: &[Self]) -> DataValue {
+        let mut all: Vec<(String, DataValue)> = Vec::new();
+        for change in changes {
+            let pair = |name: &str, value: &str| {
+                DataValue::Map(vec![(name.to_owned(), DataValue::from(value))])
+            };
+            let (kind, more) = match change {
+                Self::Set { name, value } => ("set", pair(name, value)),
+                Self::Rename { written, name } => ("rename", pair(written, name)),
+                Self::Remove { name } => ("remove", DataValue::from(vec![name.as_str()])),
+                Self::Hosts(hosts) => ("hosts", DataValue::from(hosts.clone())),
+                Self::Database(name) => ("database", name.as_deref().unwrap_or_default().into()),
+                Self::RemovePassword => ("password", "remove".into()),
+            };
+            match (all.iter_mut().find(|(key, _)| key == kind), more) {
+                (Some((_, DataValue::Map(entries))), DataValue::Map(more)) => entries.extend(more),
+                (Some((_, DataValue::List(items))), DataValue::List(more)) => items.extend(more),
+                (_, more) => all.push((kind.to_owned(), more)),
+            }
+        }
+        DataValue::Map(all)
     }
 }
 

@@ -205,6 +205,7 @@ mod tests {
             locations: Vec::new(),
             excerpt: None,
             edits: Vec::new(),
+            uri: Vec::new(),
             fingerprint: fingerprint.to_owned(),
         }
     }

@@ -146,6 +146,22 @@ pub enum ValidationLevel {
     Moderate,
 }
 
+impl ValidationLevel {
+    /// MongoDB's word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Strict => "strict",
+            Self::Moderate => "moderate",
+        }
+    }
+
+    /// The one that a word stands for.
+    pub fn parse(word: &str) -> Option<Self> {
+        [Self::Off, Self::Strict, Self::Moderate].into_iter().find(|one| one.name() == word)
+    }
+}
+
 /// `validationAction`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "MongoDB's own words")]
@@ -156,7 +172,23 @@ pub enum ValidationAction {
     ErrorAndLog,
 }
 
-/// Options of a collection, as stored in the catalogue.
+impl ValidationAction {
+    /// MongoDB's word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warn => "warn",
+            Self::ErrorAndLog => "errorAndLog",
+        }
+    }
+
+    /// The one that a word stands for.
+    pub fn parse(word: &str) -> Option<Self> {
+        [Self::Error, Self::Warn, Self::ErrorAndLog].into_iter().find(|one| one.name() == word)
+    }
+}
+
+/// Options of a collection, as the catalogue has them.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct CollectionOptions {
     /// The validator, if it is not empty.
@@ -201,6 +233,19 @@ pub struct IndexKey {
     pub path: String,
     /// Direction or kind.
     pub kind: DirectionKind,
+}
+
+impl IndexKey {
+    /// A field in ascending order.
+    pub fn ascending(path: impl Into<String>) -> Self {
+        Self { path: path.into(), kind: DirectionKind::Ascending }
+    }
+
+    /// A field as the word of a shard key says: hashed, or ascending.
+    pub fn sharded((path, hashed): &(String, bool)) -> Self {
+        let kind = if *hashed { DirectionKind::Hashed } else { DirectionKind::Ascending };
+        Self { path: path.clone(), kind }
+    }
 }
 
 /// An index definition.

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, collections::BTreeMap, fmt};
 
-use crate::{BsonType, FieldPath, Namespace, Seen};
+use crate::{Action, FieldChange, FieldPath, Fix, Namespace, Safety, Seen, Step, UriChange};
 
 /// The severity of a finding, in reports and for `--fail-on`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -408,86 +408,7 @@ impl Data {
     }
 }
 
-/// The risk of applying a fix.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Safety {
-    /// No stored data changes.
-    Safe,
-    /// Data changes; the old state can be restored.
-    Guarded,
-    /// A person has to decide something first.
-    Manual,
-}
-
-impl Safety {
-    /// Parses the name of a safety.
-    pub fn parse(word: &str) -> Option<Self> {
-        [Self::Safe, Self::Guarded, Self::Manual].into_iter().find(|safety| safety.name() == word)
-    }
-
-    /// The word used in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Safe => "safe",
-            Self::Guarded => "guarded",
-            Self::Manual => "manual",
-        }
-    }
-}
-
-/// A proposed remedy.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Fix {
-    /// The refactoring of the rule book that applies here (`RF-01`), if any.
-    pub refactoring: Option<Cow<'static, str>>,
-    /// A command or statement that shows or applies the fix, for mongosh unless it begins with
-    /// `docward`.
-    pub command: String,
-    /// The risk of applying it.
-    pub safety: Safety,
-}
-
-/// The effect of a finding's advice on a field. A validator proposed in the same report accepts the
-/// result, so users can apply the proposals in any order.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FieldChange {
-    /// The field.
-    pub path: FieldPath,
-    /// The types of the values afterwards; empty if the types do not change.
-    pub kinds: Vec<BsonType>,
-    /// True if some values become null.
-    pub to_null: bool,
-    /// True if the advice removes the field where it is present now.
-    pub removes: bool,
-}
-
-impl FieldChange {
-    /// A change that converts the values of a field to one of these types.
-    pub fn convert(path: &FieldPath, kinds: impl Into<Vec<BsonType>>) -> Self {
-        Self { path: path.clone(), kinds: kinds.into(), to_null: false, removes: false }
-    }
-
-    /// A change that removes a field, because it is renamed or dropped.
-    pub fn remove(path: &FieldPath) -> Self {
-        Self { removes: true, ..Self::convert(path, []) }
-    }
-
-    /// Also sets some values to null.
-    #[must_use]
-    pub fn or_null(mut self, is_so: bool) -> Self {
-        self.to_null |= is_so;
-        self
-    }
-
-    /// Also leaves the field out in some documents.
-    #[must_use]
-    pub fn or_absent(mut self, is_so: bool) -> Self {
-        self.removes |= is_so;
-        self
-    }
-}
-
-/// The date on which a growing quantity reaches a limit.
+/// The day on which something that grows reaches a limit.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Deadline {
     /// `2029-02-20`.
@@ -534,7 +455,9 @@ pub struct Draft {
     pub locations: Vec<Location>,
     /// Changes of text files that fix it.
     pub edits: Vec<Edit>,
-    /// The effects of its advice on fields of its collection.
+    /// How the connection string is to change.
+    pub uri: Vec<UriChange>,
+    /// What its advice does to fields of its collection beside what the steps of its remedy do.
     pub changes: Vec<FieldChange>,
     /// True if the finding is likely but not proven.
     pub pedantic: bool,
@@ -567,6 +490,7 @@ impl Draft {
             location: None,
             locations: Vec::new(),
             edits: Vec::new(),
+            uri: Vec::new(),
             changes: Vec::new(),
             pedantic: false,
         }
@@ -579,7 +503,7 @@ impl Draft {
         self.data("pedantic", true)
     }
 
-    /// Adds the effect of the advice on a field.
+    /// Says what the advice does to a field where no step of the remedy does it.
     #[must_use]
     pub fn change(mut self, change: FieldChange) -> Self {
         self.changes.push(change);
@@ -593,20 +517,49 @@ impl Draft {
         self
     }
 
-    /// Adds a fix that can be run.
+    /// Adds a remedy: steps on the deployment.
     #[must_use]
-    pub fn fix(
+    pub fn plan(
         mut self,
         refactoring: Option<&'static str>,
         safety: Safety,
-        command: impl Into<String>,
+        steps: impl Into<Vec<Step>>,
     ) -> Self {
-        self.fix = Some(Fix {
-            refactoring: refactoring.map(Cow::Borrowed),
-            command: command.into(),
-            safety,
-        });
+        let refactoring = refactoring.map(Cow::Borrowed);
+        self.fix = Some(Fix { refactoring, safety, action: Action::Plan(steps.into()) });
         self
+    }
+
+    /// Adds a remedy: a command line that begins with `docward`.
+    #[must_use]
+    pub fn command(
+        mut self,
+        refactoring: Option<&'static str>,
+        safety: Safety,
+        line: &str,
+    ) -> Self {
+        let refactoring = refactoring.map(Cow::Borrowed);
+        self.fix = Some(Fix { refactoring, safety, action: Action::Command(line.to_owned()) });
+        self
+    }
+
+    /// Says how the connection string is to change, also in the figure `change`. `connect check` makes these changes,
+    /// so a rule says them only where its advice leaves nothing to decide.
+    #[must_use]
+    pub fn uri(mut self, changes: impl Into<Vec<UriChange>>) -> Self {
+        self.uri = changes.into();
+        let told = UriChange::told(&self.uri);
+        self.data("change", told)
+    }
+
+    /// What its advice does to fields: what its steps do, and what it says beside them.
+    pub fn all_changes(&self) -> Vec<FieldChange> {
+        let mut all: Vec<FieldChange> =
+            self.fix.iter().flat_map(|fix| fix.steps()).flat_map(Step::changes).collect();
+        all.extend(
+            self.changes.iter().filter(|change| !all.contains(change)).cloned().collect::<Vec<_>>(),
+        );
+        all
     }
 
     /// Adds values from documents, shown only on request.
@@ -726,6 +679,8 @@ pub struct Finding {
     pub fix: Option<Fix>,
     /// Changes of text files that fix it.
     pub edits: Vec<Edit>,
+    /// Changes of the connection string that fix it.
+    pub uri: Vec<UriChange>,
     /// Stable across runs and independent of counts.
     pub fingerprint: String,
 }

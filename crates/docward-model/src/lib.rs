@@ -18,10 +18,12 @@ mod design;
 mod evidence;
 mod finding;
 mod growth;
+pub mod mongosh;
 mod namespace;
 mod network;
 mod password;
 mod profile;
+mod remedy;
 mod report;
 mod rule;
 mod seen;
@@ -40,8 +42,8 @@ mod workload;
 pub use bson_type::{BsonType, TypeCounts};
 pub use checked::{Checked, CheckedBreach, CheckedId};
 pub use client_uri::{
-    ClientOption, ClientSite, ClientUri, Driver, NoteKind, OptionValue, Password, Purpose, UriFix,
-    UriNote, UriPlaces,
+    ClientOption, ClientSite, ClientUri, Driver, NoteKind, OptionValue, Password, Purpose,
+    UriChange, UriNote, UriPlaces,
 };
 pub use cluster::{Cluster, KeyAnalysis, KeyMetrics, Router, Shard, ShardPart, ShardedCollection};
 pub use code::Code;
@@ -57,8 +59,8 @@ pub use evidence::{
     ValidationAction, ValidationLevel,
 };
 pub use finding::{
-    Applicability, Area, Data, DataValue, Deadline, Draft, Edit, EditedText, Excerpt, FieldChange,
-    Finding, Fix, Level, Location, Safety, Severity, Subject, Unit, arrange,
+    Applicability, Area, Data, DataValue, Deadline, Draft, Edit, EditedText, Excerpt, Finding,
+    Level, Location, Severity, Subject, Unit, arrange,
 };
 pub use growth::{Growth, Observed, TrackedDocument};
 pub use namespace::{FieldPath, Namespace};
@@ -68,6 +70,10 @@ pub use profile::{
     ArrayProfile, Blob, BlobKind, CaseCollision, Discriminator, Distinct, Distribution,
     DynamicKeys, Field, FieldShape, IdOrder, KeyForm, LargeDocument, NumberProfile, Profile,
     SampledDocument, SampledValue, Shape, TextClass, TextProfile,
+};
+pub use remedy::{
+    Action, Conversion, EpochUnit, FieldChange, Fix, GrantedRole, Look, NewIndex, Rename, Safety,
+    Step, UnsetWhere,
 };
 pub use report::{
     ChecklistItem, Filter, GrowthForecast, Problem, Report, Run, Skipped, Source, SourceKind,

@@ -146,7 +146,8 @@ pub struct RuleMeta {
     pub needs: &'static [Need],
     /// Its configurable thresholds.
     pub thresholds: &'static [&'static Threshold],
-    /// The keys of `data` in its findings, in camelCase: part of the JSON contract.
+    /// The keys of `data` in its findings, in camelCase: part of the JSON contract. `over*` stands for keys that end with
+    /// a configured limit.
     pub data: &'static [&'static str],
     /// The page: Markdown with the fixed headings.
     pub doc: &'static str,

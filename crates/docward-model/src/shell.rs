@@ -1,4 +1,6 @@
-//! Names and texts in mongosh syntax.
+//! Names and values as mongosh takes them.
+
+use crate::{Namespace, Value};
 
 /// Quotes a text as a mongosh string literal.
 pub fn quote(text: &str) -> String {
@@ -51,6 +53,39 @@ pub fn quoted_key(name: &str) -> String {
     if name == PROTOTYPE { format!("[{}]", quote(name)) } else { quote(name) }
 }
 
+/// `db.getSiblingDB("db_shop")`.
+pub fn database(name: &str) -> String {
+    format!("db.getSiblingDB({})", quote(name))
+}
+
+/// `db.getSiblingDB("db_shop").getCollection("t_order")`.
+pub fn collection(namespace: &Namespace) -> String {
+    format!("{}.getCollection({})", database(&namespace.database), quote(&namespace.collection))
+}
+
+/// A value as a literal.
+pub fn value(value: &Value) -> String {
+    match value {
+        Value::Null => "null".to_owned(),
+        Value::Bool(b) => b.to_string(),
+        Value::Int(n) => n.to_string(),
+        Value::Double(n) => n.to_string(),
+        Value::Text(text) => quote(text),
+        Value::Date(ms) => format!("new Date({ms})"),
+        Value::Other(text) => text.clone(),
+        Value::List(items) => {
+            let items: Vec<_> = items.iter().map(self::value).collect();
+            format!("[{}]", items.join(", "))
+        }
+        Value::Map(entries) if entries.is_empty() => "{}".to_owned(),
+        Value::Map(entries) => {
+            let entries: Vec<_> =
+                entries.iter().map(|(k, v)| format!("{}: {}", key(k), self::value(v))).collect();
+            format!("{{{}}}", entries.join(", "))
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -67,6 +102,12 @@ mod tests {
         assert_eq!(key("__proto__"), r#"["__proto__"]"#);
         assert_eq!(quoted_key("__proto__"), r#"["__proto__"]"#);
         assert_eq!(quoted_key("_total"), r#""_total""#);
+        let map = Value::Map(vec![
+            ("a".to_owned(), Value::List(vec![Value::Int(1), Value::Text("x".to_owned())])),
+            ("b-c".to_owned(), Value::Map(Vec::new())),
+        ]);
+        assert_eq!(value(&map), r#"{a: [1, "x"], "b-c": {}}"#);
+        assert_eq!(quote("a\"b\\c\n"), r#""a\"b\\c\n""#);
         assert_eq!(quote("t_\u{202e}redro\u{7}"), r#""t_\u202eredro\u0007""#);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use docward_model::{Finding, Report, Safety, shell};
+use docward_model::{Finding, Fix, Report, Safety, Step, shell};
 
 use crate::text::line;
 
@@ -13,15 +13,11 @@ const WIDTH: usize = 100;
 /// them, and all other statements have to run under the old names.
 const RENAMING: char = 'N';
 
-/// The data key of findings whose statement first sets the validator to `warn`.
-const RELAXES: &str = "relaxesValidator";
-
-/// The script. Without `DOCWARD_APPLY` it only prints its statements; statements that need a
-/// decision are comments.
+/// The script. Without `DOCWARD_APPLY` it prints what it would do; what needs a decision is a comment.
 pub fn fix_script(report: &Report) -> String {
     let mut fixes: Vec<&Finding> =
-        report.findings.iter().filter(|finding| statement(finding).is_some()).collect();
-    // The sort is stable: both groups keep the order of the report.
+        report.findings.iter().filter(|finding| !steps(finding).is_empty()).collect();
+    // Stable: within both groups the order of the report is kept.
     fixes.sort_by_key(|finding| finding.rule.starts_with(RENAMING));
     let count = |safety: Safety| fixes.iter().filter(|f| risk(f) == Some(safety)).count();
     let sources: Vec<String> = report.sources.iter().map(|source| line(&source.name)).collect();
@@ -39,8 +35,9 @@ pub fn fix_script(report: &Report) -> String {
         count(Safety::Guarded),
         count(Safety::Manual),
     );
-    // A proposed validator begins with `warn` as well, so nothing has to be reverted.
-    if fixes.iter().any(|finding| finding.data.get(RELAXES).is_some()) {
+    // A proposed validator begins with `warn` as well, and takes nothing back.
+    let relaxes = |step: &Step| matches!(step, Step::RelaxValidator { .. });
+    if fixes.iter().flat_map(|finding| steps(finding)).any(relaxes) {
         out.push_str(
             "//\n// Some statements first set validationAction to \"warn\", because the validator demands the old form.\n\
              // Describe the new form in the validator afterwards, and set validationAction to \"error\" again.\n",
@@ -48,7 +45,8 @@ pub fn fix_script(report: &Report) -> String {
     }
     out.push_str(HEAD);
     for (number, finding) in fixes.iter().enumerate() {
-        let (Some(fix), Some(text)) = (&finding.fix, statement(finding)) else { continue };
+        let Some(fix) = &finding.fix else { continue };
+        let text = fix.command();
         let _ = writeln!(
             out,
             "\n// {}. {} {} ({})",
@@ -62,7 +60,7 @@ pub fn fix_script(report: &Report) -> String {
         let title = shell::quote(&format!("{} {}", finding.rule, finding.place()));
         match risk(finding).unwrap_or(fix.safety) {
             Safety::Manual => {
-                if only_shows(text) {
+                if only_shows(finding) {
                     out.push_str("// Look at the documents first:\n");
                 } else if finding.rule.starts_with(RENAMING) {
                     out.push_str(
@@ -70,7 +68,7 @@ pub fn fix_script(report: &Report) -> String {
                          // because validators and indexes name what is renamed.\n",
                     );
                 }
-                let _ = writeln!(out, "// {}", line(text));
+                let _ = writeln!(out, "// {}", line(&text));
             }
             safety => {
                 let _ =
@@ -84,25 +82,22 @@ pub fn fix_script(report: &Report) -> String {
 
 /// The risk of a statement in a script that runs many of them.
 fn risk(finding: &Finding) -> Option<Safety> {
-    let text = statement(finding)?;
-    let is_manual = only_shows(text) || finding.rule.starts_with(RENAMING);
+    let is_manual = only_shows(finding) || finding.rule.starts_with(RENAMING);
     Some(if is_manual { Safety::Manual } else { finding.fix.as_ref()?.safety })
 }
 
-/// Returns whether a statement changes nothing: a person has to read its output.
-fn only_shows(text: &str) -> bool {
-    let fills = text.contains("$merge") || text.contains("$out");
-    [").find(", ").distinct(", ").aggregate("].iter().any(|method| text.contains(method)) && !fills
+/// Whether a statement changes nothing: people have to read what it prints.
+fn only_shows(finding: &Finding) -> bool {
+    steps(finding).iter().any(|step| matches!(step, Step::Inspect { .. }))
 }
 
-/// The statement, if mongosh can run it; other proposals are shell commands.
-fn statement(finding: &Finding) -> Option<&str> {
-    let command = finding.fix.as_ref()?.command.as_str();
-    (!command.starts_with("docward ") && !command.is_empty()).then_some(command)
+/// What mongosh can run; other proposals are commands for a shell.
+fn steps(finding: &Finding) -> &[Step] {
+    finding.fix.as_ref().map_or(&[], Fix::steps)
 }
 
 fn comment(text: &str, out: &mut String) {
-    for row in crate::text::wrap(&line(text), WIDTH - 3, 0, 0).lines() {
+    for row in crate::text::wrap(&line(&text), WIDTH - 3, 0, 0).lines() {
         let _ = writeln!(out, "// {row}");
     }
 }

@@ -4,7 +4,7 @@
 use std::{borrow::Cow, collections::BTreeSet};
 
 use docward_model::{
-    Change, DataValue, Finding, NamespacePattern, Report, RuleMeta, Severity, ThresholdValue,
+    Change, DataValue, Finding, NamespacePattern, Report, RuleMeta, Severity, Step, ThresholdValue,
 };
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -207,7 +207,9 @@ struct Fix<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     refactoring: Option<&'a str>,
     safety: &'a str,
-    command: &'a str,
+    command: String,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    steps: &'a [Step],
 }
 
 #[derive(Serialize)]
@@ -390,7 +392,8 @@ fn entry<'a>(report: &'a Report, finding: &'a Finding) -> Entry<'a> {
         fix: finding.fix.as_ref().map(|fix| Fix {
             refactoring: fix.refactoring.as_deref(),
             safety: fix.safety.name(),
-            command: &fix.command,
+            command: fix.command(),
+            steps: fix.steps(),
         }),
         fixes: finding
             .edits

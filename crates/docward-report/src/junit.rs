@@ -61,7 +61,7 @@ fn findings(report: &Report, fails_from: Option<Severity>) -> TestSuite {
 fn case(report: &Report, finding: &Finding, fails_from: Option<Severity>) -> TestCase {
     let mut body = format!("why: {}\ndo: {}\n", finding.why, finding.todo);
     if let Some(fix) = &finding.fix {
-        body.push_str(&format!("{}\n", fix.command));
+        body.push_str(&format!("{}\n", fix.command()));
     }
     if let Some(Change::Changed(before)) = report.compared.as_ref().map(|c| c.change(finding)) {
         body.push_str(&format!("before: {before}\n"));

@@ -198,7 +198,7 @@ fn written_out(report: &Report, finding: &Finding, out: &mut String) {
     let _ = writeln!(out, "- {}", rests_on.join(" · "));
     out.push('\n');
     if let Some(fix) = &finding.fix {
-        folded("Command", &fenced(&fix.command), out);
+        folded("Command", &fenced(&fix.command()), out);
     }
 }
 

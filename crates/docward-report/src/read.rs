@@ -3,9 +3,9 @@
 use std::{borrow::Cow, collections::BTreeSet};
 
 use docward_model::{
-    Area, Basis, ChecklistItem, Data, DataValue, Deadline, Evidence, Filter, Finding, Fix, Level,
-    Location, NamespacePattern, Problem, ProfileName, Report, Safety, Seen, Severity, Skipped,
-    Source, SourceKind, Subject, SuppressionUse, Unit, Verdict, Waiver,
+    Action, Area, Basis, ChecklistItem, Data, DataValue, Deadline, Evidence, Filter, Finding, Fix,
+    Level, Location, NamespacePattern, Problem, ProfileName, Report, Safety, Seen, Severity,
+    Skipped, Source, SourceKind, Step, Subject, SuppressionUse, Unit, Verdict, Waiver,
 };
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -151,6 +151,9 @@ struct RawFix {
     refactoring: Option<String>,
     safety: String,
     command: String,
+    /// Reports of earlier versions have none.
+    #[serde(default)]
+    steps: Value,
 }
 
 #[derive(Deserialize)]
@@ -278,7 +281,12 @@ fn finding(raw: Entry) -> Result<Finding, ReportFault> {
     let fix = raw.fix.map(|fix| {
         let safety = known("safety", &fix.safety, Safety::parse(&fix.safety))?;
         let refactoring = fix.refactoring.map(Cow::Owned);
-        Ok::<_, ReportFault>(Fix { refactoring, command: fix.command, safety })
+        // Steps of a later version may be unknown here; their statements can be read all the same.
+        let action = match serde_json::from_value::<Vec<Step>>(fix.steps) {
+            Ok(steps) if !steps.is_empty() => Action::Plan(steps),
+            _ => Action::Command(fix.command),
+        };
+        Ok::<_, ReportFault>(Fix { refactoring, safety, action })
     });
     Ok(Finding {
         severity: known("severity", &raw.severity, Severity::parse(&raw.severity))?,
@@ -316,6 +324,7 @@ fn finding(raw: Entry) -> Result<Finding, ReportFault> {
         examples: raw.examples,
         fix: fix.transpose()?,
         edits: Vec::new(),
+        uri: Vec::new(),
         fingerprint: raw.fingerprint,
     })
 }

@@ -143,7 +143,7 @@ fn result(report: &Report, finding: &Finding, rule: usize) -> Value {
     properties.insert("seen".to_owned(), seen(&finding.seen).into());
     properties.insert("data".to_owned(), Value::Object(data(finding)));
     if let Some(fix) = &finding.fix {
-        let proposed = json!({ "command": fix.command, "safety": fix.safety.name() });
+        let proposed = json!({ "command": fix.command(), "safety": fix.safety.name() });
         properties.insert("proposed".to_owned(), proposed);
     }
     if report.show_values && !finding.examples.is_empty() {

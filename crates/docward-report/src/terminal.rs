@@ -225,7 +225,7 @@ impl Page<'_> {
         self.paragraph("why: ", &finding.why, out);
         self.paragraph("do:  ", &finding.todo, out);
         if let Some(fix) = &finding.fix {
-            let _ = writeln!(out, "       {}", self.paint.dim(&fix.command));
+            let _ = writeln!(out, "       {}", self.paint.dim(&fix.command()));
         }
         if self.report.show_values && !finding.examples.is_empty() {
             self.paragraph("e.g. ", &finding.examples.join(" · "), out);

@@ -1,9 +1,11 @@
 //! Snapshots of one report in every format, for people and for programs.
 
 use docward_model::{
-    Basis, Change, ChecklistItem, Code, Collection, Compared, Data, Evidence, FieldPath, Filter,
-    Finding, Fix, Known, Level, Location, Namespace, Problem, ProfileName, Report, Safety, Seen,
-    Severity, Skipped, Source, SourceKind, Subject, SuppressionUse, Unit, Verdict, Waiver,
+    Action, Basis, BsonType, Change, ChecklistItem, Code, Collection, Compared, Conversion, Data,
+    Evidence, FieldPath, Filter, Finding, Fix, IndexKey, Known, Level, Location, Look, Namespace,
+    NewIndex, Problem, ProfileName, Rename, Report, Safety, Seen, Severity, Skipped, Source,
+    SourceKind, Step, Subject, SuppressionUse, Unit, UnsetWhere, ValidationAction, ValidationLevel,
+    Value, Verdict, Waiver,
 };
 use docward_report::{
     Expand, Format, Rendering, TerminalDetail, TerminalOptions, View, fix_script, json, render,
@@ -30,10 +32,11 @@ fn finding(rule: &'static str, severity: Severity, at: Subject, what: &str) -> F
         locations: Vec::new(),
         excerpt: None,
         edits: Vec::new(),
+            uri: Vec::new(),
         fix: (rule != "N006").then(|| Fix {
             refactoring: Some("RF-01".into()),
-            command: "db.t_user.aggregate([…])".to_owned(),
             safety: Safety::Guarded,
+            action: Action::Command("db.t_user.aggregate([…])".to_owned()),
         }),
         fingerprint: format!("{rule} {what}"),
     }
@@ -183,18 +186,112 @@ fn options(expand: Expand) -> TerminalOptions {
 fn the_script_speaks_of_relaxed_validators_where_a_statement_relaxes_one() {
     let about = "Some statements first set validationAction";
     let mut report = report();
-    let command = |command: &str| Fix {
+    let user = || Namespace::new("db_shop", "t_user");
+    let plan = |steps: Vec<Step>| Fix {
         refactoring: None,
-        command: command.to_owned(),
         safety: Safety::Guarded,
+        action: Action::Plan(steps),
     };
-    let set = "db.runCommand({collMod: \"t_user\", validator: {}, validationAction: \"warn\"})";
-    report.findings[0].fix = Some(command(set));
+    let set = Step::SetValidator {
+        namespace: user(),
+        validator: Value::Map(Vec::new()),
+        level: ValidationLevel::Moderate,
+        action: ValidationAction::Warn,
+    };
+    report.findings[0].fix = Some(plan(vec![set]));
     assert!(!fix_script(&report).contains(about), "a proposed validator");
-    let relax = "db.runCommand({collMod: \"t_user\", validationAction: \"warn\"})";
-    report.findings[0].fix = Some(command(&format!("{relax}; db.t_user.updateMany({{}}, [])")));
-    report.findings[0].data = Data::new().with("relaxesValidator", relax);
+    let relax = Step::RelaxValidator { namespace: user() };
+    let unset = Step::UnsetField {
+        namespace: user(),
+        path: FieldPath::new("posts"),
+        documents: UnsetWhere::Empty,
+    };
+    report.findings[0].fix = Some(plan(vec![relax, unset]));
     assert!(fix_script(&report).contains(about));
+}
+
+#[test]
+fn what_only_shows_something_is_a_comment_of_the_script() {
+    let mut report = report();
+    let inspect = Step::Inspect {
+        namespace: Namespace::new("db_shop", "t_user"),
+        look: Look::CountWithout { path: FieldPath::new("email") },
+    };
+    report.findings[0].fix =
+        Some(Fix { refactoring: None, safety: Safety::Safe, action: Action::Plan(vec![inspect]) });
+    let script = fix_script(&report);
+    assert!(script.contains("\n// Look at the documents first:\n// db."), "{script}");
+    assert!(!script.contains("step(\"safe\""), "{script}");
+}
+
+#[test]
+fn steps_are_written_by_name_and_read_back() {
+    let namespace = || Namespace::new("db_shop", "t_user");
+    let path = || FieldPath::new("address.city");
+    let index = NewIndex {
+        name: Some("by_city".to_owned()),
+        collation: Some(Value::Map(vec![("locale".to_owned(), Value::Text("de".to_owned()))])),
+        ..NewIndex::ascending(["address.city"])
+    };
+    let validator = Value::Map(vec![(
+        "$jsonSchema".to_owned(),
+        Value::Map(vec![
+            ("required".to_owned(), Value::List(vec![Value::Text("email".to_owned())])),
+            ("minimum".to_owned(), Value::Date(1_700_000_000_000)),
+            ("title".to_owned(), Value::Other("NumberDecimal(\"1\")".to_owned())),
+            ("maxLength".to_owned(), Value::Int(8)),
+            ("maximum".to_owned(), Value::Double(0.5)),
+        ]),
+    )]);
+    let steps = vec![
+        Step::ConvertField {
+            namespace: namespace(),
+            path: path(),
+            from: vec![BsonType::String],
+            to: vec![BsonType::ObjectId],
+            conversion: Conversion::CAST,
+        },
+        Step::LiftField {
+            namespace: namespace(),
+            rename: Rename { from: path(), to: FieldPath::new("city") },
+        },
+        Step::CreateIndex { namespace: namespace(), index },
+        Step::SetValidation {
+            namespace: namespace(),
+            level: ValidationLevel::Strict,
+            action: ValidationAction::Error,
+            unless_broken: Some(validator),
+        },
+        Step::ShardCollection {
+            namespace: namespace(),
+            keys: vec![IndexKey::sharded(&("a".to_owned(), true)), IndexKey::ascending("b")],
+            has_collation: false,
+        },
+        Step::CreateAdministrator,
+        Step::Inspect { namespace: namespace(), look: Look::IndexUse },
+    ];
+    let mut report = report();
+    report.findings[0].fix =
+        Some(Fix { refactoring: None, safety: Safety::Guarded, action: Action::Plan(steps) });
+    let written = json(&report);
+    let value: serde_json::Value = serde_json::from_str(&written).unwrap();
+    let fix = &value["findings"][0]["fix"];
+    assert_eq!(
+        fix["steps"][0],
+        serde_json::json!({
+            "step": "convertField",
+            "namespace": "db_shop.t_user",
+            "path": "address.city",
+            "from": ["string"],
+            "to": ["objectId"],
+            "conversion": { "by": "cast", "readsWords": false, "emptyToNull": false },
+        })
+    );
+    assert_eq!(fix["steps"][2]["keys"], serde_json::json!({ "address.city": 1 }));
+    let command = report.findings[0].fix.as_ref().unwrap().command();
+    assert_eq!(fix["command"], serde_json::json!(command));
+    let read = docward_report::read(&written).unwrap();
+    assert_eq!(read.findings[0].fix, report.findings[0].fix);
 }
 
 #[test]

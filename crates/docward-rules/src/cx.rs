@@ -158,11 +158,10 @@ impl<'a> Cx<'a> {
         if draft.pedantic && !self.settings.pedantic {
             return;
         }
-        if draft.fix.as_ref().is_some_and(|fix| !names::can_be_named(&fix.command)) {
+        if draft.fix.as_ref().is_some_and(|fix| !names::can_be_named(&fix.command())) {
             draft.fix = None;
             draft.todo.push_str("; a name in it is not UTF-8, so no statement can name it: dump the collection, correct the name in the file of the dump and restore it");
         }
-        crate::facts::validators::make_way(self.evidence, &mut draft);
         let level = draft.level.unwrap_or(self.rule.level);
         let configured = self.settings.severity_at(self.rule, namespace.as_deref());
         let own = draft.severity.unwrap_or_else(|| level.severity());
@@ -200,6 +199,7 @@ impl<'a> Cx<'a> {
         let data = draft.data.entries().iter().fold(Data::new(), |data, (key, value)| {
             data.with(key, data_without_password(value.clone()))
         });
+        let changes = draft.all_changes();
         let finding = Finding {
             rule: self.rule.code.into(),
             name: self.rule.name.into(),
@@ -220,13 +220,14 @@ impl<'a> Cx<'a> {
             examples: draft.examples,
             fix: draft.fix,
             edits: draft.edits,
+            uri: draft.uri,
             fingerprint,
         };
         let rule = self.rule.code;
         if !is_withheld
             && let Subject::Collection(namespace) | Subject::Field(namespace, _) = &finding.at
         {
-            self.changes.extend(draft.changes.into_iter().map(|change| ProposedChange {
+            self.changes.extend(changes.into_iter().map(|change| ProposedChange {
                 rule,
                 namespace: namespace.clone(),
                 change,

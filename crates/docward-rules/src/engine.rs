@@ -9,7 +9,7 @@ use docward_model::{
 use crate::{
     Check, Cx, RULES, Rule,
     cx::{SUPPRESSIONS, Shared},
-    facts::sharding,
+    facts::{remedies, sharding, validators},
     proposed_change::ProposedChange,
 };
 
@@ -46,7 +46,7 @@ pub fn judge(evidence: &Evidence, settings: &Settings) -> Outcome {
     // Suppressions are judged by what they did, so last.
     let (last, first): (Vec<_>, Vec<_>) = on.partition(|rule| rule.meta.family() == SUPPRESSIONS);
     for rule in first.into_iter().chain(last) {
-        run(rule, evidence, settings, &mut outcome);
+        ask(rule, evidence, settings, &mut outcome);
     }
     outcome.kept_back.resize(settings.suppressions.len(), 0);
     for findings in [&mut outcome.findings, &mut outcome.withheld] {
@@ -57,6 +57,8 @@ pub fn judge(evidence: &Evidence, settings: &Settings) -> Outcome {
                 && (&a.rule, &a.location, &a.at, &a.what) == (&b.rule, &b.location, &b.at, &b.what)
         });
         tell_apart(findings);
+        remedies::settle(findings);
+        make_way(evidence, findings);
     }
     outcome.skipped.sort();
     outcome.skipped.dedup();
@@ -73,7 +75,7 @@ pub fn type_changes(evidence: &Evidence, settings: &Settings) -> Vec<ProposedCha
     };
     let on = RULES.iter().copied().filter(|rule| settings.is_on(&rule.meta));
     for rule in on.filter(about_types) {
-        run(rule, evidence, settings, &mut outcome);
+        ask(rule, evidence, settings, &mut outcome);
     }
     outcome.changes
 }
@@ -90,13 +92,24 @@ fn tell_apart(findings: &mut [Finding]) {
     }
 }
 
-/// Applies one rule.
+/// Lets the remedies through the validators of their collections.
+fn make_way(evidence: &Evidence, findings: &mut [Finding]) {
+    findings.iter_mut().for_each(|finding| validators::make_way(evidence, finding));
+}
+
+/// Applies one rule as if it were the only one.
 pub(crate) fn run(
     rule: &'static Rule,
     evidence: &Evidence,
     settings: &Settings,
     out: &mut Outcome,
 ) {
+    ask(rule, evidence, settings, out);
+    make_way(evidence, &mut out.findings);
+}
+
+/// Asks one rule for its findings.
+fn ask(rule: &'static Rule, evidence: &Evidence, settings: &Settings, out: &mut Outcome) {
     if let Some(missing) = missing_everywhere(rule, evidence, settings) {
         out.skipped.push(Skipped { rule: rule.meta.code.into(), needs: missing.name().to_owned() });
         return;

@@ -29,7 +29,7 @@ pub use hole::HOLE;
 pub use lookalike::{Lookalike, lookalike};
 pub use options::{OptionInfo, ValueKind, canonical_name, is_gone, nearest_option, option_info};
 pub use parse::parse;
-pub use rewrite::{Change, Rewritten};
+pub use rewrite::Rewritten;
 pub use secret::{Secret, is_unescaped, redact, redact_argument, user_part};
 pub use string::{At, ConnectionString, Host, HostKind, Note, Part, Span, UriOption};
 pub use template::{Piece, parse_template};

@@ -2,7 +2,7 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use docward_model::{NoteKind, UriFix};
+use docward_model::{NoteKind, UriChange};
 
 use crate::{
     ConnectionString, Fault, FaultKind, Host, HostKind, Note, Part, Secret, Span, Typed, UriOption,
@@ -319,7 +319,7 @@ fn read_options(query: Slice<'_>, uri: &mut ConnectionString) -> Result<(), Faul
 fn read_option(key: Slice<'_>, value: Slice<'_>, uri: &mut ConnectionString) {
     let name = decoded(key.text);
     let info = options::option_info(&name);
-    let mut note = |kind, what: String, todo: String, fix: Vec<UriFix>, span| {
+    let mut note = |kind, what: String, todo: String, fix: Vec<UriChange>, span| {
         let option = info.map_or(name.clone(), |info| info.name.to_owned());
         uri.notes.push(Note { kind, option, what, todo, fix, span });
     };
@@ -334,7 +334,7 @@ fn read_option(key: Slice<'_>, value: Slice<'_>, uri: &mut ConnectionString) {
             NoteKind::WrongValue,
             format!("a `%` in `{name}` starts no percent code"),
             "write the sign itself as %25".to_owned(),
-            fix.map(|info| UriFix::set(info.name, decoded(value.text))).into_iter().collect(),
+            fix.map(|info| UriChange::set(info.name, decoded(value.text))).into_iter().collect(),
             Span::new(at, at + 1),
         );
     }
@@ -359,7 +359,7 @@ fn read_option(key: Slice<'_>, value: Slice<'_>, uri: &mut ConnectionString) {
                     let name = info.name.to_owned();
                     let what = format!("`{old}` is an old name of `{name}`");
                     let todo = format!("write {name}=…");
-                    Some((what, todo, vec![UriFix::Rename { written: old.to_owned(), name }]))
+                    Some((what, todo, vec![UriChange::Rename { written: old.to_owned(), name }]))
                 }
                 (None, None) => None,
             };
@@ -381,14 +381,14 @@ fn read_option(key: Slice<'_>, value: Slice<'_>, uri: &mut ConnectionString) {
     });
 }
 
-/// The note on an unknown option: the problem, the advice, and the fixes.
-fn unknown(name: &str) -> (String, String, Vec<UriFix>) {
+/// The report on an option that no driver knows: what is wrong, what to do, and the changes for it.
+fn unknown(name: &str) -> (String, String, Vec<UriChange>) {
     if let Some(gone) = options::gone_option(name) {
         let what = format!("`{name}` is an option that drivers no longer have");
-        let remove = UriFix::remove(name);
+        let remove = UriChange::remove(name);
         let fix = match gone.successor {
             Successor::None => vec![remove],
-            Successor::Option(name, value) => vec![remove, UriFix::set(name, value)],
+            Successor::Option(name, value) => vec![remove, UriChange::set(name, value)],
             Successor::Undecided => Vec::new(),
         };
         return (what, gone.advice.to_owned(), fix);
@@ -396,7 +396,7 @@ fn unknown(name: &str) -> (String, String, Vec<UriFix>) {
     let what = format!("no driver knows the option `{name}`");
     match options::nearest_option(name) {
         Some(near) => {
-            let rename = UriFix::Rename { written: name.to_owned(), name: near.to_owned() };
+            let rename = UriChange::Rename { written: name.to_owned(), name: near.to_owned() };
             (what, format!("write {near}"), vec![rename])
         }
         None => {
@@ -412,13 +412,13 @@ fn note_given_successors(uri: &mut ConnectionString) {
     let mut taken: Vec<String> = uri.options.iter().map(|o| o.name().to_owned()).collect();
     for note in uri.notes.iter_mut().filter(|note| note.kind == NoteKind::Unknown) {
         let (written, name) = match note.fix.as_slice() {
-            [UriFix::Rename { written, name }] => (written, name),
-            [UriFix::Remove { name: written }, UriFix::Set { name, .. }] => (written, name),
+            [UriChange::Rename { written, name }] => (written, name),
+            [UriChange::Remove { name: written }, UriChange::Set { name, .. }] => (written, name),
             _ => continue,
         };
         if taken.contains(name) {
             note.todo = format!("remove {written}: {name} is given as well");
-            note.fix = vec![UriFix::remove(written)];
+            note.fix = vec![UriChange::remove(written)];
         } else {
             taken.push(name.clone());
         }

@@ -1,6 +1,6 @@
 //! Creates a corrected string: only the changes are applied, everything else stays byte for byte.
 
-use docward_model::UriFix;
+use docward_model::UriChange;
 
 use crate::{
     ConnectionString, Secret, Span,
@@ -9,60 +9,6 @@ use crate::{
     parse::parse_text,
     secret::{MASK, colon, masked_value, redact},
 };
-
-/// One correction.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Change {
-    /// Sets the value of an option: in its place, or at the end. A former name becomes the
-    /// canonical one.
-    Set {
-        /// The canonical name.
-        name: String,
-        /// The value, without percent codes.
-        value: String,
-    },
-    /// Gives an option its canonical name.
-    Rename {
-        /// The name as written.
-        written: String,
-        /// The name to write.
-        name: String,
-    },
-    /// Removes an option.
-    Remove {
-        /// The canonical name, or the written one if no driver knows it.
-        name: String,
-    },
-    /// Replaces all hosts.
-    Hosts(Vec<String>),
-    /// Replaces the database in the path, or removes it.
-    Database(Option<String>),
-    /// Removes the password, with its colon.
-    RemovePassword,
-}
-
-impl Change {
-    /// Sets the value of an option.
-    pub fn set(name: impl Into<String>, value: impl Into<String>) -> Self {
-        Self::Set { name: name.into(), value: value.into() }
-    }
-
-    /// Removes an option.
-    pub fn remove(name: impl Into<String>) -> Self {
-        Self::Remove { name: name.into() }
-    }
-}
-
-impl From<UriFix> for Change {
-    fn from(fix: UriFix) -> Self {
-        match fix {
-            UriFix::Set { name, value } => Self::Set { name, value },
-            UriFix::Rename { written, name } => Self::Rename { written, name },
-            UriFix::Remove { name } => Self::Remove { name },
-            UriFix::RemovePassword => Self::RemovePassword,
-        }
-    }
-}
 
 /// A corrected string.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -139,7 +85,7 @@ impl ConnectionString {
     }
 
     /// The corrected string.
-    pub fn rewrite(&self, changes: &[Change]) -> Rewritten {
+    pub fn rewrite(&self, changes: &[UriChange]) -> Rewritten {
         let text = self.edited(&self.edits(changes));
         // Rewritten options keep their values.
         let masked = parse_text(text.clone(), vec![(0, 0)])
@@ -165,7 +111,7 @@ impl ConnectionString {
         out
     }
 
-    fn edits(&self, changes: &[Change]) -> Vec<Edit> {
+    fn edits(&self, changes: &[UriChange]) -> Vec<Edit> {
         let mut edits = Vec::new();
         let mut path = None;
         // The resulting options: texts in order, `None` for removed ones.
@@ -177,18 +123,18 @@ impl ConnectionString {
         let before: Vec<Option<String>> = options.iter().map(|(text, _)| text.clone()).collect();
         for change in changes {
             match change {
-                Change::Hosts(hosts) => {
+                UriChange::Hosts(hosts) => {
                     edits.push(Edit { span: self.authority, text: hosts.join(",") });
                 }
-                Change::Database(database) => path = Some(database.clone().unwrap_or_default()),
-                Change::RemovePassword => {
+                UriChange::Database(database) => path = Some(database.clone().unwrap_or_default()),
+                UriChange::RemovePassword => {
                     let colon = self.user.as_ref().map(|user| user.span.end);
                     if let (Some(start), Some(password)) = (colon, &self.password) {
                         let span = Span::new(start, password.span.end);
                         edits.push(Edit { span, text: String::new() });
                     }
                 }
-                Change::Set { name, value } => {
+                UriChange::Set { name, value } => {
                     let text = format!("{name}={}", encoded_value(value));
                     let mut same =
                         options.iter_mut().filter(|(text, old)| old == name && text.is_some());
@@ -200,14 +146,14 @@ impl ConnectionString {
                         None => options.push((Some(text), name.clone())),
                     }
                 }
-                Change::Rename { written, name } => {
+                UriChange::Rename { written, name } => {
                     for ((text, _), option) in options.iter_mut().zip(&self.options) {
                         if option.key.value == *written && text.is_some() {
                             *text = Some(format!("{name}={}", self.slice(option.value.span)));
                         }
                     }
                 }
-                Change::Remove { name } => {
+                UriChange::Remove { name } => {
                     options.iter_mut().filter(|(_, old)| old == name).for_each(|o| o.0 = None);
                 }
             }
@@ -271,7 +217,7 @@ mod tests {
     use super::*;
     use crate::parse;
 
-    fn rewritten(text: &str, changes: &[Change]) -> String {
+    fn rewritten(text: &str, changes: &[UriChange]) -> String {
         parse(text).unwrap().rewrite(changes).reveal().reveal().to_owned()
     }
 
@@ -280,33 +226,33 @@ mod tests {
         let text = "mongodb://a%70p:S%65cret@H1:27017,h2/db?W=Majority&ssl=TRUE&appName=a%20b&";
         assert_eq!(rewritten(text, &[]), text);
         assert_eq!(
-            rewritten(text, &[Change::set("authSource", "admin")]),
+            rewritten(text, &[UriChange::set("authSource", "admin")]),
             format!("{text}authSource=admin")
         );
         assert_eq!(
-            rewritten(text, &[Change::set("tls", "true"), Change::Hosts(vec!["x".into()])]),
+            rewritten(text, &[UriChange::set("tls", "true"), UriChange::Hosts(vec!["x".into()])]),
             "mongodb://a%70p:S%65cret@x/db?W=Majority&tls=true&appName=a%20b&"
         );
     }
 
     #[test]
     fn cn_01_options_are_added_changed_and_taken_away() {
-        let set = |text: &str| rewritten(text, &[Change::set("w", "majority")]);
+        let set = |text: &str| rewritten(text, &[UriChange::set("w", "majority")]);
         assert_eq!(set("mongodb://h"), "mongodb://h/?w=majority");
         assert_eq!(set("mongodb://h/"), "mongodb://h/?w=majority");
         assert_eq!(set("mongodb://h/db"), "mongodb://h/db?w=majority");
         assert_eq!(set("mongodb://h?a=b"), "mongodb://h/?a=b&w=majority");
         assert_eq!(set("mongodb://h/?w=1&x=y&W=2"), "mongodb://h/?w=majority&x=y");
         assert_eq!(
-            rewritten("mongodb://h/?a=1&w=1&b=2", &[Change::remove("w")]),
+            rewritten("mongodb://h/?a=1&w=1&b=2", &[UriChange::remove("w")]),
             "mongodb://h/?a=1&b=2"
         );
-        assert_eq!(rewritten("mongodb://h/db?w=1", &[Change::remove("w")]), "mongodb://h/db");
-        let rename = Change::Rename { written: "maxPolSize".into(), name: "maxPoolSize".into() };
+        assert_eq!(rewritten("mongodb://h/db?w=1", &[UriChange::remove("w")]), "mongodb://h/db");
+        let rename = UriChange::Rename { written: "maxPolSize".into(), name: "maxPoolSize".into() };
         assert_eq!(rewritten("mongodb://h/?maxPolSize=5", &[rename]), "mongodb://h/?maxPoolSize=5");
-        let name = Change::set("appName", "a b&c");
+        let name = UriChange::set("appName", "a b&c");
         assert_eq!(rewritten("mongodb://h", &[name]), "mongodb://h/?appName=a%20b%26c");
-        let database = Change::Database(Some("db_shop".into()));
+        let database = UriChange::Database(Some("db_shop".into()));
         assert_eq!(rewritten("mongodb://h/admin?w=1", &[database]), "mongodb://h/db_shop?w=1");
     }
 
@@ -315,19 +261,19 @@ mod tests {
         let parsed =
             parse(" mongodb://app:S3cret@h/?authMechanismProperties=AWS_SESSION_TOKEN:S3cret&w=1 ")
                 .unwrap();
-        let rewritten = parsed.rewrite(&[Change::set("w", "majority")]);
+        let rewritten = parsed.rewrite(&[UriChange::set("w", "majority")]);
         assert_eq!(
             rewritten.masked(),
             "mongodb://app:*****@h/?authMechanismProperties=AWS_SESSION_TOKEN:*****&w=majority"
         );
         assert!(!format!("{rewritten:?}{parsed:?}").contains("S3cret"));
         let old = parse("mongodb://h/?w=1&ssl_pem_passphrase=S3cret&x=1").unwrap();
-        let name = Change::Rename {
+        let name = UriChange::Rename {
             written: "ssl_pem_passphrase".into(),
             name: "tlsCertificateKeyFilePassword".into(),
         };
         for changes in
-            [vec![name.clone()], vec![Change::remove("w")], vec![name, Change::remove("x")]]
+            [vec![name.clone()], vec![UriChange::remove("w")], vec![name, UriChange::remove("x")]]
         {
             let shown = old.rewrite(&changes).masked();
             assert!(!shown.contains("S3cret") && shown.contains("*****"), "{shown}");

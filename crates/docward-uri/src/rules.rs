@@ -1,7 +1,7 @@
 //! Options that exclude or require each other. Combinations that drivers refuse are reported as
 //! such; combinations without effect are reported, too.
 
-use docward_model::{NoteKind, UriFix};
+use docward_model::{NoteKind, UriChange};
 
 use crate::{ConnectionString, HostKind, Note, Span, Typed, UriOption, hole::has_hole};
 
@@ -79,7 +79,7 @@ fn note(
 /// A note about an option that drivers refuse, with a fix that removes it.
 fn removed(option: &UriOption, what: impl Into<String>) -> Note {
     let name = option.name();
-    refused(option, what, format!("remove {name}")).fixed_by([UriFix::remove(name)])
+    refused(option, what, format!("remove {name}")).fixed_by([UriChange::remove(name)])
 }
 
 fn topology(look: &Look<'_>, notes: &mut Vec<Note>) {
@@ -192,7 +192,7 @@ fn tls(look: &Look<'_>, notes: &mut Vec<Note>) {
                 format!("{one} and {other} exclude each other, whatever their values"),
                 "remove both, so that the certificate is checked",
             );
-            notes.push(note.fixed_by([UriFix::remove(one), UriFix::remove(other)]));
+            notes.push(note.fixed_by([UriChange::remove(one), UriChange::remove(other)]));
         }
     }
 }
@@ -217,7 +217,7 @@ fn reads(look: &Look<'_>, notes: &mut Vec<Note>) {
                 "maxStalenessSeconds is below 90, the least that drivers take",
                 "write maxStalenessSeconds=90 or more; -1 means no limit",
             );
-            notes.push(note.fixed_by([UriFix::set("maxStalenessSeconds", "90")]));
+            notes.push(note.fixed_by([UriChange::set("maxStalenessSeconds", "90")]));
         } else if is_primary && seconds > 0 {
             let what = "maxStalenessSeconds is about secondaries, and reads go to the primary";
             notes.push(for_secondaries(kind, option, what));
@@ -251,7 +251,7 @@ fn writes(look: &Look<'_>, notes: &mut Vec<Note>) {
             "w=0 waits for no server and journal=true for the disk: no driver accepts both",
             "write w=majority",
         );
-        notes.push(note.fixed_by([UriFix::set("w", "majority")]));
+        notes.push(note.fixed_by([UriChange::set("w", "majority")]));
     }
 }
 
@@ -271,7 +271,7 @@ fn login(look: &Look<'_>, notes: &mut Vec<Note>) {
                 format!("logins with {mechanism} are kept in $external, not in `{source}`"),
                 "write authSource=$external",
             );
-            notes.push(note.fixed_by([UriFix::set("authSource", "$external")]));
+            notes.push(note.fixed_by([UriChange::set("authSource", "$external")]));
         }
     }
     let Some((mechanism, option)) = look.text("authMechanism") else { return };
@@ -283,7 +283,7 @@ fn login(look: &Look<'_>, notes: &mut Vec<Note>) {
             format!("{mechanism} takes no password, and one is given"),
             "remove the password",
         );
-        notes.push(note.fixed_by([UriFix::RemovePassword]));
+        notes.push(note.fixed_by([UriChange::RemovePassword]));
     }
     if mechanism == "MONGODB-CR" {
         let note = note(
@@ -292,7 +292,7 @@ fn login(look: &Look<'_>, notes: &mut Vec<Note>) {
             "servers from 4.0 on no longer have MONGODB-CR",
             "remove authMechanism: drivers and servers agree on SCRAM",
         );
-        notes.push(note.fixed_by([UriFix::remove("authMechanism")]));
+        notes.push(note.fixed_by([UriChange::remove("authMechanism")]));
     }
     if mechanism == "MONGODB-AWS" && look.uri.user.is_some() && look.uri.password.is_none() {
         notes.push(refused(
@@ -308,7 +308,7 @@ fn login(look: &Look<'_>, notes: &mut Vec<Note>) {
             "authMechanism=PLAIN sends the password unencrypted, and TLS is not switched on",
             "write tls=true",
         );
-        notes.push(note.fixed_by([UriFix::set("tls", "true")]));
+        notes.push(note.fixed_by([UriChange::set("tls", "true")]));
     }
     let tls_is_off = look.option("tls").is_some_and(|o| o.value.value == Typed::Bool(false));
     if mechanism == "MONGODB-X509" && tls_is_off {
@@ -318,7 +318,7 @@ fn login(look: &Look<'_>, notes: &mut Vec<Note>) {
             "MONGODB-X509 logs in with the certificate of a TLS connection, and TLS is switched off",
             "write tls=true",
         );
-        notes.push(note.fixed_by([UriFix::set("tls", "true")]));
+        notes.push(note.fixed_by([UriChange::set("tls", "true")]));
     }
 }
 
@@ -328,7 +328,7 @@ fn empty_auth_source(look: &Look<'_>, option: &UriOption) -> Note {
     let what = "authSource is empty";
     match look.uri.database.as_ref().map(|database| database.value.as_str()) {
         None | Some("admin") => refused(option, what, "write authSource=admin")
-            .fixed_by([UriFix::set("authSource", "admin")]),
+            .fixed_by([UriChange::set("authSource", "admin")]),
         Some(database) => refused(
             option,
             what,
@@ -389,7 +389,7 @@ fn without_effect(look: &Look<'_>, notes: &mut Vec<Note>) {
                     ),
                     format!("remove {name}"),
                 );
-                notes.push(note.fixed_by([UriFix::remove(name)]));
+                notes.push(note.fixed_by([UriChange::remove(name)]));
             }
         }
     }

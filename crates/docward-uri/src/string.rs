@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use docward_model::{NoteKind, UriFix};
+use docward_model::{NoteKind, UriChange};
 
 use crate::{Secret, Typed, options::OptionInfo};
 
@@ -110,15 +110,15 @@ pub struct Note {
     pub what: String,
     /// The advice on what to write instead.
     pub todo: String,
-    /// The changes that `todo` describes, in order. Empty if a person has to decide.
-    pub fix: Vec<UriFix>,
-    /// The position of the mistake.
+    /// The changes that `todo` names, in their order. Empty where people have to decide.
+    pub fix: Vec<UriChange>,
+    /// Where.
     pub span: Span,
 }
 
 impl Note {
-    /// The note with the changes that its `todo` describes.
-    pub(crate) fn fixed_by(self, fix: impl IntoIterator<Item = UriFix>) -> Self {
+    /// The note with the changes that its `todo` names.
+    pub(crate) fn fixed_by(self, fix: impl IntoIterator<Item = UriChange>) -> Self {
         Self { fix: fix.into_iter().collect(), ..self }
     }
 }

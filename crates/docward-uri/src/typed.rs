@@ -1,6 +1,6 @@
 //! The values of options as drivers read them.
 
-use docward_model::{NoteKind, OptionValue, UriFix};
+use docward_model::{NoteKind, OptionValue, UriChange};
 
 use crate::{
     hole::HOLE_CHARACTER,
@@ -62,7 +62,7 @@ pub(crate) struct Mistake {
     pub(crate) kind: NoteKind,
     pub(crate) what: String,
     pub(crate) todo: String,
-    pub(crate) fix: Vec<UriFix>,
+    pub(crate) fix: Vec<UriChange>,
 }
 
 /// Parses the value of an option, decodes percent codes, and reports mistakes.
@@ -71,7 +71,7 @@ pub(crate) fn read(info: &OptionInfo, text: &str) -> (Typed, Option<Mistake>) {
         return (Typed::Unknown, None);
     }
     let name = info.name;
-    let wrong_with = |expected: String, todo: String, fix: Vec<UriFix>| {
+    let wrong_with = |expected: String, todo: String, fix: Vec<UriChange>| {
         let what = if text.is_empty() {
             format!("`{name}` has no value")
         } else {
@@ -107,7 +107,7 @@ pub(crate) fn read(info: &OptionInfo, text: &str) -> (Typed, Option<Mistake>) {
                 let expected = format!("one of {}", words.join(", "));
                 match nearest(text, words) {
                     Some(near) => {
-                        let fix = vec![UriFix::set(name, near)];
+                        let fix = vec![UriChange::set(name, near)];
                         wrong_with(expected, format!("write {name}={near}"), fix)
                     }
                     None => wrong(expected, format!("write one of {}", words.join(", "))),
@@ -182,7 +182,7 @@ fn pairs(info: &OptionInfo, text: &str) -> (Typed, Option<Mistake>) {
 fn members(text: &str) -> (Typed, Option<Mistake>) {
     let mistake = |kind, what: &str| {
         let todo = "write w=majority, or a number of members".to_owned();
-        let fix = vec![UriFix::set("w", "majority")];
+        let fix = vec![UriChange::set("w", "majority")];
         (Typed::Ignored, Some(Mistake { kind, what: what.to_owned(), todo, fix }))
     };
     match text.parse::<i64>() {

@@ -2,8 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "tests: a panic is the message")]
 
+use docward_model::UriChange;
 use docward_model::{ClientUri, NoteKind, OptionValue, Password, Purpose};
-use docward_uri::{Change, FaultKind, Note, Secret, parse};
+use docward_uri::{FaultKind, Note, Secret, parse};
 use proptest::prelude::*;
 
 fn uri(text: &str) -> ClientUri {
@@ -280,7 +281,7 @@ proptest! {
         let text = format!("mongodb://{user}{colon}Zq9{salt}Zq9@{host}/db?w=1");
         if let Ok(parsed) = parse(&text) {
             let client = parsed.client(Purpose::Client);
-            let rewritten = parsed.rewrite(&[Change::remove("w")]);
+            let rewritten = parsed.rewrite(&[UriChange::remove("w")]);
             let told = format!(
                 "{client:?}{:?}{}{}",
                 parsed.password,
@@ -366,8 +367,8 @@ fn cn_01_fixes_remove_the_notes_that_propose_them() {
         let parsed = parse(&format!("mongodb://{rest}")).unwrap();
         let fixable: Vec<&Note> = parsed.notes.iter().filter(|n| !n.fix.is_empty()).collect();
         assert!(!fixable.is_empty(), "{rest}: {:?}", parsed.notes);
-        let changes: Vec<Change> =
-            fixable.iter().flat_map(|note| note.fix.iter().cloned().map(Change::from)).collect();
+        let changes: Vec<UriChange> =
+            fixable.iter().flat_map(|note| note.fix.iter().cloned()).collect();
         let fixed = parsed.rewrite(&changes);
         let again = parse(fixed.reveal().reveal()).unwrap();
         for note in fixable {

@@ -39,6 +39,7 @@ fn finding(rule: &'static str, severity: Severity, at: Subject) -> Finding {
         locations: Vec::new(),
         excerpt: None,
         edits: Vec::new(),
+        uri: Vec::new(),
         fingerprint: String::new(),
     }
 }

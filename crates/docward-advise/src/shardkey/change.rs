@@ -3,7 +3,7 @@
 use docward_model::{CollectionKind, Field, Index, KeyFields, ZonePlan};
 
 use super::Judge;
-use docward_rules::facts::{sharding, statements, text};
+use docward_rules::facts::{sharding, shell, text};
 
 /// Formats a value in shell notation.
 type Literal = fn(&str) -> String;
@@ -95,19 +95,19 @@ impl Judge<'_> {
 
     /// Creates a zone, and binds all documents with one value of the zone field to it.
     fn zone_commands(&self, zone: &str, key: &KeyFields, name: &str, literal: &str) -> [String; 2] {
-        let ns = statements::quoted(&self.collection.namespace.to_string());
+        let ns = shell::quote(&self.collection.namespace.to_string());
         let bound = |end: &str| {
             let parts: Vec<String> = key
                 .iter()
                 .map(|(path, _)| {
                     let value = if path == zone { literal } else { end };
-                    format!("{}: {value}", docward_rules::facts::shell::key(path))
+                    format!("{}: {value}", shell::key(path))
                 })
                 .collect();
             format!("{{ {} }}", parts.join(", "))
         };
-        let shard = statements::quoted(&format!("<shard for {name}>"));
-        let name = statements::quoted(name);
+        let shard = shell::quote(&format!("<shard for {name}>"));
+        let name = shell::quote(name);
         [
             format!("sh.addShardToZone({shard}, {name})"),
             format!(
@@ -124,7 +124,7 @@ impl Judge<'_> {
         use docward_model::BsonType::{Int, Long, String as Text};
         let listed = field.enumeration.as_ref()?;
         let literal: Literal = if field.is_only(Text) {
-            statements::quoted
+            shell::quote
         } else if field.types.of(Int) + field.types.of(Long) == field.types.non_null() {
             str::to_owned
         } else {

@@ -275,8 +275,8 @@ impl<'a> Judge<'a> {
             targeted,
             hashed_ranges,
             analysis: analysis.map(|analysis| analysis.answer.clone()),
+            commands: way.commands(),
             change: way.how,
-            commands: way.commands,
         }
     }
 

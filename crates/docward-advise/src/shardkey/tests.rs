@@ -527,13 +527,13 @@ fn sk_12_a_collation_and_a_missing_index_are_in_the_commands() {
         |more: &str| report(&format!("{}{more}", orders()), &["userId"]).judged.remove(0).commands;
     let collection = "db.getSiblingDB(\"db_shop\").getCollection(\"t_order_item\")";
     let shard = "sh.shardCollection(\"db_shop.t_order_item\", { userId: 1 })";
-    assert_eq!(commands(""), [format!("{collection}.createIndex({{ userId: 1 }})"), shard.into()]);
+    assert_eq!(commands(""), [format!("{collection}.createIndex({{userId: 1}})"), shard.into()]);
     assert_eq!(commands("index {\"key\": {\"userId\": 1, \"a\": 1}}"), [shard]);
     let german = "options {\"collation\": {\"locale\": \"de\"}}\nindex {\"key\": {\"userId\": 1}, \"collation\": {\"locale\": \"de\"}}";
     assert_eq!(
         commands(german),
         [
-            format!("{collection}.createIndex({{ userId: 1 }}, {{ collation: {{ locale: \"simple\" }} }})"),
+            format!("{collection}.createIndex({{userId: 1}}, {{collation: {{locale: \"simple\"}}}})"),
             "sh.shardCollection(\"db_shop.t_order_item\", { userId: 1 }, false, { collation: { locale: \"simple\" } })".to_owned()
         ]
     );

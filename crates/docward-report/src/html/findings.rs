@@ -335,7 +335,7 @@ fn proposed(fix: &Fix) -> Markup {
     html! {
         p .risk { span class={ "badge " (class) } { (risk) } }
         div .command {
-            pre tabindex="0" { code { (command::drawn(&fix.command)) } }
+            pre tabindex="0" { code { (command::drawn(&fix.command())) } }
             button type="button" data-copy { "Copy" }
         }
     }

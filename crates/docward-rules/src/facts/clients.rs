@@ -4,9 +4,9 @@ use std::fmt::Display;
 
 use docward_connect::{Amount, pool_for};
 use docward_model::{
-    ClientUri, DataValue, DeclaredTopology, Draft, Evidence, Level, Location, NoteKind,
-    OptionValue, ProfileName, Purpose, Seen, Service, ServiceClass, Settings, Subject, Topology,
-    Unit, UriFix, UriNote, client_uri::HOLE,
+    ClientUri, DeclaredTopology, Draft, Evidence, Level, Location, NoteKind, OptionValue,
+    ProfileName, Purpose, Seen, Service, ServiceClass, Settings, Subject, Topology, Unit,
+    UriChange, UriNote, client_uri::HOLE,
 };
 use docward_uri::nearest_option;
 
@@ -286,7 +286,7 @@ impl<'a> Client<'a> {
         };
         self.draft(self.place(option), what, why, todo)
             .data("option", option)
-            .data("change", Correction::set(option, better))
+            .uri([UriChange::set(option, better)])
     }
 
     /// A finding about what drivers warn about or refuse, with the changes that the note proposes.
@@ -299,7 +299,7 @@ impl<'a> Client<'a> {
             .data("option", note.option.as_str());
         match note.fix.as_slice() {
             [] => draft,
-            fix => draft.data("change", Correction::of(fix)),
+            fix => draft.uri(fix),
         }
     }
 
@@ -331,87 +331,6 @@ fn language_of(file: &str) -> &str {
         "js" | "jsx" | "mjs" | "cjs" | "ts" | "tsx" | "mts" | "cts" => "script",
         "java" | "kt" | "kts" => "jvm",
         other => other,
-    }
-}
-
-/// How a string is to change, for [`Draft::data`]. `connect check` writes it into the corrected string, so a
-/// rule attaches it only where its advice leaves nothing to decide.
-#[derive(Clone, Debug, Default)]
-pub struct Correction(Vec<(String, DataValue)>);
-
-impl Correction {
-    /// An option gets a value.
-    pub fn set(name: &str, value: impl ToString) -> Self {
-        Self::default().and_set(name, value)
-    }
-
-    /// Another option gets a value.
-    #[must_use]
-    pub fn and_set(mut self, name: &str, value: impl ToString) -> Self {
-        let entry = (name.to_owned(), DataValue::Text(value.to_string()));
-        match self.0.iter_mut().find(|(key, _)| key == "set") {
-            Some((_, DataValue::Map(options))) => options.push(entry),
-            _ => self.0.push(("set".to_owned(), DataValue::Map(vec![entry]))),
-        }
-        self
-    }
-
-    /// An option goes.
-    pub fn remove(name: &str) -> Self {
-        Self::default().and_remove(name)
-    }
-
-    /// Another option goes.
-    #[must_use]
-    pub fn and_remove(mut self, name: &str) -> Self {
-        match self.0.iter_mut().find(|(key, _)| key == "remove") {
-            Some((_, DataValue::List(names))) => names.push(name.into()),
-            _ => self.0.push(("remove".to_owned(), DataValue::List(vec![name.into()]))),
-        }
-        self
-    }
-
-    /// The changes that a note proposes.
-    fn of(fix: &[UriFix]) -> Self {
-        let mut all = Self::default();
-        for change in fix {
-            all = match change {
-                UriFix::Set { name, value } => all.and_set(name, value),
-                UriFix::Remove { name } => all.and_remove(name),
-                UriFix::Rename { written, name } => {
-                    all.0.extend(Self::rename(written, name).0);
-                    all
-                }
-                UriFix::RemovePassword => {
-                    all.0.push(("password".to_owned(), "remove".into()));
-                    all
-                }
-            };
-        }
-        all
-    }
-
-    /// A misspelled option gets its name.
-    pub fn rename(written: &str, name: &str) -> Self {
-        let entry = (written.to_owned(), DataValue::Text(name.to_owned()));
-        Self(vec![("rename".to_owned(), DataValue::Map(vec![entry]))])
-    }
-
-    /// Other hosts come in the place of all.
-    pub fn hosts(hosts: &[String]) -> Self {
-        let hosts = hosts.iter().map(|host| host.as_str().into()).collect();
-        Self(vec![("hosts".to_owned(), DataValue::List(hosts))])
-    }
-
-    /// Another database comes into the path, or none.
-    pub fn database(name: &str) -> Self {
-        Self(vec![("database".to_owned(), name.into())])
-    }
-}
-
-impl From<Correction> for DataValue {
-    fn from(correction: Correction) -> Self {
-        Self::Map(correction.0)
     }
 }
 

@@ -28,7 +28,7 @@ pub fn report(cx: &mut Cx<'_>, namespace: &Namespace, drafts: Vec<Draft>, many: 
         }
         let paths: Vec<String> =
             group.iter().filter_map(|d| d.at.path()).map(|p| p.as_str().to_owned()).collect();
-        let changes = group.iter().flat_map(|draft| draft.changes.clone()).collect();
+        let changes = group.iter().flat_map(Draft::all_changes).collect();
         let Some(first) = group.into_iter().next() else { continue };
         let mut draft = Draft::new(
             Subject::Collection(namespace.clone()),

@@ -2,11 +2,11 @@
 //! key it has.
 
 use docward_model::{
-    Collection, DirectionKind, Draft, Evidence, Index, Safety, Settings, ShardKey,
+    Collection, DirectionKind, Draft, Evidence, Index, IndexKey, NewIndex, Safety, Settings,
+    ShardKey, Step, Value, mongosh,
 };
 
 use super::sharding::{self, Standing};
-use super::statements;
 
 /// A collection, its server and its key, as far as a change of the key depends on them.
 #[derive(Clone, Copy, Debug)]
@@ -22,18 +22,23 @@ pub struct KeyChange<'a> {
 pub struct Way {
     /// In words.
     pub how: String,
-    /// The commands, in order; none where commands alone do not do it, or nothing is to be done.
-    pub commands: Vec<String>,
+    /// The steps, in order; none where steps alone do not do it, or nothing is to be done.
+    pub steps: Vec<Step>,
 }
 
 impl Way {
-    /// The finding with the commands as its fix.
+    /// The finding with the steps as its fix.
     #[must_use]
-    pub fn fix(&self, draft: Draft) -> Draft {
-        if self.commands.is_empty() {
+    pub fn fix(self, draft: Draft) -> Draft {
+        if self.steps.is_empty() {
             return draft;
         }
-        draft.fix(Some("RF-17"), Safety::Manual, self.commands.join("; "))
+        draft.plan(Some("RF-17"), Safety::Manual, self.steps)
+    }
+
+    /// The steps as statements for mongosh.
+    pub fn commands(&self) -> Vec<String> {
+        self.steps.iter().map(mongosh::statement).collect()
     }
 }
 
@@ -69,10 +74,9 @@ impl<'a> KeyChange<'a> {
                 let way = self.shard(key);
                 Way { how: format!("declared; unless it is in use: {}", way.how), ..way }
             }
-            (_, true) => Way {
-                how: "the collection is sharded by it already".to_owned(),
-                commands: Vec::new(),
-            },
+            (_, true) => {
+                Way { how: "the collection is sharded by it already".to_owned(), steps: Vec::new() }
+            }
             (Standing::Unknown, false) => {
                 let way = self.change(key, &current.fields);
                 let planned =
@@ -86,13 +90,11 @@ impl<'a> KeyChange<'a> {
     /// To a first key.
     fn shard(&self, key: &[(String, bool)]) -> Way {
         let namespace = &self.collection.namespace;
-        let options =
-            self.collation().map_or("", |_| ", false, { collation: { locale: \"simple\" } }");
-        let shard = format!(
-            "sh.shardCollection({}, {}{options})",
-            statements::quoted(&namespace.to_string()),
-            sharding::key_text(key)
-        );
+        let shard = Step::ShardCollection {
+            namespace: namespace.clone(),
+            keys: index_keys(key),
+            has_collation: self.collation().is_some(),
+        };
         let index = self.index_step(key);
         let how = match index {
             Some(_) => "shardCollection, after an index that begins with the key",
@@ -102,17 +104,17 @@ impl<'a> KeyChange<'a> {
         let enable = self
             .version
             .is_some_and(|version| version < (6, 0))
-            .then(|| format!("sh.enableSharding({})", statements::quoted(&namespace.database)));
+            .then(|| Step::EnableSharding { database: namespace.database.clone() });
         Way {
             how: format!("{how}{}", self.collation_note()),
-            commands: enable.into_iter().chain(index).chain([shard]).collect(),
+            steps: enable.into_iter().chain(index).chain([shard]).collect(),
         }
     }
 
     /// To another key.
     fn change(&self, key: &[(String, bool)], current: &[(String, bool)]) -> Way {
         let keeps_prefix = key.len() > current.len() && key.starts_with(current);
-        let change = self.change_command(key, keeps_prefix);
+        let change = self.change_step(key, keeps_prefix);
         // Resharding makes the index itself, refining does not.
         let index = self.index_step(key).filter(|_| keeps_prefix && change.is_some());
         let after = index.as_ref().map_or("", |_| ", after an index that begins with the new key");
@@ -122,30 +124,31 @@ impl<'a> KeyChange<'a> {
                 how_to_change(self.version, keeps_prefix),
                 self.collation_note()
             ),
-            commands: index.into_iter().chain(change).collect(),
+            steps: index.into_iter().chain(change).collect(),
         }
     }
 
-    /// The command for [`how_to_change`], when one does it.
-    fn change_command(&self, key: &[(String, bool)], keeps_prefix: bool) -> Option<String> {
-        let ns = statements::quoted(&self.collection.namespace.to_string());
-        let key = sharding::key_text(key);
+    /// The step for [`how_to_change`], when one does it.
+    fn change_step(&self, key: &[(String, bool)], keeps_prefix: bool) -> Option<Step> {
+        let (namespace, keys) = (self.collection.namespace.clone(), index_keys(key));
         if keeps_prefix && self.version.is_none_or(|v| v >= (4, 4)) {
-            return Some(format!(
-                "db.adminCommand({{refineCollectionShardKey: {ns}, key: {key}}})"
-            ));
+            return Some(Step::RefineShardKey { namespace, keys });
         }
-        let options = self.collation().map_or("", |_| ", { collation: { locale: \"simple\" } }");
+        let has_collation = self.collation().is_some();
         let can_reshard = self.version.is_none_or(|v| v >= (5, 0));
-        can_reshard.then(|| format!("sh.reshardCollection({ns}, {key}{options})"))
+        can_reshard.then_some(Step::ReshardCollection { namespace, keys, has_collation })
     }
 
     /// Makes the index that a key needs, unless it is there.
-    fn index_step(&self, key: &[(String, bool)]) -> Option<String> {
-        let simple = self.collation().map_or("", |_| ", { collation: { locale: \"simple\" } }");
-        let collection = statements::collection(&self.collection.namespace);
-        (!self.has_index(key))
-            .then(|| format!("{collection}.createIndex({}{simple})", sharding::key_text(key)))
+    fn index_step(&self, key: &[(String, bool)]) -> Option<Step> {
+        let simple = ("locale".to_owned(), Value::Text("simple".to_owned()));
+        let index = NewIndex {
+            keys: index_keys(key),
+            collation: self.collation().map(|_| Value::Map(vec![simple])),
+            ..NewIndex::default()
+        };
+        let namespace = self.collection.namespace.clone();
+        (!self.has_index(key)).then_some(Step::CreateIndex { namespace, index })
     }
 
     /// Whether an index that the key can use is known to be there.
@@ -181,6 +184,10 @@ impl<'a> KeyChange<'a> {
             format!("; the collection's collation ({collation}) does not apply to keys, the simple one has to be named")
         })
     }
+}
+
+fn index_keys(key: &[(String, bool)]) -> Vec<IndexKey> {
+    key.iter().map(IndexKey::sharded).collect()
 }
 
 /// How to change a shard key on a server of this version. `keeps_prefix`: the new key begins with the
@@ -224,12 +231,12 @@ mod tests {
             "server {\"set\": \"rs0\"}\n{\"a\": 1}\nindex {\"key\": {\"a\": 1, \"b\": 1}}";
         for key in [same, longer] {
             let way = way(declared, planned, key);
-            assert!(way.commands.len() == 1, "{way:?}");
-            assert!(way.commands[0].starts_with("sh.shardCollection("), "{way:?}");
+            assert!(way.commands().len() == 1, "{way:?}");
+            assert!(way.commands()[0].starts_with("sh.shardCollection("), "{way:?}");
         }
         let used = "server {\"sharded\": [{\"ns\": \"db_shop.t_order_item\", \"key\": {\"a\": 1}}]}\n{\"a\": 1}";
-        assert!(way(declared, used, same).commands.is_empty());
-        assert!(way(declared, used, longer).commands[1].contains("refineCollectionShardKey"));
+        assert!(way(declared, used, same).commands().is_empty());
+        assert!(way(declared, used, longer).commands()[1].contains("refineCollectionShardKey"));
         // A dump does not tell.
         let dump = "{\"a\": 1}";
         assert!(way(declared, dump, same).how.starts_with("declared; unless it is in use"));
@@ -244,11 +251,11 @@ mod tests {
         assert!(how_to_change(Some((5, 0)), false).contains("reshardCollection"));
         let by_a = "shard-key=db_shop.t_order_item:{\"a\":1},version=";
         assert_eq!(
-            way(&format!("{by_a}6.0"), "{\"a\": 1}", &[("b.c", true)]).commands,
+            way(&format!("{by_a}6.0"), "{\"a\": 1}", &[("b.c", true)]).commands(),
             ["sh.reshardCollection(\"db_shop.t_order_item\", { \"b.c\": \"hashed\" })"]
         );
         let none: [&str; 0] = [];
         let old = way(&format!("{by_a}4.2"), "{\"a\": 1}", &[("a", false), ("b", false)]);
-        assert_eq!(old.commands, none);
+        assert_eq!(old.commands(), none);
     }
 }

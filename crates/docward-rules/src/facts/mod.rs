@@ -30,6 +30,7 @@ pub mod network;
 pub mod patterns;
 pub mod proposals;
 pub mod relations;
+pub mod remedies;
 pub mod renames;
 pub mod rising;
 pub mod schema;

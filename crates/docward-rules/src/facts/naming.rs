@@ -5,7 +5,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use docward_model::{Field, FieldShape, Profile};
+use docward_model::{
+    Draft, Field, FieldChange, FieldPath, FieldShape, Namespace, Profile, Rename, Safety, Step,
+};
 
 use super::names::{Style, initials, style, words};
 
@@ -428,6 +430,39 @@ fn overlap(profile: &Profile, members: &[usize]) -> Overlap {
 /// Indexes of all fields that N016 reports as spellings of one concept.
 pub fn spelled_twice(profile: &Profile) -> BTreeSet<usize> {
     spellings(profile).into_iter().flat_map(|s| s.members).collect()
+}
+
+/// Gives a field another name beside its siblings; `None` for what is in arrays, which no rename reaches.
+pub fn rename(field: &Field, name: &str) -> Option<Rename> {
+    let stem = field.path.as_str().strip_suffix(field.name.as_str())?;
+    let to = FieldPath::new(format!("{stem}{name}"));
+    (!field.path.in_array()).then(|| Rename { from: field.path.clone(), to })
+}
+
+/// Fields that one statement renames at most.
+const RENAMED_AT_ONCE: usize = 20;
+
+/// Adds the renaming of fields to a finding. `moved` are the fields that are to get other names, `reachable` what one
+/// step can do of that.
+pub fn renaming<'a>(
+    mut draft: Draft,
+    namespace: &Namespace,
+    mut reachable: Vec<Rename>,
+    moved: impl IntoIterator<Item = &'a FieldPath>,
+) -> Draft {
+    reachable.truncate(RENAMED_AT_ONCE);
+    let reached: BTreeSet<FieldPath> = reachable.iter().map(|one| one.from.clone()).collect();
+    let others = moved.into_iter().filter(|path| !reached.contains(path));
+    draft.changes.extend(others.map(FieldChange::remove));
+    if reachable.is_empty() {
+        return draft;
+    }
+    let step = Step::RenameFields {
+        namespace: namespace.clone(),
+        renames: reachable,
+        only_where_free: false,
+    };
+    draft.plan(Some("RF-11"), Safety::Guarded, [step])
 }
 
 #[cfg(test)]

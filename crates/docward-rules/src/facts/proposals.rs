@@ -2,6 +2,7 @@
 
 use docward_model::{
     BsonType, Collection, Evidence, Field, FieldShape, Namespace, Profile, ProfileName, Settings,
+    Step,
 };
 
 use super::names::{self, Style};
@@ -206,11 +207,6 @@ pub fn collection_name(settings: &Settings, beside: &Collection, bare: &str) -> 
     if prefixed { names::prefixed(bare, "t_") } else { names::to_snake(bare) }
 }
 
-/// `db.getSiblingDB("db_shop").getCollection("t_user")`: every command begins with it.
-pub fn handle(namespace: &Namespace) -> String {
-    shell::collection(namespace)
-}
-
 /// What to do with buckets that nothing closes: `readings` of a day that was busier than thought.
 pub fn close_bucket(array: &Field) -> String {
     let each = arrays::value_bytes(array);
@@ -237,39 +233,26 @@ pub fn is_plain(path: &str) -> bool {
         && !path.contains(['"', '\\', '\n', '*'])
 }
 
-/// The statement that copies an array's elements into the child collection; `None` for an array
+/// The step that copies an array's elements into the child collection; `None` for an array
 /// inside another array, which needs thought.
-pub fn split_command(
+pub fn split(
     namespace: &Namespace,
     profile: &Profile,
     array: &Field,
     child: &Child,
-) -> Option<String> {
-    let path = array.path.dotted();
-    if array.path.in_array() || !is_plain(&path) {
+) -> Option<Step> {
+    if array.path.in_array() || !is_plain(&array.path.dotted()) {
         return None;
     }
-    let parent = shell::key(&child.parent_id);
-    let position =
-        if path.split('.').next() == Some("elementNo") { "elementAt" } else { "elementNo" };
-    // Elements of two parents may have the same `_id`, and elements without one would be added again
-    // by a second run: parent and position are unique and stay the same.
-    let ids = format!("_id: {{{parent}: \"$_id\", no: \"${position}\"}}, {parent}: \"$_id\"");
-    let body = if profile.element(array).is_some_and(|e| e.is_only(BsonType::Object)) {
-        let own = child
-            .own_id
-            .as_ref()
-            .map(|name| format!(", {}: \"${path}._id\"", shell::key(name)))
-            .unwrap_or_default();
-        format!("{{$mergeObjects: [\"${path}\", {{{ids}{own}}}]}}")
-    } else {
-        format!("{{{ids}, value: \"${path}\"}}")
-    };
-    Some(format!(
-        "{}.aggregate([{{$unwind: {{path: \"${path}\", includeArrayIndex: \"{position}\"}}}}, {{$replaceWith: {body}}}, {{$merge: {{into: {}, whenMatched: \"keepExisting\"}}}}])",
-        handle(namespace),
-        shell::quote(&child.collection)
-    ))
+    let elements_are_objects = profile.element(array).is_some_and(|e| e.is_only(BsonType::Object));
+    Some(Step::SplitArray {
+        namespace: namespace.clone(),
+        path: array.path.clone(),
+        into: child.collection.clone(),
+        parent_id: child.parent_id.clone(),
+        own_id: child.own_id.clone(),
+        elements_are_objects,
+    })
 }
 
 #[cfg(test)]

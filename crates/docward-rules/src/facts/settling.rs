@@ -1,7 +1,10 @@
 //! The type that a field of several types should have, what becomes of its other values, and the command
 //! that converts them.
 
-use docward_model::{BsonType, Collection, Field, Profile, Safety, TextClass};
+use docward_model::{
+    BsonType, Collection, Conversion, EpochUnit, Field, Profile, Safety, Step, TextClass,
+    UnsetWhere,
+};
 
 use super::classes::{self, Class};
 use super::{amounts, names, statements};
@@ -168,7 +171,7 @@ fn is_epoch_seconds(min: f64, max: f64) -> bool {
     min >= 631_152_000.0 && max <= 4_102_444_800.0
 }
 
-/// The command that converts what can be converted; `None` where none does it in place.
+/// The step that converts what can be converted; `None` where none does it in place.
 pub fn fix(
     collection: &Collection,
     profile: &Profile,
@@ -176,25 +179,15 @@ pub fn fix(
     main: Class,
     target: &str,
     only_empty: bool,
-) -> Option<(Safety, String)> {
-    if field.path.as_str() == "_id" {
+) -> Option<(Safety, Step)> {
+    if field.path.as_str() == "_id" || !statements::can_be_written(profile, field) {
         return None;
     }
-    let ns = &collection.namespace;
+    let namespace = collection.namespace.clone();
     if only_empty {
-        if field.path.in_array()
-            || statements::convert(ns, profile, field, &[], &|v| v.to_owned()).is_none()
-        {
-            return None;
-        }
-        let path = statements::quoted(&field.path.dotted());
-        return Some((
-            Safety::Guarded,
-            format!(
-                "{}.updateMany({{{path}: \"\"}}, {{$unset: {{{path}: 1}}}})",
-                statements::collection(ns)
-            ),
-        ));
+        let path = field.path.clone();
+        let unset = Step::UnsetField { namespace, path, documents: UnsetWhere::Empty };
+        return (!field.path.in_array()).then_some((Safety::Guarded, unset));
     }
     if !matches!(main, Class::Number | Class::Text | Class::Bool | Class::Date | Class::ObjectId) {
         return None;
@@ -217,52 +210,25 @@ pub fn fix(
     if odd.is_empty() {
         return None;
     }
-    let expression = |v: &str| conversion(profile, field, main, target, &odd, v);
-    let command = statements::convert(ns, profile, field, &odd, &expression)?;
-    Some((Safety::Guarded, command))
+    let target = BsonType::from_name(target)?;
+    let conversion = conversion(profile, field, main, &odd);
+    let step = statements::convert(&namespace, &field.path, odd, [target], conversion);
+    Some((Safety::Guarded, step))
 }
 
-/// The new value of `v`, an expression with its quotes. What does not convert stays as it is.
-fn conversion(
-    profile: &Profile,
-    field: &Field,
-    main: Class,
-    target: &str,
-    odd: &[BsonType],
-    v: &str,
-) -> String {
-    let empty = field.text.as_ref().is_some_and(|t| t.of(TextClass::Empty) > 0);
-    let rest =
-        if empty { format!("{{$cond: [{{$eq: [{v}, \"\"]}}, null, {v}]}}") } else { v.to_owned() };
-    let is = |kind: &str| format!("{{$eq: [{{$type: {v}}}, \"{kind}\"]}}");
+/// How the odd values are read. What does not convert stays as it is.
+fn conversion(profile: &Profile, field: &Field, main: Class, odd: &[BsonType]) -> Conversion {
     let inner = wrapped_number(profile, field).filter(|_| odd.contains(&BsonType::Object));
-    let input = match inner {
-        Some(inner) => {
-            let inside = format!("{}.{}\"", v.trim_end_matches('"'), inner.name);
-            format!("{{$cond: [{}, {inside}, {v}]}}", is("object"))
+    let epoch = (main == Class::Date && odd.iter().any(|k| k.is_number())).then(|| {
+        match field.number.is_some_and(|n| is_epoch_seconds(n.min, n.max)) {
+            true => EpochUnit::Seconds,
+            false => EpochUnit::Milliseconds,
         }
-        // Dates are made of milliseconds, and of longs.
-        None if main == Class::Date && odd.iter().any(|k| k.is_number()) => {
-            let seconds = field.number.is_some_and(|n| is_epoch_seconds(n.min, n.max));
-            let factor = if seconds { 1000 } else { 1 };
-            format!(
-                "{{$cond: [{{$isNumber: {v}}}, {{$toLong: {{$multiply: [{v}, {factor}]}}}}, {v}]}}"
-            )
-        }
-        None => v.to_owned(),
-    };
-    let convert = format!("{{$convert: {{input: {input}, to: \"{target}\", onError: {rest}}}}}");
-    if main == Class::Bool && odd.contains(&BsonType::String) {
-        // `$convert` makes true of every text, "false" included.
-        let case = |word: &str| {
-            format!("{{case: {{$eq: [{{$toLower: {v}}}, \"{word}\"]}}, then: {word}}}")
-        };
-        return format!(
-            "{{$cond: [{}, {{$switch: {{branches: [{}, {}], default: {rest}}}}}, {convert}]}}",
-            is("string"),
-            case("true"),
-            case("false")
-        );
+    });
+    Conversion::Cast {
+        inner: inner.map(|inner| inner.name.clone()),
+        epoch,
+        reads_words: main == Class::Bool && odd.contains(&BsonType::String),
+        empty_to_null: field.text.as_ref().is_some_and(|t| t.of(TextClass::Empty) > 0),
     }
-    convert
 }

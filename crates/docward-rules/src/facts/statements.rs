@@ -1,105 +1,52 @@
-//! Statements for mongosh that show or do what a finding proposes.
+//! Steps that convert the values of a field.
 
-use docward_model::{BsonType, Field, FieldShape, Namespace, Profile};
+use docward_model::{
+    BsonType, Conversion, Draft, Field, FieldPath, FieldShape, Namespace, Profile, Safety, Step,
+};
 
-pub use super::shell::{collection, quote as quoted};
-
-enum Step<'a> {
-    Name(&'a str),
-    Elements,
-}
-
-/// An update that gives every value of the listed types at this place a new one. `convert` receives
-/// the expression of the old value, quotes included. `None` when the place cannot be written in an
-/// update: folded keys, or names with dots or dollars.
+/// A step that gives the values of a field that have one of the types `from` another type.
 pub fn convert(
     namespace: &Namespace,
-    profile: &Profile,
-    field: &Field,
-    types: &[BsonType],
-    convert: &dyn Fn(&str) -> String,
-) -> Option<String> {
-    let steps = steps(profile, field)?;
-    let names = steps.iter().take_while(|s| matches!(s, Step::Name(_))).count();
-    let target: Vec<&str> = steps[..names]
-        .iter()
-        .filter_map(|s| if let Step::Name(name) = s { Some(*name) } else { None })
-        .collect();
-    let target = target.join(".");
-    let path: Vec<&str> = steps
-        .iter()
-        .filter_map(|s| if let Step::Name(name) = s { Some(*name) } else { None })
-        .collect();
-    let kinds: Vec<String> = types.iter().map(|t| quoted(t.name())).collect();
-    let kinds = kinds.join(", ");
-    let value = expression(&steps[names..], &format!("${target}"), 0, &kinds, convert);
-    let filter = if types.len() == 1 { kinds } else { format!("[{kinds}]") };
-    Some(format!(
-        "{}.updateMany({{{}: {{$type: {filter}}}}}, [{{$set: {{{}: {value}}}}}])",
-        collection(namespace),
-        quoted(&path.join(".")),
-        quoted(&target),
-    ))
-}
-
-fn expression(
-    steps: &[Step<'_>],
-    at: &str,
-    depth: usize,
-    kinds: &str,
-    convert: &dyn Fn(&str) -> String,
-) -> String {
-    let value = quoted(at);
-    match steps {
-        [] => format!(
-            "{{$cond: [{{$in: [{{$type: {value}}}, [{kinds}]]}}, {}, {value}]}}",
-            convert(&value)
-        ),
-        // An absent array must stay absent, so the mapping is guarded.
-        [Step::Elements, rest @ ..] => {
-            let item = format!("$$e{depth}");
-            format!(
-                "{{$cond: [{{$isArray: {value}}}, {{$map: {{input: {value}, as: \"e{depth}\", in: {}}}}}, {value}]}}",
-                expression(rest, &item, depth + 1, kinds, convert)
-            )
-        }
-        [Step::Name(name), rest @ ..] => format!(
-            "{{$cond: [{{$eq: [{{$type: {value}}}, \"object\"]}}, {{$mergeObjects: [{value}, {{{}: {}}}]}}, {value}]}}",
-            quoted(name),
-            expression(rest, &format!("{at}.{name}"), depth, kinds, convert)
-        ),
+    path: &FieldPath,
+    from: impl Into<Vec<BsonType>>,
+    to: impl Into<Vec<BsonType>>,
+    conversion: Conversion,
+) -> Step {
+    Step::ConvertField {
+        namespace: namespace.clone(),
+        path: path.clone(),
+        from: from.into(),
+        to: to.into(),
+        conversion,
     }
 }
 
-fn steps<'a>(profile: &'a Profile, field: &'a Field) -> Option<Vec<Step<'a>>> {
-    let mut steps = Vec::new();
+/// Advises a conversion: as the remedy where it can be run as it is, else only by what it does to the field.
+pub fn advise(draft: Draft, step: Step, can_be_run: Option<Safety>) -> Draft {
+    match can_be_run {
+        Some(safety) => draft.plan(Some("RF-10"), safety, [step]),
+        None => step.changes().into_iter().fold(draft, Draft::change),
+    }
+}
+
+/// Whether an update can name a place: no folded keys, and no names that are empty or hold dots, brackets or dollars.
+pub fn can_be_written(profile: &Profile, field: &Field) -> bool {
     let mut at = Some(field);
     while let Some(current) = at {
-        steps.push(match current.shape {
-            FieldShape::Named
-                if !current.name.is_empty()
+        let is_plain = match current.shape {
+            FieldShape::Named => {
+                !current.name.is_empty()
                     && !current.name.contains('.')
-                    && !current.name.starts_with('$') =>
-            {
-                Step::Name(&current.name)
+                    && !current.name.contains("[]")
+                    && !current.name.starts_with('$')
             }
-            FieldShape::Element => Step::Elements,
-            _ => return None,
-        });
+            FieldShape::Element => true,
+            _ => false,
+        };
+        if !is_plain {
+            return false;
+        }
         at = profile.parent(current);
     }
-    steps.reverse();
-    Some(steps)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn literals_are_escaped() {
-        assert_eq!(quoted("a\"b\\c"), "\"a\\\"b\\\\c\"");
-        assert_eq!(quoted("täglich"), "\"täglich\"");
-        assert_eq!(quoted("a\nb"), "\"a\\nb\"");
-    }
+    true
 }

@@ -5,39 +5,43 @@
 use std::collections::BTreeSet;
 
 use docward_model::{
-    BsonType, Collection, CollectionOptions, Draft, Evidence, FieldChange, Finding, Namespace,
-    Profile, Subject, ValidationAction, ValidationLevel, Value,
+    Action, BsonType, Collection, CollectionOptions, Evidence, FieldChange, Finding, Fix, Profile,
+    Step, Subject, ValidationAction, ValidationLevel, Value, mongosh,
 };
 
 use super::{
     contradictions::{Gravity, contradictions},
     schema::{self, DemandKind},
-    shell, text,
+    text,
 };
 
 /// The figure of findings whose command sets the validator to `warn` first.
 pub const RELAXES: &str = "relaxesValidator";
 
-/// Puts a statement before the remedy that makes the validator warn only, when it would refuse the
+/// Puts a step before the remedy that makes the validator warn only, when it would refuse the
 /// remedy, and marks the finding with [`RELAXES`]. Where stored documents would stop the remedy for a reason of
 /// their own, it says so.
-pub fn make_way(evidence: &Evidence, draft: &mut Draft) {
-    let (Subject::Collection(namespace) | Subject::Field(namespace, _)) = &draft.at else { return };
-    let Some(fix) = &mut draft.fix else { return };
-    if !fix.command.starts_with(&format!("{}.updateMany(", shell::collection(namespace))) {
+pub fn make_way(evidence: &Evidence, finding: &mut Finding) {
+    let (Subject::Collection(namespace) | Subject::Field(namespace, _)) = &finding.at else {
+        return;
+    };
+    let Some(Fix { action: Action::Plan(steps), .. }) = &mut finding.fix else { return };
+    let updates = |step: &Step| step.updates_documents() && step.namespace() == Some(namespace);
+    if !steps.iter().any(updates) {
         return;
     }
     let Some(collection) = evidence.collection(namespace) else { return };
     let Some(options) = enforcing(collection) else { return };
     let Some(validator) = &options.validator else { return };
-    if is_in_the_way(validator, &draft.at, &draft.changes, &fix.command) {
-        let relax = warn_only(namespace);
-        fix.command = format!("{relax}; {}", fix.command);
-        draft.data = std::mem::take(&mut draft.data).with(RELAXES, relax);
-        draft.todo.push_str("; the command sets the validator to `warn` first");
+    if is_in_the_way(validator, steps) {
+        let relax = Step::RelaxValidator { namespace: namespace.clone() };
+        let told = mongosh::statement(&relax);
+        steps.insert(0, relax);
+        finding.data = std::mem::take(&mut finding.data).with(RELAXES, told);
+        finding.todo.push_str("; the command sets the validator to `warn` first");
     } else if options.validation_level == ValidationLevel::Strict
         && let Some(profile) = &collection.profile
-        && let Some(worst) = unrelated(validator, profile, &draft.at)
+        && let Some(worst) = unrelated(validator, profile, &finding.at)
     {
         let (number, least) = match collection.stats.and_then(|stats| stats.invalid) {
             Some(invalid) => (invalid.max(worst), ""),
@@ -46,7 +50,7 @@ pub fn make_way(evidence: &Evidence, draft: &mut Draft) {
         let found = contradictions(&schema::schemas(validator));
         let impossible = found.iter().any(|one| one.gravity == Gravity::Impossible);
         // Bypassing the validator would take a privilege that few have, and would hide the breach.
-        draft.todo.push_str(&format!(
+        finding.todo.push_str(&format!(
             "; first correct the documents that break the validator ({}{least}, see {}): the \
              command stops at the first of them",
             text::count(number),
@@ -57,7 +61,7 @@ pub fn make_way(evidence: &Evidence, draft: &mut Draft) {
 
 /// What to know before running commands that set validators to `warn`, once for all of them.
 pub fn note(findings: &[Finding]) -> Option<String> {
-    let relaxing = findings.iter().filter(|finding| finding.data.get(RELAXES).is_some());
+    let relaxing = findings.iter().filter(|finding| relaxes(finding));
     let namespaces: BTreeSet<String> =
         relaxing.clone().filter_map(|finding| finding.at.namespace()).collect();
     let count = relaxing.count() as u64;
@@ -81,12 +85,10 @@ fn unrelated(validator: &Value, profile: &Profile, at: &Subject) -> Option<u64> 
     Some(elsewhere.count.min(profile.documents))
 }
 
-fn warn_only(namespace: &Namespace) -> String {
-    format!(
-        "{}.runCommand({{collMod: {}, validationAction: \"warn\"}})",
-        shell::database(&namespace.database),
-        shell::quote(&namespace.collection)
-    )
+/// Whether the remedy of a finding makes the validator warn only.
+fn relaxes(finding: &Finding) -> bool {
+    let mut steps = finding.fix.iter().flat_map(Fix::steps);
+    steps.any(|step| matches!(step, Step::RelaxValidator { .. }))
 }
 
 /// The options of a collection whose validator refuses documents.
@@ -97,30 +99,33 @@ fn enforcing(collection: &Collection) -> Option<&CollectionOptions> {
     })
 }
 
-fn is_in_the_way(validator: &Value, at: &Subject, changes: &[FieldChange], command: &str) -> bool {
-    let path = at.path().map(|path| path.as_str());
-    let takes_away = command.contains("$rename") || command.contains("$unset");
-    let becomes: Vec<BsonType> = changes
-        .iter()
-        .filter(|change| Some(change.path.as_str()) == path)
-        .flat_map(|change| change.kinds.iter().copied())
-        .collect();
+fn is_in_the_way(validator: &Value, steps: &[Step]) -> bool {
+    let changes: Vec<FieldChange> = steps.iter().flat_map(Step::changes).collect();
+    let adds = steps.iter().any(|step| !step.adds().is_empty());
     // A validator that asks for the new type already refuses the old one only.
-    let admits = |kinds: &BTreeSet<BsonType>| becomes.iter().any(|kind| kinds.contains(kind));
-    let mentions = |path: &str| command.contains(&shell::quote(&path.replace("[]", "")));
+    let admits = |change: &FieldChange, kinds: &BTreeSet<BsonType>| {
+        change.kinds.iter().any(|kind| kinds.contains(kind))
+    };
     schema::schemas(validator).into_iter().any(|schema| {
-        (takes_away && schema::is_closed(schema))
-            || schema::demands(schema).iter().any(|demand| match &demand.kind {
-                DemandKind::Required => takes_away && mentions(&demand.path),
-                DemandKind::Types(kinds) => path == Some(demand.path.as_str()) && !admits(kinds),
-                DemandKind::Enum(_) => path == Some(demand.path.as_str()),
-                _ => false,
+        (adds && schema::is_closed(schema))
+            || schema::demands(schema).iter().any(|demand| {
+                let mut here = changes.iter().filter(|c| c.path.as_str() == demand.path);
+                match &demand.kind {
+                    DemandKind::Required => here.any(|change| change.removes),
+                    DemandKind::Types(kinds) => {
+                        here.any(|change| !change.kinds.is_empty() && !admits(change, kinds))
+                    }
+                    DemandKind::Enum(_) => here.any(|change| !change.kinds.is_empty()),
+                    _ => false,
+                }
             })
-    }) || path.is_some_and(|path| {
-        conditions(validator, path).into_iter().any(|(operator, value)| match operator {
-            "$type" => schema::types_named(value).is_none_or(|kinds| !admits(&kinds)),
-            "$exists" => takes_away,
-            _ => true,
+    }) || changes.iter().any(|change| {
+        conditions(validator, change.path.as_str()).into_iter().any(|(operator, value)| {
+            match operator {
+                "$type" => schema::types_named(value).is_none_or(|kinds| !admits(change, &kinds)),
+                "$exists" => change.removes,
+                _ => true,
+            }
         })
     })
 }
@@ -154,7 +159,7 @@ mod tests {
     fn command(code: &str, validator: &str, document: &str) -> String {
         let found = check(code, &format!("{validator}\nx50 {document}"));
         assert_eq!(found.len(), 1, "{found:?}");
-        found[0].fix.as_ref().expect("a command").command.clone()
+        found[0].fix.as_ref().expect("a command").command()
     }
 
     const AMOUNT: &str = r#"{"amount": 19.99}"#;
@@ -193,7 +198,7 @@ mod tests {
             let body =
                 format!("{validator}\nx400 {{\"userName\": \"a\"}}\nx37 {{\"userName\": 7}}");
             let found = check("T005", &body);
-            (found[0].clone(), found[0].fix.as_ref().expect("a command").command.clone())
+            (found[0].clone(), found[0].fix.as_ref().expect("a command").command())
         };
         let demands = |kinds: &str| {
             format!(

@@ -2,12 +2,12 @@
 //! whether an index that is there, or one proposed for another shape, does the same.
 
 use docward_model::{
-    Collection, CollectionKind, Comparison, DirectionKind, Evidence, Index, IndexKey, Predicate,
-    Profile, QueryShape, QueryStats,
+    Collection, CollectionKind, Comparison, DirectionKind, Evidence, Index, IndexKey, NewIndex,
+    Predicate, Profile, QueryShape, QueryStats, Step, Value,
 };
 
 use super::{
-    indexes, shell,
+    indexes,
     workload::{has_position, keys},
 };
 
@@ -311,14 +311,14 @@ fn plain_keys(text: &str) -> Option<Vec<(String, i32)>> {
     inside.split(',').map(key).collect()
 }
 
-/// What to do for a shape that lacks an index: the words and, when there is one, the command.
-pub fn advice(evidence: &Evidence, stats: &QueryStats) -> (String, Option<String>) {
+/// What to do for a shape that lacks an index: the words, and the steps.
+pub fn advice(evidence: &Evidence, stats: &QueryStats) -> (String, Vec<Step>) {
     let shape = &stats.shape;
     let collection = evidence.collection(&shape.namespace);
     let profile = collection.and_then(|c| c.profile.as_ref());
     let wanted = indexes_for(shape, profile);
     match wanted.as_slice() {
-        [] => (without_index(shape, profile), None),
+        [] => (without_index(shape, profile), Vec::new()),
         [one]
             if shape.alternatives.is_empty()
                 || index_for(&shape.filter, shape, profile).is_some() =>
@@ -332,25 +332,20 @@ pub fn advice(evidence: &Evidence, stats: &QueryStats) -> (String, Option<String
                 .collect();
             if missing.is_empty() {
                 let todo = "each branch of the $or has its index: find out why they were not used (made later, another type of the value, a hint)";
-                return (todo.to_owned(), None);
+                return (todo.to_owned(), Vec::new());
             }
             let texts: Vec<_> = missing.iter().map(|wanted| keys(&wanted.keys)).collect();
-            let commands: Vec<_> =
-                missing.iter().map(|wanted| command(shape, wanted, None)).collect();
+            let steps = missing.iter().map(|wanted| create(shape, wanted, None)).collect();
             let todo = format!(
                 "give each branch of the $or an index of its own, or the collection is scanned for all: {}",
                 texts.join(" and ")
             );
-            (todo, Some(commands.join("; ")))
+            (todo, steps)
         }
     }
 }
 
-fn advice_for_one(
-    evidence: &Evidence,
-    stats: &QueryStats,
-    wanted: &Wanted,
-) -> (String, Option<String>) {
+fn advice_for_one(evidence: &Evidence, stats: &QueryStats, wanted: &Wanted) -> (String, Vec<Step>) {
     let shape = &stats.shape;
     let used = stats.indexes_used.iter().filter_map(|text| plain_keys(text));
     if used.into_iter().any(|keys| wanted.is_served_by(&keys)) {
@@ -358,14 +353,14 @@ fn advice_for_one(
             "the index it used, with {}, is the one for this filter: compare one more field, or ask for fewer documents",
             keys(&wanted.keys)
         );
-        return (todo, None);
+        return (todo, Vec::new());
     }
     if let Some(index) = serving(evidence.collection(&shape.namespace), wanted, shape) {
         let todo = format!(
             "index `{}` would serve it: find out why it was not used (made later, another type of the value, a hint)",
             index.name
         );
-        return (todo, None);
+        return (todo, Vec::new());
     }
     if let Some(instead) = hidden_or_behind_view(evidence, shape, wanted) {
         return instead;
@@ -400,7 +395,7 @@ fn advice_for_one(
         ));
     }
     let name = twin.map(|twin| format!("{}_all", twin.name));
-    (todo, Some(command(shape, &wanted, name.as_deref())))
+    (todo, vec![create(shape, &wanted, name)])
 }
 
 /// Indexes of the collection with the very keys that are wanted.
@@ -419,7 +414,7 @@ fn hidden_or_behind_view(
     evidence: &Evidence,
     shape: &QueryShape,
     wanted: &Wanted,
-) -> Option<(String, Option<String>)> {
+) -> Option<(String, Vec<Step>)> {
     let collection = evidence.collection(&shape.namespace)?;
     if collection.kind == CollectionKind::View {
         let todo = format!(
@@ -427,28 +422,35 @@ fn hidden_or_behind_view(
             shape.namespace,
             keys(&wanted.keys)
         );
-        return Some((todo, None));
+        return Some((todo, Vec::new()));
     }
     let hidden = fitting(collection, wanted, shape).find(|index| index.hidden)?;
     let todo = format!("index `{}` would serve it but is hidden: unhide it", hidden.name);
-    let name = shell::quote(&hidden.name);
-    let command = format!("{}.unhideIndex({name})", shell::collection(&shape.namespace));
-    Some((todo, Some(command)))
+    let unhide =
+        Step::UnhideIndex { namespace: shape.namespace.clone(), index: hidden.name.clone() };
+    Some((todo, vec![unhide]))
 }
 
-fn command(shape: &QueryShape, wanted: &Wanted, name: Option<&str>) -> String {
-    let mut options = Vec::new();
-    if !shape.collation.is_empty() {
-        let collation: Vec<_> = shape.collation.iter().map(|(k, v)| format!("{k}: {v}")).collect();
-        options.push(format!("collation: {{{}}}", collation.join(", ")));
-    }
-    options.extend(name.map(|name| format!("name: {}", shell::quote(name))));
-    let options = match options.is_empty() {
-        true => String::new(),
-        false => format!(", {{{}}}", options.join(", ")),
+fn create(shape: &QueryShape, wanted: &Wanted, name: Option<String>) -> Step {
+    let key = |(path, way): &(String, i32)| IndexKey {
+        path: path.clone(),
+        kind: if *way < 0 { DirectionKind::Descending } else { DirectionKind::Ascending },
     };
-    let keys = keys(&wanted.keys);
-    format!("{}.createIndex({keys}{options})", shell::collection(&shape.namespace))
+    // As the query wrote them: texts in quotes, numbers and truth as they are.
+    let option = |(name, value): &(String, String)| {
+        let text = value.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
+        let value =
+            text.map_or_else(|| Value::Other(value.clone()), |text| Value::Text(text.to_owned()));
+        (name.clone(), value)
+    };
+    let collation: Vec<_> = shape.collation.iter().map(option).collect();
+    let index = NewIndex {
+        keys: wanted.keys.iter().map(key).collect(),
+        name,
+        collation: (!collation.is_empty()).then_some(Value::Map(collation)),
+        ..NewIndex::default()
+    };
+    Step::CreateIndex { namespace: shape.namespace.clone(), index }
 }
 
 /// What to do where no plain index helps.

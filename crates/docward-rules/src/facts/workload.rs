@@ -61,7 +61,7 @@ pub fn lacking_index(
     what: String,
     why: impl Into<std::borrow::Cow<'static, str>>,
 ) -> Draft {
-    let (todo, command) = advice(evidence, stats);
+    let (todo, steps) = advice(evidence, stats);
     let at = Subject::Collection(stats.shape.namespace.clone());
     let draft = Draft::new(
         at,
@@ -75,9 +75,9 @@ pub fn lacking_index(
     .data("returned", stats.returned)
     .data("maxMillis", stats.millis.1)
     .key(key(&stats.shape));
-    match command {
-        Some(command) => draft.fix(None, Safety::Safe, command),
-        None => draft,
+    match steps.is_empty() {
+        true => draft,
+        false => draft.plan(None, Safety::Safe, steps),
     }
 }
 

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use docward_model::{Draft, Evidence, Level, Member, Severity, client_uri::with_port};
+use docward_model::{Draft, Evidence, Level, Member, Severity, UriChange, client_uri::with_port};
 
 use crate::{
     Cx, declare_rule,
     facts::{
-        clients::{Client, Correction, Shape, clients},
+        clients::{Client, Shape, clients},
         text,
     },
 };
@@ -113,7 +113,7 @@ fn of_members(client: &Client<'_>, members: &[Member]) -> Option<Draft> {
         .collect();
     let all: Vec<String> = visible.iter().map(|member| member.host.clone()).collect();
     let todo = format!("list all members: mongodb://{}/…", all.join(","));
-    let change = Correction::hosts(&all);
+    let change = [UriChange::Hosts(all)];
     if missing.is_empty() {
         return None;
     }
@@ -132,7 +132,7 @@ fn of_members(client: &Client<'_>, members: &[Member]) -> Option<Draft> {
                     todo,
                 )
                 .clauses(&["CN-01.1", "CM-0.2", "CM-2.2"])
-                .data("change", change)
+                .uri(change)
         });
     }
     let single = uri.hosts.len() == 1;
@@ -150,7 +150,7 @@ fn of_members(client: &Client<'_>, members: &[Member]) -> Option<Draft> {
             todo,
         )
         .data("missing", missing.iter().map(|host| (*host).to_owned()).collect::<Vec<_>>())
-        .data("change", change)
+        .uri(change)
         .clauses(&["CN-01.1", "AP-S1.6"]);
     Some(if single { draft } else { draft.severity(Severity::Warn) })
 }
@@ -166,7 +166,7 @@ fn one_of_a_set(client: &Client<'_>) -> Draft {
             "list all members with their ports, as the console shows them, or use mongodb+srv://",
         )
         .clauses(&["CN-01.1", "CM-0.2", "AP-S1.6"])
-        .data("change", Correction::hosts(&hosts))
+        .uri([UriChange::Hosts(hosts.to_vec())])
 }
 
 fn one_of_a_cluster(client: &Client<'_>) -> Draft {

@@ -1,10 +1,10 @@
 //! CN-01.1: an application that talks to one server and no other.
 
-use docward_model::{Draft, Evidence, Level, OptionValue};
+use docward_model::{Draft, Evidence, Level, OptionValue, UriChange};
 
 use crate::{
     Cx, declare_rule,
-    facts::clients::{Client, Correction, Shape, clients},
+    facts::clients::{Client, Shape, clients},
 };
 
 declare_rule! {
@@ -84,7 +84,7 @@ fn draft(client: &Client<'_>, option: &str) -> Draft {
         "after a failover this server is no longer the primary, and every write fails with \"not primary\"",
         format!("remove {option}; if the host belongs to a replica set, list all members and add replicaSet"),
     );
-    draft.data("change", Correction::remove(option))
+    draft.uri([UriChange::remove(option)])
 }
 
 /// Whether the function that makes a client makes another one for the whole set: it goes to one member on purpose, to

@@ -1,10 +1,10 @@
 //! CN-01.2, CP-1: a login without the database it is looked up in.
 
-use docward_model::{Area, Evidence, Level, Severity};
+use docward_model::{Area, Evidence, Level, Severity, UriChange};
 
 use crate::{
     Cx, declare_rule,
-    facts::clients::{Client, Correction, clients},
+    facts::clients::{Client, clients},
 };
 
 declare_rule! {
@@ -97,7 +97,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 .severity(severity)
                 .area(if fails_now { Area::Writes } else { Area::Hygiene });
             cx.report(match source {
-                Some(source) => draft.data("change", Correction::set("authSource", source)),
+                Some(source) => draft.uri([UriChange::set("authSource", source)]),
                 None => draft,
             });
         }

@@ -1,13 +1,10 @@
 //! CN-01.2: a login that is looked up where the account is not.
 
-use docward_model::{Evidence, Need};
+use docward_model::{Evidence, Need, UriChange};
 
 use crate::{
     Cx, declare_rule,
-    facts::{
-        clients::{Correction, clients},
-        text,
-    },
+    facts::{clients::clients, text},
 };
 
 declare_rule! {
@@ -80,7 +77,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                     "the login fails, although user and password are right",
                     format!("write authSource={}", homes[0]),
                 )
-                .data("change", Correction::set("authSource", homes[0])),
+                .uri([UriChange::set("authSource", homes[0])]),
         );
     }
 }

@@ -1,10 +1,10 @@
 //! CN-01.3, CP-2: a replica set whose name the string does not say.
 
-use docward_model::{Evidence, Level, Severity};
+use docward_model::{Evidence, Level, Severity, UriChange};
 
 use crate::{
     Cx, declare_rule,
-    facts::clients::{Client, Correction, Shape, clients},
+    facts::clients::{Client, Shape, clients},
 };
 
 declare_rule! {
@@ -101,7 +101,7 @@ fn report(client: &Client<'_>, name: Option<&str>, cx: &mut Cx<'_>) {
     );
     let draft = client
         .draft(client.start(), format!("{} has {what}", client.uri.owner()), why, todo)
-        .data("change", Correction::set("replicaSet", value));
+        .uri([UriChange::set("replicaSet", value)]);
     cx.report(if single { draft } else { draft.severity(Severity::Warn) });
 }
 

@@ -1,10 +1,10 @@
 //! CN-01.3: a `replicaSet` that the deployment does not have.
 
-use docward_model::{Evidence, Severity};
+use docward_model::{Evidence, Severity, UriChange};
 
 use crate::{
     Cx, declare_rule,
-    facts::clients::{Correction, Shape, clients},
+    facts::clients::{Shape, clients},
 };
 
 declare_rule! {
@@ -62,7 +62,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                     "drivers refuse members of other sets: the client finds no server",
                     format!("write replicaSet={real}"),
                 )
-                .data("change", Correction::set("replicaSet", real)),
+                .uri([UriChange::set("replicaSet", real)]),
             Shape::Sharded => client
                 .draft(
                     client.place("replicaSet"),
@@ -71,7 +71,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                     "remove replicaSet",
                 )
                 .severity(Severity::Warn)
-                .data("change", Correction::remove("replicaSet")),
+                .uri([UriChange::remove("replicaSet")]),
             _ => continue,
         };
         cx.report(draft);

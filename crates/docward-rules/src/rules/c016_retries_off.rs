@@ -1,10 +1,10 @@
 //! CN-01.4, CP-5, CP-6: retries that are switched off.
 
-use docward_model::{Applicability, Edit, EditedText, Evidence, OptionValue};
+use docward_model::{Applicability, Edit, EditedText, Evidence, OptionValue, UriChange};
 
 use crate::{
     Cx, declare_rule,
-    facts::clients::{Client, Correction, Shape, clients},
+    facts::clients::{Client, Shape, clients},
 };
 
 declare_rule! {
@@ -68,7 +68,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                     )
                     .clauses(clauses)
                     .data("option", option)
-                    .data("change", Correction::set(option, true))
+                    .uri([UriChange::set(option, true)])
                     .key(format!("{} {option}", client.uri.key()));
             // In code: the string, or the option as each language writes it.
             let location = client.place(option).filter(|_| client.uri.site.is_some());

@@ -1,12 +1,12 @@
 //! CN-03.2, CP-4, PP-2: pools as large as the driver happens to make them, or as large as the request rate.
 
-use docward_model::{Evidence, Level, client_uri::Driver};
+use docward_model::{Evidence, Level, UriChange, client_uri::Driver};
 use docward_uri::{PoolKind, defaults};
 
 use crate::{
     Cx, declare_rule,
     facts::{
-        clients::{Client, Correction, clients},
+        clients::{Client, clients},
         text,
     },
 };
@@ -80,11 +80,11 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         let needed = client.needed_pool(settings);
         let size = needed.unwrap_or_else(|| default.clamp(50, 200));
         let has_min = !client.lacks("minPoolSize");
-        let mut change = Correction::set("maxPoolSize", size);
+        let mut change = vec![UriChange::set("maxPoolSize", size)];
         let mut sizes = format!("maxPoolSize={size}");
         if !has_min {
             let min = 10.min(size);
-            change = change.and_set("minPoolSize", min);
+            change.push(UriChange::set("minPoolSize", min));
             sizes.push_str(&format!(" and minPoolSize={min}"));
         }
         let todo = match needed {
@@ -104,7 +104,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 todo,
             )
             .data("default", u64::from(default))
-            .data("change", change);
+            .uri(change);
         let draft = match client.serves_nobody(evidence) || client.is_usual_elsewhere(settings) {
             true => draft.level(Level::Information),
             false => draft,
@@ -144,7 +144,7 @@ fn rate_as_size(client: &Client<'_>, cx: &mut Cx<'_>) {
         )
         .clauses(&["CN-03.2"]);
     cx.report(match needed {
-        Some(needed) => draft.data("change", Correction::set("maxPoolSize", needed)),
+        Some(needed) => draft.uri([UriChange::set("maxPoolSize", needed)]),
         None => draft,
     });
 }

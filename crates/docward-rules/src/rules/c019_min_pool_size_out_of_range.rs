@@ -1,13 +1,9 @@
 //! PP-2: `minPoolSize`, and its relation to `maxPoolSize`.
 
-use docward_model::{Evidence, Level};
+use docward_model::{Evidence, Level, UriChange};
 use docward_uri::{PoolKind, defaults};
 
-use crate::{
-    Cx, declare_rule,
-    facts::clients::{Correction, clients},
-    threshold,
-};
+use crate::{Cx, declare_rule, facts::clients::clients, threshold};
 
 declare_rule! {
     /// # Minimum pool size out of range
@@ -74,7 +70,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                         COLD_START,
                         format!("add minPoolSize={value}"),
                     )
-                    .data("change", Correction::set("minPoolSize", value));
+                    .uri([UriChange::set("minPoolSize", value)]);
                 let is_meant = client.may_be_meant("maxPoolSize", evidence)
                     || client.is_usual_elsewhere(cx.settings());
                 cx.report(if is_meant { draft.level(Level::Information) } else { draft });

@@ -1,10 +1,10 @@
 //! CP-7: writes of core services that are answered before a majority has them.
 
-use docward_model::{Evidence, Level, OptionValue, ServiceClass, Severity};
+use docward_model::{Evidence, Level, OptionValue, ServiceClass, Severity, UriChange};
 
 use crate::{
     Cx, declare_rule,
-    facts::clients::{Client, Correction, clients},
+    facts::clients::{Client, clients},
 };
 
 declare_rule! {
@@ -111,7 +111,7 @@ fn report(
         .draft(client.place("w"), what, why, "write w=majority")
         .level(level)
         .severity(if level == Level::Recommended { Severity::Warn } else { level.severity() })
-        .data("change", Correction::set("w", "majority"))
+        .uri([UriChange::set("w", "majority")])
 }
 
 /// Whether the server takes `majority` when nobody says, as far as it told.

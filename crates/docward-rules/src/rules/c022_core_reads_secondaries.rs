@@ -1,11 +1,8 @@
 //! RP-1, AP-S1.2, CP-3: core services that may read what is old.
 
-use docward_model::{Evidence, ServiceClass};
+use docward_model::{Evidence, ServiceClass, UriChange};
 
-use crate::{
-    Cx, declare_rule,
-    facts::clients::{Correction, clients},
-};
+use crate::{Cx, declare_rule, facts::clients::clients};
 
 declare_rule! {
     /// # Core service reads secondaries
@@ -63,9 +60,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             "secondaries are behind: what was just written is not there yet, and is written again",
             "write readPreference=primary, and give reports and history a client of their own",
         );
-        cx.report(
-            draft.data("mode", mode).data("change", Correction::set("readPreference", "primary")),
-        );
+        cx.report(draft.data("mode", mode).uri([UriChange::set("readPreference", "primary")]));
     }
 }
 

@@ -1,11 +1,11 @@
 //! RP-7, RP-4: reads that may be old, of services that did not say they can live with that.
 
-use docward_model::{Evidence, Level, ServiceClass, Severity};
+use docward_model::{Evidence, Level, ServiceClass, Severity, UriChange};
 
 use crate::{
     Cx, declare_rule,
     facts::{
-        clients::{Client, Correction, Shape, clients},
+        clients::{Client, Shape, clients},
         text,
     },
 };
@@ -136,7 +136,7 @@ fn must_be_current(client: &Client<'_>, what: &str) -> docward_model::Draft {
             "secondaries are behind: what the service has just written is not there yet",
             "read from the primary, or declare stale-reads-ms for the service",
         )
-        .data("change", Correction::set("readPreference", "primary"))
+        .uri([UriChange::set("readPreference", "primary")])
 }
 
 #[cfg(test)]

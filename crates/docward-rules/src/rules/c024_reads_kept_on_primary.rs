@@ -1,10 +1,10 @@
 //! RP-3, RP-4, RP-5, AP-S1.2: services that could leave the primary alone and do not.
 
-use docward_model::{Evidence, Level, ServiceClass};
+use docward_model::{Evidence, Level, ServiceClass, UriChange};
 
 use crate::{
     Cx, declare_rule,
-    facts::clients::{Correction, Shape, clients},
+    facts::clients::{Shape, clients},
 };
 
 declare_rule! {
@@ -81,7 +81,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             draft
                 .level(Level::Information)
                 .clauses(clauses)
-                .data("change", Correction::set("readPreference", better)),
+                .uri([UriChange::set("readPreference", better)]),
         );
     }
 }

@@ -1,11 +1,8 @@
 //! DM-01.2: a connection string whose default database is the server's own.
 
-use docward_model::{Evidence, Level};
+use docward_model::{Evidence, Level, UriChange};
 
-use crate::{
-    Cx, declare_rule,
-    facts::clients::{Correction, clients},
-};
+use crate::{Cx, declare_rule, facts::clients::clients};
 
 declare_rule! {
     /// # System database in the path
@@ -50,13 +47,11 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     for client in clients(evidence, cx.settings()) {
         let uri = client.uri;
         let Some(name @ ("admin" | "local" | "config")) = uri.database.as_deref() else { continue };
-        let change = Correction::database("DATABASE_NAME");
+        let mut change = vec![UriChange::Database(Some("DATABASE_NAME".to_owned()))];
         // Without `authSource` drivers look the account up in the database of the path, as before.
-        let change = if uri.user.is_some() && uri.option("authSource").is_none() {
-            change.and_set("authSource", name)
-        } else {
-            change
-        };
+        if uri.user.is_some() && uri.option("authSource").is_none() {
+            change.push(UriChange::set("authSource", name));
+        }
         let draft = client.draft(
             uri.places.database.clone().or_else(|| client.start()),
             format!("{} has `{name}` as its default database", uri.owner()),
@@ -66,7 +61,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         cx.report(match name {
             // The program may name its database in every call: people have to decide.
             "admin" => draft.level(Level::Information),
-            _ => draft.level(Level::Recommended).data("change", change),
+            _ => draft.level(Level::Recommended).uri(change),
         });
     }
 }

@@ -2,14 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use docward_model::{Evidence, client_uri::with_port};
+use docward_model::{Evidence, UriChange, client_uri::with_port};
 
 use crate::{
     Cx, declare_rule,
-    facts::{
-        clients::{Correction, clients},
-        text,
-    },
+    facts::{clients::clients, text},
 };
 
 declare_rule! {
@@ -72,7 +69,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             "the list looks complete and lacks the host that was meant",
             "write the host that was meant, or remove the second entry",
         );
-        cx.report(draft.data("change", Correction::hosts(&kept)));
+        cx.report(draft.uri([UriChange::Hosts(kept)]));
     }
 }
 

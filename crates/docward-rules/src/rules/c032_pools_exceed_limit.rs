@@ -1,6 +1,6 @@
 //! CN-03.1, PF-1 to PF-3, AP-S1.1: the sum of all pools against the declared connection limit.
 
-use docward_model::{Evidence, LimitScope, Settings, Severity, client_uri::Driver};
+use docward_model::{Evidence, LimitScope, Settings, Severity, UriChange, client_uri::Driver};
 use docward_uri::defaults;
 
 use crate::{
@@ -127,9 +127,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     cx.report(if fits == 0 {
         draft
     } else {
-        draft
-            .data("cap", fits)
-            .data("change", crate::facts::clients::Correction::set("maxPoolSize", fits))
+        draft.data("cap", fits).uri([UriChange::set("maxPoolSize", fits)])
     });
 }
 

@@ -1,12 +1,13 @@
 //! DM-05.1, CK-2, LM-3, DM-05.2, LM-1: document sizes against the four tiers of GC-02.
 
 use docward_model::{
-    BsonType, Collection, Draft, LargeDocument, Level, Profile, Safety, Severity, Subject,
+    BsonType, Collection, Draft, LargeDocument, Level, Look, Profile, Safety, Severity, Step,
+    Subject,
 };
 
 use crate::facts::arrays::{self, Limits};
 use crate::facts::{
-    patterns, proposals,
+    patterns,
     sizes::{self, Figures},
     text,
 };
@@ -155,13 +156,10 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     }
     // `$bsonSize` came with 4.4.
     if version(cx).is_none_or(|v| v >= (4, 4)) {
-        draft = draft.fix(
+        draft = draft.plan(
             None,
             Safety::Safe,
-            format!(
-                "{}.aggregate([{{$project: {{size: {{$bsonSize: \"$$ROOT\"}}}}}}, {{$sort: {{size: -1}}}}, {{$limit: 10}}])",
-                proposals::handle(ns)
-            ),
+            [Step::Inspect { namespace: ns.clone(), look: Look::LargestDocuments }],
         );
     }
     cx.report(draft);

@@ -53,7 +53,10 @@ declare_rule! {
     scope: Everywhere,
     needs: [Documents],
     thresholds: [MIN_CORRELATION, MIN_DOCUMENTS, MIN_DAYS, HORIZON],
-    data: ["correlation", "countedFrom", "grown", "largestPerDay", "largestReaches*", "max", "p50", "perDay", "rows", "seenTwice", "typicalReaches*"],
+    data: [
+        "correlation", "countedFrom", "grown", "largestPerDay", "largestReaches*", "max", "p50",
+        "perDay", "rows", "seenTwice", "typicalReaches*",
+    ],
     check: Collection(check),
 }
 

@@ -125,9 +125,9 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         debug_assert!(cx.limit(&MIN_SHARE) == limits.owned_share, "one reading of the threshold");
         if !open_bucket
             && !tree
-            && let Some(command) = proposals::split_command(ns, profile, field, &child)
+            && let Some(step) = proposals::split(ns, profile, field, &child)
         {
-            draft = draft.fix(Some("RF-01"), Safety::Manual, command);
+            draft = draft.plan(Some("RF-01"), Safety::Manual, [step]);
         }
         cx.report(draft);
     }

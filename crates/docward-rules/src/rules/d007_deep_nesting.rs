@@ -1,8 +1,8 @@
 //! DM-06.1, DM-06.2, AP-S4.2, CK-3: container depth against the tiers of GC-03, counted by ALG-1.
 
 use docward_model::{
-    BsonType, Collection, Draft, Field, FieldChange, FieldPath, Profile, Safety, Settings,
-    Severity, Subject,
+    BsonType, Collection, Draft, Field, FieldPath, Profile, Rename, Safety, Settings, Severity,
+    Step, Subject,
 };
 
 use crate::facts::{names, patterns, proposals, text};
@@ -154,15 +154,13 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     // The ideal of 2-3 levels is a remark, not a breach of its own.
     .clauses(&["DM-06.1", "AP-S4.2", "CK-3"]);
     if let Some(l) = lift.filter(|l| l.can_be_run && !is_recursive(&nesting.path)) {
-        draft = draft.change(FieldChange::remove(&FieldPath::new(&l.from))).fix(
+        draft = draft.plan(
             Some("RF-09"),
             Safety::Guarded,
-            format!(
-                "{}.updateMany({{\"{from}\": {{$exists: true}}}}, [{{$set: {{\"{to}\": \"${from}\"}}}}, {{$unset: \"{from}\"}}])",
-                proposals::handle(ns),
-                from = l.from,
-                to = l.to,
-            ),
+            [Step::LiftField {
+                namespace: ns.clone(),
+                rename: Rename { from: FieldPath::new(&l.from), to: FieldPath::new(&l.to) },
+            }],
         );
     }
     cx.report(draft);

@@ -2,13 +2,13 @@
 //! alone: length against age, length, dates inside, and nothing that bounds it.
 
 use docward_model::{
-    Collection, Draft, Field, Profile, Safety, Severity, Subject,
+    Collection, Draft, Field, Namespace, NewIndex, Profile, Safety, Severity, Step, Subject,
     code::{Append, Cap},
 };
 
 use crate::facts::arrays::{self, Elements, Limits, Owner, Unbounded, Verdict};
 use crate::facts::forecast::{self, Forecast};
-use crate::facts::{code, patterns, proposals, shell, sizes, text};
+use crate::facts::{code, patterns, proposals, sizes, text};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {
@@ -67,7 +67,11 @@ declare_rule! {
     scope: Everywhere,
     needs: [Documents],
     thresholds: [MAX_ELEMENTS, MIN_CORRELATION, MIN_DOCUMENTS, MIN_DAYS, HORIZON],
-    data: ["bytesPerElement", "capacity", "correlation", "countedFrom", "full16MbOn", "grown", "limit", "longestPerDay", "max", "p99", "pattern", "perDay", "reaches10MbOn", "reaches1MbOn", "reachesLimitOn", "seenTwice", "verdict"],
+    data: [
+        "bytesPerElement", "capacity", "correlation", "countedFrom", "full16MbOn", "grown", "limit",
+        "longestPerDay", "max", "p99", "pattern", "perDay", "reaches10MbOn", "reaches1MbOn",
+        "reachesLimitOn", "seenTwice", "verdict",
+    ],
     check: Collection(check),
 }
 
@@ -250,14 +254,14 @@ fn report(
     }
     let child = proposals::child(cx.evidence(), cx.settings(), collection, profile, field);
     draft = match advice {
-        Advice::Series => draft.fix(
+        Advice::Series => draft.plan(
             Some("RF-03"),
             Safety::Manual,
-            series_command(collection, profile, field, &child, cx),
+            [series(collection, profile, field, &child, cx)],
         ),
         Advice::Outlier | Advice::OpenBucket => draft,
-        Advice::Child => match proposals::split_command(ns, profile, field, &child) {
-            Some(command) => draft.fix(Some("RF-01"), Safety::Manual, command),
+        Advice::Child => match proposals::split(ns, profile, field, &child) {
+            Some(step) => draft.plan(Some("RF-01"), Safety::Manual, [step]),
             None => draft,
         },
     };
@@ -409,29 +413,28 @@ fn native_series(cx: &Cx<'_>) -> bool {
         .is_none_or(|v| v >= (5, 0))
 }
 
-fn series_command(
+fn series(
     collection: &Collection,
     profile: &Profile,
     field: &Field,
     child: &proposals::Child,
     cx: &Cx<'_>,
-) -> String {
+) -> Step {
     let time = arrays::time_child(profile, field).map_or("ts", |f| f.name.as_str());
+    let database = collection.namespace.database.as_str();
+    let namespace = Namespace::new(database, child.collection.as_str());
     if native_series(cx) {
-        format!(
-            "{}.createCollection({}, {{timeseries: {{timeField: {}, metaField: {}}}}})",
-            shell::database(&collection.namespace.database),
-            shell::quote(&child.collection),
-            shell::quote(time),
-            shell::quote(&child.parent_id)
-        )
+        Step::CreateTimeSeries {
+            namespace,
+            time_field: time.to_owned(),
+            meta_field: child.parent_id.clone(),
+            granularity: None,
+        }
     } else {
-        format!(
-            "{}.getCollection({}).createIndex({{{}: 1, hour: 1, count: 1}})",
-            shell::database(&collection.namespace.database),
-            shell::quote(&child.collection),
-            shell::key(&child.parent_id)
-        )
+        Step::CreateIndex {
+            namespace,
+            index: NewIndex::ascending([child.parent_id.as_str(), "hour", "count"]),
+        }
     }
 }
 
@@ -740,7 +743,7 @@ mod tests {
             "ns=db_shop.t_user",
             &growing(60, 20, "{\"_id\": $j, \"userId\": 7, \"text\": \"hello\"}"),
         );
-        let command = &found[0].fix.as_ref().expect("a command").command;
+        let command = &found[0].fix.as_ref().expect("a command").command();
         assert!(
             command.ends_with(
                 r#".aggregate([{$unwind: {path: "$posts", includeArrayIndex: "elementNo"}}, {$replaceWith: {$mergeObjects: ["$posts", {_id: {parentUserId: "$_id", no: "$elementNo"}, parentUserId: "$_id", postId: "$posts._id"}]}}, {$merge: {into: "t_post", whenMatched: "keepExisting"}}])"#

@@ -1,13 +1,13 @@
 //! DM-08.1, LM-8: arrays of 1000 elements and more; bounded by design they are information (GC-04).
 
 use docward_model::{
-    Collection, CollectionKind, CountedField, Distribution, Draft, Field, FieldPath, Level, Safety,
-    Subject,
+    Collection, CollectionKind, CountedField, Distribution, Draft, Field, FieldPath, Level, Look,
+    Safety, Step, Subject,
 };
 
 use crate::facts::arrays::{self, Limits, Owner};
 use crate::facts::patterns::{self, Bound};
-use crate::facts::{proposals, shell, text};
+use crate::facts::{proposals, text};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {
@@ -230,14 +230,16 @@ fn rare(collection: &Collection, limit: u64, cx: &mut Cx<'_>) {
             .data("limit", limit)
             .data("over", over)
             .data("bounded", false)
-            .fix(
+            .plan(
                 None,
                 Safety::Safe,
-                format!(
-                    "{}.find({{{}: {{$exists: true}}}}).limit(20)",
-                    shell::collection(ns),
-                    shell::quote(&format!("{}.{}", field.name, limit.saturating_sub(1)))
-                ),
+                [Step::Inspect {
+                    namespace: ns.clone(),
+                    look: Look::LongArrays {
+                        path: FieldPath::new(&field.name),
+                        elements: limit,
+                    },
+                }],
             ),
         );
     }
@@ -382,9 +384,9 @@ mod tests {
             "{}",
             found[0].what
         );
-        let fix = found[0].fix.as_ref().map(|fix| fix.command.as_str());
+        let fix = found[0].fix.as_ref().map(|fix| fix.command());
         assert_eq!(
-            fix,
+            fix.as_deref(),
             Some(
                 "db.getSiblingDB(\"db_shop\").getCollection(\"t_order_item\").find({\"tags.999\": {$exists: true}}).limit(20)"
             )

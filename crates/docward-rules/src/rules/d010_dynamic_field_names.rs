@@ -1,11 +1,11 @@
 //! AP-S2.5: values used as field names.
 
 use docward_model::{
-    BsonType, Collection, Draft, DynamicKeys, Field, FieldChange, FieldShape, KeyForm, Profile,
-    Safety, Severity, Subject,
+    BsonType, Collection, Draft, DynamicKeys, Field, FieldShape, KeyForm, Profile, Safety,
+    Severity, Step, Subject,
 };
 
-use crate::facts::{names, patterns, proposals, shell, text, words};
+use crate::facts::{names, patterns, proposals, text, words};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {
@@ -306,25 +306,17 @@ fn report(
     }
     // Only when the object holds nothing but such keys can all of it become an array.
     if field.dynamic.is_some() && !field.path.in_array() && proposals::is_plain(&path) {
-        // Full dates become dates; a key that is none after all stays as it is.
-        let of_key = if keys.are_days() {
-            "{$dateFromString: {dateString: \"$$this.k\", onError: \"$$this.k\"}}"
-        } else {
-            "\"$$this.k\""
-        };
-        let each = if objects {
-            // The key comes last: what it says must not give way to a field of that name.
-            format!("{{$mergeObjects: [\"$$this.v\", {{{}: {of_key}}}]}}", shell::key(&key))
-        } else {
-            format!("{{{}: {of_key}, {}: \"$$this.v\"}}", shell::key(&key), shell::key(&value))
-        };
-        draft = draft.change(FieldChange::convert(&field.path, [BsonType::Array])).fix(
+        draft = draft.plan(
             Some("RF-08"),
             Safety::Guarded,
-            format!(
-                "{}.updateMany({{\"{path}\": {{$type: \"object\"}}}}, [{{$set: {{\"{path}\": {{$map: {{input: {{$objectToArray: \"${path}\"}}, in: {each}}}}}}}}}])",
-                proposals::handle(ns)
-            ),
+            [Step::ArrayFromKeys {
+                namespace: ns.clone(),
+                path: field.path.clone(),
+                key,
+                // Full dates become dates; a key that is none after all stays as it is.
+                keys_are_dates: keys.are_days(),
+                value: (!objects).then_some(value),
+            }],
         );
     }
     cx.report(draft);
@@ -453,7 +445,7 @@ mod tests {
         assert!(found[0].todo.contains("\"counts.month\": 1"), "{}", found[0].todo);
         let fix = found[0].fix.as_ref().expect("a command");
         assert_eq!(fix.refactoring.as_deref(), Some("RF-08"));
-        assert!(fix.command.contains("$objectToArray"), "{}", fix.command);
+        assert!(fix.command().contains("$objectToArray"), "{}", fix.command());
         // Keys are values: they are shown on request only.
         assert!(!found[0].what.contains("2024") && !found[0].todo.contains("2024"));
     }
@@ -510,7 +502,7 @@ mod tests {
     #[test]
     fn ap_s2_5_days_become_dates() {
         let found = check("D010", r#"{"_id": 1, "sales": {"2024-01-01": 5, "2024-01-02": 7}}"#);
-        let command = &found[0].fix.as_ref().expect("a command").command;
+        let command = &found[0].fix.as_ref().expect("a command").command();
         assert!(
             command.contains(
                 r#"{date: {$dateFromString: {dateString: "$$this.k", onError: "$$this.k"}}, sale: "$$this.v"}"#
@@ -518,7 +510,7 @@ mod tests {
             "{command}"
         );
         let found = check("D010", r#"{"_id": 1, "sales": {"2024_01_01": 5, "2024_01_02": 7}}"#);
-        assert!(found[0].fix.as_ref().is_none_or(|f| !f.command.contains("$dateFromString")));
+        assert!(found[0].fix.as_ref().is_none_or(|f| !f.command().contains("$dateFromString")));
     }
 
     #[test]
@@ -559,7 +551,7 @@ mod tests {
             "D010",
             r#"{"_id": 1, "sales": {"2024-01": {"month": 3, "n": 5}, "2024-02": {"month": 4, "n": 7}}}"#,
         );
-        let command = &found[0].fix.as_ref().expect("a command").command;
+        let command = &found[0].fix.as_ref().expect("a command").command();
         assert!(
             command.contains(r#"{$mergeObjects: ["$$this.v", {saleMonth: "$$this.k"}]}"#),
             "{command}"
@@ -573,7 +565,7 @@ mod tests {
             "D010",
             r#"{"_id": 1, "sales": {"2024-01": {"n": 5}, "2024-02": 7, "2024-03": {"n": 1}}}"#,
         );
-        let command = &found[0].fix.as_ref().expect("a command").command;
+        let command = &found[0].fix.as_ref().expect("a command").command();
         assert!(command.contains(r#"{month: "$$this.k", sale: "$$this.v"}"#), "{command}");
     }
 

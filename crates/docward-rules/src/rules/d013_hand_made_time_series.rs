@@ -1,8 +1,8 @@
 //! DM-08.5, PT-ts.1, PT-bucket.1, PT-bucket.2, LM-9, ALG-8: measurements kept as one plain document each.
 
-use docward_model::{Collection, Draft, Safety, Subject};
+use docward_model::{Collection, Draft, Namespace, NewIndex, Safety, Step, Subject};
 
-use crate::facts::{patterns, series, shell, text};
+use crate::facts::{patterns, series, text};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {
@@ -117,6 +117,8 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         )
     };
     let measures: Vec<&str> = found.measures.iter().map(|f| f.path.as_str()).collect();
+    let beside =
+        |tail: &str| Namespace::new(ns.database.as_str(), format!("{}{tail}", ns.collection));
     cx.report(
         Draft::new(
             Subject::Collection(ns.clone()),
@@ -140,26 +142,22 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         .data("timeField", time.clone())
         .data("metaField", meta.clone())
         .data("granularity", granularity)
-        .fix(
+        .plan(
             Some(if native { "RF-03" } else { "RF-02" }),
             Safety::Safe,
-            if native {
-                format!(
-                    "{}.createCollection({}, {{timeseries: {{timeField: {}, metaField: {}, granularity: {}}}}})",
-                    shell::database(&ns.database),
-                    shell::quote(&format!("{}_ts", ns.collection)),
-                    shell::quote(&time),
-                    shell::quote(&meta),
-                    shell::quote(granularity)
-                )
+            [if native {
+                Step::CreateTimeSeries {
+                    namespace: beside("_ts"),
+                    time_field: time.clone(),
+                    meta_field: meta.clone(),
+                    granularity: Some(granularity.to_owned()),
+                }
             } else {
-                format!(
-                    "{}.getCollection({}).createIndex({{{}: 1, hour: 1, count: 1}})",
-                    shell::database(&ns.database),
-                    shell::quote(&format!("{}_bucket", ns.collection)),
-                    shell::quote(&id)
-                )
-            },
+                Step::CreateIndex {
+                    namespace: beside("_bucket"),
+                    index: NewIndex::ascending([id.as_str(), "hour", "count"]),
+                }
+            }],
         )
         .clauses(if native {
             &["DM-08.5", "PT-ts.1", "PT-bucket.1", "PT-bucket.2", "LM-9"]

@@ -1,12 +1,12 @@
 //! AP-S4.6: an index that another one covers.
 
-use docward_model::{Collection, Draft, Index, Safety, Seen, Severity, Subject, Unit};
+use docward_model::{Collection, Draft, Index, Look, Safety, Seen, Severity, Step, Subject, Unit};
 
 use crate::{
     Cx, declare_rule,
     facts::{
         indexes::{covering, has_duty, is_counted_by_all, of_whom, unused_days},
-        sharding, shell, text,
+        sharding, text,
     },
 };
 
@@ -132,13 +132,13 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         };
         let duty = if cover.unique { ", which is unique too" } else { "" };
         let tier = Tier::of(index, cover, is_unused(index));
-        let (todo, command, safety) = if let Tier::Monitor(times) = tier {
+        let (todo, step, safety) = if let Tier::Monitor(times) = tier {
             (
                 format!(
                     "see whether the queries of `{}` stay fast enough with `{}`, {times} times as large: hide it at a quiet hour, compare their times, drop it or show it again",
                     index.name, cover.name
                 ),
-                format!("{}.aggregate([{{$indexStats: {{}}}}])", shell::collection(ns)),
+                Step::Inspect { namespace: ns.clone(), look: Look::IndexUse },
                 Safety::Safe,
             )
         } else if can_hide {
@@ -147,7 +147,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                     "hide `{}`, watch slow queries for a business cycle, then drop it",
                     index.name
                 ),
-                format!("{}.hideIndex({})", shell::collection(ns), shell::quote(&index.name)),
+                Step::HideIndex { namespace: ns.clone(), index: index.name.clone() },
                 Safety::Safe,
             )
         } else {
@@ -156,7 +156,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                     "drop `{}` at a quiet hour and keep its definition at hand (servers before 4.4 cannot hide indexes)",
                     index.name
                 ),
-                format!("{}.dropIndex({})", shell::collection(ns), shell::quote(&index.name)),
+                Step::DropIndex { namespace: ns.clone(), index: index.name.clone() },
                 Safety::Guarded,
             )
         };
@@ -183,7 +183,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         .data("index", index.name.as_str())
         .data("coveredBy", cover.name.as_str())
         .data("tier", tier.name())
-        .fix(Some("RF-20"), safety, command);
+        .plan(Some("RF-20"), safety, [step]);
         if matches!(tier, Tier::Monitor(_)) {
             draft = draft.severity(Severity::Info);
         }

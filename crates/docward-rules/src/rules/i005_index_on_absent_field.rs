@@ -1,13 +1,13 @@
 //! DM-06.3: an index on a path that no document has.
 
 use docward_model::{
-    Collection, CollectionKind, DirectionKind, Draft, Index, Profile, Safety, Severity, Subject,
+    Collection, CollectionKind, DirectionKind, Draft, Index, Profile, Safety, Severity, Step,
+    Subject,
 };
 
 use crate::{
     Cx, declare_rule,
     facts::{
-        shell,
         slips::{is_absent, nearest},
         text,
     },
@@ -140,10 +140,10 @@ fn report(
         draft = draft.data("nearest", near.as_str());
     } else {
         draft = draft
-            .fix(
+            .plan(
                 Some("RF-20"),
                 Safety::Safe,
-                format!("{}.hideIndex({})", shell::collection(ns), shell::quote(&index.name)),
+                [Step::HideIndex { namespace: ns.clone(), index: index.name.clone() }],
             )
             // Without a likely slip the field may simply not have been written yet.
             .severity(Severity::Info);

@@ -1,6 +1,8 @@
 //! PT-poly.2: indexes on fields of one type only.
 
-use docward_model::{Collection, Draft, Field, FieldShape, Profile, Safety, Subject};
+use docward_model::{
+    Collection, Draft, Field, FieldShape, NewIndex, Profile, Safety, Step, Subject,
+};
 
 use crate::{
     Cx, declare_rule,
@@ -109,15 +111,18 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             .data("documents", profile.documents)
             .data("withField", field.count)
             .data("discriminator", kind.name.as_str())
-            .fix(
+            .plan(
                 Some("RF-18"),
                 Safety::Manual,
-                format!(
-                    "{}.createIndex({}, {{name: {}, partialFilterExpression: {filter}}})",
-                    shell::collection(ns),
-                    index.key_text(),
-                    shell::quote(&format!("{}_partial", index.name))
-                ),
+                [Step::CreateIndex {
+                    namespace: ns.clone(),
+                    index: NewIndex {
+                        keys: index.keys.clone(),
+                        name: Some(format!("{}_partial", index.name)),
+                        only_kinds_of: Some(kind.name.clone()),
+                        ..NewIndex::default()
+                    },
+                }],
             ),
         );
     }

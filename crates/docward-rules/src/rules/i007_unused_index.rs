@@ -1,12 +1,12 @@
 //! AP-S4.6: indexes nothing asks for.
 
-use docward_model::{Collection, Draft, Safety, Seen, Severity, Subject, Unit};
+use docward_model::{Collection, Draft, Look, Safety, Seen, Severity, Step, Subject, Unit};
 
 use crate::{
     Cx, declare_rule,
     facts::{
         indexes::{covering, has_duty, is_counted_by_all, of_whom, unused_days},
-        sharding, shell, text,
+        sharding, text,
     },
     threshold,
 };
@@ -80,12 +80,12 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         {
             continue;
         }
-        let (tier, severity, todo, command) = if index.hidden {
+        let (tier, severity, todo, step) = if index.hidden {
             (
                 "safe",
                 Severity::Warn,
                 format!("drop `{}`: it is hidden and nothing missed it", index.name),
-                format!("{}.dropIndex({})", shell::collection(ns), shell::quote(&index.name)),
+                Step::DropIndex { namespace: ns.clone(), index: index.name.clone() },
             )
         } else if is_counted_by_all(&usage, server) {
             (
@@ -95,7 +95,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                     "hide `{}`, watch slow queries for a business cycle, then drop it",
                     index.name
                 ),
-                format!("{}.hideIndex({})", shell::collection(ns), shell::quote(&index.name)),
+                Step::HideIndex { namespace: ns.clone(), index: index.name.clone() },
             )
         } else {
             (
@@ -105,7 +105,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                     "look at the counts of the other members too; if nobody uses `{}`, hide it, then drop it",
                     index.name
                 ),
-                format!("{}.aggregate([{{$indexStats: {{}}}}])", shell::collection(ns)),
+                Step::Inspect { namespace: ns.clone(), look: Look::IndexUse },
             )
         };
         let size = index.bytes.map_or(String::new(), |n| format!(", {}", text::bytes(n)));
@@ -127,7 +127,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             .data("index", index.name.as_str())
             .data("days", days)
             .data("tier", tier)
-            .fix(Some("RF-20"), Safety::Safe, command),
+            .plan(Some("RF-20"), Safety::Safe, [step]),
         );
     }
 }

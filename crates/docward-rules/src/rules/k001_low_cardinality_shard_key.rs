@@ -225,10 +225,10 @@ mod tests {
     fn sk_12_a_refined_key_gets_its_index_first() {
         let fix = |index: &str| {
             let found = run("{\"status\":1}", ",version=6.0", &format!("{}{index}", statuses(3)));
-            found[0].fix.as_ref().expect("a fix").command.clone()
+            found[0].fix.as_ref().expect("a fix").command()
         };
         let refine = "db.adminCommand({refineCollectionShardKey: \"db_shop.t_order_item\", key: { status: 1, _id: \"hashed\" }})";
-        let create = "db.getSiblingDB(\"db_shop\").getCollection(\"t_order_item\").createIndex({ status: 1, _id: \"hashed\" })";
+        let create = "db.getSiblingDB(\"db_shop\").getCollection(\"t_order_item\").createIndex({status: 1, _id: \"hashed\"})";
         assert_eq!(fix(""), format!("{create}; {refine}"));
         assert_eq!(fix("index {\"key\": {\"status\": 1, \"_id\": \"hashed\", \"a\": 1}}"), refine);
         let partial = "index {\"key\": {\"status\": 1, \"_id\": \"hashed\"}, \"partialFilterExpression\": {\"a\": 1}}";
@@ -240,7 +240,7 @@ mod tests {
         let body = format!("server {{\"set\": \"rs0\"}}\n{}", statuses(3));
         let found = run("{\"status\":1}", ",version=6.0", &body);
         assert!(found[0].what.starts_with("planned key { status: 1 } has"), "{}", found[0].what);
-        let command = &found[0].fix.as_ref().expect("a fix").command;
+        let command = &found[0].fix.as_ref().expect("a fix").command();
         assert!(command.contains("; sh.shardCollection("), "{command}");
         assert!(!found[0].todo.contains("refine"), "{}", found[0].todo);
     }

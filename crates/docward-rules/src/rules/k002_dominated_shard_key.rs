@@ -196,9 +196,9 @@ mod tests {
     #[test]
     fn sk_12_a_refined_key_gets_its_index_first() {
         let found = run("{\"country\":1}", &countries(300, 199));
-        let command = &found[0].fix.as_ref().expect("a fix").command;
+        let command = &found[0].fix.as_ref().expect("a fix").command();
         let (index, refine) = command.split_once("; ").expect("two steps");
-        assert!(index.contains(".createIndex({ country: 1, "), "{index}");
+        assert!(index.contains(".createIndex({country: 1, "), "{index}");
         assert!(refine.contains("refineCollectionShardKey"), "{refine}");
     }
 

@@ -1,8 +1,10 @@
 //! SK-1 at its edge: documents without the shard key's field all have the value null.
 
-use docward_model::{BsonType, Collection, Draft, Profile, Severity, Subject};
+use docward_model::{
+    BsonType, Collection, Draft, FieldPath, Look, Profile, Safety, Severity, Step, Subject,
+};
 
-use crate::facts::{sharding, statements, text};
+use crate::facts::{sharding, text};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {
@@ -99,10 +101,13 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         .data("missing", missing)
         .data("documents", profile.documents)
         .key(path.as_str())
-        .fix(
+        .plan(
             None,
-            docward_model::Safety::Safe,
-            format!("{}.countDocuments({{{}: null}})", statements::collection(ns), statements::quoted(path)),
+            Safety::Safe,
+            [Step::Inspect {
+                namespace: ns.clone(),
+                look: Look::CountWithout { path: FieldPath::new(path.as_str()) },
+            }],
         );
         let severity = if share > cx.limit(&FAIL) { Severity::Error } else { Severity::Warn };
         cx.report(draft.severity(severity));

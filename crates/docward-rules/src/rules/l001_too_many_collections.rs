@@ -63,7 +63,10 @@ declare_rule! {
     scope: Everywhere,
     needs: [Names],
     thresholds: [MAX_COLLECTIONS],
-    data: ["collections", "files", "impacts", "limit", "maxOpenFiles", "openFiles", "systemCollections"],
+    data: [
+        "collections", "files", "impacts", "limit", "maxOpenFiles", "openFiles",
+        "systemCollections",
+    ],
     check: Deployment(check),
 }
 

@@ -1,12 +1,12 @@
 //! DM-01.1: no business collection in a database of the server.
 
 use docward_model::{
-    Area, Collection, Draft, Evidence, Namespace, ProfileName, Safety, Seen, Subject, Unit,
+    Area, Collection, Draft, Evidence, Namespace, ProfileName, Safety, Seen, Step, Subject, Unit,
 };
 
 use crate::{
     Cx, declare_rule,
-    facts::{names, server, shell, text, words},
+    facts::{names, server, text, words},
 };
 
 declare_rule! {
@@ -93,16 +93,10 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         .data("documents", documents.unwrap_or(0))
         .data("target", target.to_string())
         .data("critical", true)
-        .fix(
+        .plan(
             Some("RF-14"),
             Safety::Guarded,
-            format!(
-                // `$out` would replace a collection of that name that was not seen here.
-                "{}.aggregate([{{$merge: {{into: {{db: {}, coll: {}}}, whenMatched: \"fail\"}}}}])",
-                shell::collection(ns),
-                shell::quote(&target.database),
-                shell::quote(&target.collection)
-            ),
+            [Step::CopyCollection { namespace: ns.clone(), to: target }],
         ),
     );
 }
@@ -197,7 +191,7 @@ mod tests {
                     @ db_order.t_orders\n{\"_id\": 1}";
         let found = check("N001", body);
         let commands: Vec<_> =
-            found.iter().map(|f| f.fix.as_ref().expect("a command").command.as_str()).collect();
+            found.iter().map(|f| f.fix.as_ref().expect("a command").command()).collect();
         // What is in `local` is lost with its node, and comes first.
         assert!(commands[0].contains("\"t_orders_3\"") && commands[1].contains("\"t_orders_2\""));
         assert!(

@@ -1,12 +1,12 @@
 //! DM-03.1: collections carry the house prefix.
 
-use docward_model::{Collection, CollectionKind, Draft, Safety, Seen, Subject, Unit};
+use docward_model::{Collection, CollectionKind, Draft, Safety, Seen, Step, Subject, Unit};
 
 use crate::{
     Cx, declare_rule,
     facts::{
         renames::{self, Candidates},
-        server, shell,
+        server,
     },
     threshold,
 };
@@ -102,10 +102,10 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     )
     .data("proposal", proposal.as_str());
     if renamable {
-        draft = draft.fix(
+        draft = draft.plan(
             Some("RF-11"),
             Safety::Manual,
-            format!("{}.renameCollection({})", shell::collection(ns), shell::quote(&proposal)),
+            [Step::RenameCollection { namespace: ns.clone(), to: proposal }],
         );
     }
     cx.report(draft);

@@ -1,14 +1,15 @@
 //! DM-03.2: the characters of collection names.
 
 use docward_model::{
-    Collection, CollectionKind, Draft, Level, ProfileName, Safety, Seen, Severity, Subject, Unit,
+    Collection, CollectionKind, Draft, Level, ProfileName, Safety, Seen, Severity, Step, Subject,
+    Unit,
 };
 
 use crate::{
     Cx, declare_rule,
     facts::{
         renames::{self, Candidates},
-        server, shell,
+        server,
         suffix::{Tail, time_tail},
         text,
     },
@@ -141,10 +142,10 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     .severity(severity)
     .level(level);
     if renamable {
-        draft = draft.fix(
+        draft = draft.plan(
             Some("RF-11"),
             Safety::Manual,
-            format!("{}.renameCollection({})", shell::collection(ns), shell::quote(&proposal)),
+            [Step::RenameCollection { namespace: ns.clone(), to: proposal }],
         );
     }
     cx.report(draft);

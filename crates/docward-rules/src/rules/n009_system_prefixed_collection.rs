@@ -1,12 +1,12 @@
 //! DM-03.4: `system.` belongs to the server.
 
-use docward_model::{Collection, Draft, Safety, Seen, Subject, Unit};
+use docward_model::{Collection, Draft, Safety, Seen, Step, Subject, Unit};
 
 use crate::{
     Cx, declare_rule,
     facts::{
         renames::{self, Candidates},
-        server, shell,
+        server,
     },
 };
 
@@ -77,10 +77,10 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     .data("proposal", proposal.as_str())
     .data("critical", true);
     if is_free {
-        draft = draft.fix(
+        draft = draft.plan(
             Some("RF-11"),
             Safety::Manual,
-            format!("{}.renameCollection({})", shell::collection(ns), shell::quote(&proposal)),
+            [Step::RenameCollection { namespace: ns.clone(), to: proposal }],
         );
     }
     cx.report(draft);
@@ -138,6 +138,6 @@ mod tests {
         let found: Vec<_> = outcome.findings.iter().filter(|f| f.rule == "N009").collect();
         assert_eq!(found.len(), 1);
         let fix = found[0].fix.as_ref().expect("a command");
-        assert!(fix.command.ends_with(".renameCollection(\"c_orders\")"), "{}", fix.command);
+        assert!(fix.command().ends_with(".renameCollection(\"c_orders\")"), "{}", fix.command());
     }
 }

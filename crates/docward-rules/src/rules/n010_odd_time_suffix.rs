@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use docward_model::{
-    CollectionKind, Draft, Evidence, Namespace, ProfileName, Safety, Seen, Subject, TailForm, Unit,
+    CollectionKind, Draft, Evidence, Namespace, ProfileName, Safety, Seen, Step, Subject, TailForm,
+    Unit,
 };
 
 use crate::{
     Cx, declare_rule,
     facts::{
-        renames, server, shell,
+        renames, server,
         suffix::{OddTail, Tail, time_tail, time_tail_in_family},
         text,
     },
@@ -145,14 +146,10 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             && is_free
             && matches!(kind, CollectionKind::Plain | CollectionKind::Capped)
         {
-            draft = draft.fix(
+            draft = draft.plan(
                 Some("RF-11"),
                 Safety::Manual,
-                format!(
-                    "{}.renameCollection({})",
-                    shell::collection(first),
-                    shell::quote(proposal)
-                ),
+                [Step::RenameCollection { namespace: (*first).clone(), to: proposal.clone() }],
             );
         }
         cx.report(draft);

@@ -2,16 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use docward_model::{
-    Collection, DataValue, Draft, Evidence, FieldChange, Profile, Safety, Severity, Subject,
-};
+use docward_model::{Collection, DataValue, Draft, Evidence, Profile, Rename, Severity, Subject};
 
 use crate::{
     Cx, declare_rule,
     facts::{
         names::{self, Style, in_style},
-        naming::{Named, dominant_style, is_known_abbreviation, named, spelled_twice},
-        shell, text,
+        naming::{self, Named, dominant_style, is_known_abbreviation, named, spelled_twice},
+        text,
     },
     threshold,
 };
@@ -209,11 +207,9 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     if one_style || foreign.is_some() {
         draft = draft.severity(Severity::Info);
     }
-    if let Some(command) = rename_command(collection, profile, &offenders, target) {
-        draft = draft.fix(Some("RF-11"), Safety::Guarded, command);
-    }
-    draft.changes = offenders.iter().map(|n| FieldChange::remove(&n.field.path)).collect();
-    cx.report(draft);
+    let reachable = reachable(profile, &offenders, target);
+    let moved = offenders.iter().map(|n| &n.field.path);
+    cx.report(naming::renaming(draft, &collection.namespace, reachable, moved));
 }
 
 fn unique<'a>(names: impl Iterator<Item = &'a Named<'a>>) -> BTreeSet<&'a str> {
@@ -286,19 +282,12 @@ fn renames(offenders: &[Named<'_>], target: Style) -> Vec<(String, String)> {
         .collect()
 }
 
-/// `$rename` for what it can reach: not inside arrays, and not below a field that moves itself.
-fn rename_command(
-    collection: &Collection,
-    profile: &Profile,
-    offenders: &[Named<'_>],
-    target: Style,
-) -> Option<String> {
-    const MOST: usize = 20;
+/// The names that one rename can reach: not inside arrays, and not below a field that moves itself.
+fn reachable(profile: &Profile, offenders: &[Named<'_>], target: Style) -> Vec<Rename> {
     let moving: BTreeSet<usize> = offenders.iter().map(|n| n.at).collect();
-    let entries: Vec<_> = offenders
+    offenders
         .iter()
-        .filter(|n| !n.field.path.in_array() && !n.name().contains('.'))
-        .filter(|n| names::can_be_named(n.field.path.as_str()))
+        .filter(|n| !n.name().contains('.') && names::can_be_named(n.field.path.as_str()))
         .filter(|n| {
             let mut parent = n.field.parent;
             while let Some(at) = parent {
@@ -309,24 +298,8 @@ fn rename_command(
             }
             true
         })
-        .map(|n| {
-            let from = n.field.path.dotted();
-            let stem = from.strip_suffix(n.name()).unwrap_or("").to_owned();
-            format!(
-                "{}: {}",
-                shell::quoted_key(&from),
-                shell::quote(&format!("{stem}{}", in_style(n.name(), target)))
-            )
-        })
-        .take(MOST)
-        .collect();
-    (!entries.is_empty()).then(|| {
-        format!(
-            "{}.updateMany({{}}, {{$rename: {{{}}}}})",
-            shell::collection(&collection.namespace),
-            entries.join(", ")
-        )
-    })
+        .filter_map(|n| naming::rename(n.field, &in_style(n.name(), target)))
+        .collect()
 }
 
 #[cfg(test)]
@@ -383,7 +356,9 @@ mod tests {
             renames[0],
             ("ship_to_city".to_owned(), DataValue::Text("shipToCity".to_owned()))
         );
-        assert!(found[0].fix.as_ref().unwrap().command.contains(r#""ship_to_city": "shipToCity""#));
+        assert!(
+            found[0].fix.as_ref().unwrap().command().contains(r#""ship_to_city": "shipToCity""#)
+        );
     }
 
     #[test]
@@ -470,7 +445,7 @@ mod tests {
         assert!(!found[0].todo.contains("rename"), "{}", found[0].todo);
         // Others are renamed all the same.
         let found = check("N011", &body.replace("MORE", ", \"last_name\": 1"));
-        let command = &found[0].fix.as_ref().expect("a statement").command;
+        let command = &found[0].fix.as_ref().expect("a statement").command();
         assert!(command.ends_with("{$rename: {\"last_name\": \"lastName\"}})"), "{command}");
         assert!(found[0].todo.contains("is not UTF-8"), "{}", found[0].todo);
     }

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use docward_model::{Collection, DataValue, Draft, FieldChange, Safety, Subject};
+use docward_model::{Collection, DataValue, Draft, Subject};
 
 use crate::{
     Cx, declare_rule,
     facts::{
         names::{Style, in_style},
-        naming::{dominant_style, named, spelled_twice},
-        shell, text,
+        naming::{self, dominant_style, named, spelled_twice},
+        text,
     },
 };
 
@@ -74,17 +74,10 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let reachable: Vec<_> = mixed
         .iter()
         .filter(|n| n.field.parent.is_none())
-        .take(20)
-        .map(|n| {
-            format!(
-                "{}: {}",
-                shell::quoted_key(n.name()),
-                shell::quote(&in_style(n.name(), target))
-            )
-        })
+        .filter_map(|n| naming::rename(n.field, &in_style(n.name(), target)))
         .collect();
     let marks = marks(&names);
-    let mut draft = Draft::new(
+    let draft = Draft::new(
         Subject::Collection(collection.namespace.clone()),
         if names.len() == 1 {
             format!("field name {} mixes {marks}", text::list(&names, 1))
@@ -102,19 +95,8 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             renames.iter().map(|(a, b)| (a.clone(), DataValue::from(b.as_str()))).collect(),
         ),
     );
-    draft.changes = mixed.iter().map(|n| FieldChange::remove(&n.field.path)).collect();
-    if !reachable.is_empty() {
-        draft = draft.fix(
-            Some("RF-11"),
-            Safety::Guarded,
-            format!(
-                "{}.updateMany({{}}, {{$rename: {{{}}}}})",
-                shell::collection(&collection.namespace),
-                reachable.join(", ")
-            ),
-        );
-    }
-    cx.report(draft);
+    let moved = mixed.iter().map(|n| &n.field.path);
+    cx.report(naming::renaming(draft, &collection.namespace, reachable, moved));
 }
 
 /// What the names mix, as far as it is in them.

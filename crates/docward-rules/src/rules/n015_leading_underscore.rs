@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use docward_model::{Collection, DataValue, Draft, FieldChange, FieldShape, Safety, Subject};
+use docward_model::{Collection, DataValue, Draft, FieldShape, Subject};
 
 use crate::{
     Cx, declare_rule,
     facts::{
-        naming::{FRAMEWORK, is_framework, named, spelled_twice},
-        shell, text,
+        naming::{self, FRAMEWORK, is_framework, named, spelled_twice},
+        text,
     },
     threshold,
 };
@@ -94,16 +94,12 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         renames.iter().take(3).map(|(from, to)| format!("`{from}` to `{to}`")).collect();
     let rest = renames.len() - few.len();
     let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
-    let top: Vec<_> = found
+    let reachable: Vec<_> = found
         .iter()
         .filter(|n| n.field.parent.is_none())
-        .take(20)
-        .map(|n| {
-            let to = n.name().trim_start_matches('_');
-            format!("{}: {}", shell::quoted_key(n.name()), shell::quote(to))
-        })
+        .filter_map(|n| naming::rename(n.field, n.name().trim_start_matches('_')))
         .collect();
-    let mut draft = Draft::new(
+    let draft = Draft::new(
         Subject::Collection(collection.namespace.clone()),
         if names.len() == 1 {
             format!("field name {} begins with an underscore", text::list(&names, 1))
@@ -121,19 +117,8 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         ),
     )
     .data("exemptPresent", left_alone.iter().map(|n| (*n).to_owned()).collect::<Vec<_>>());
-    draft.changes = found.iter().map(|n| FieldChange::remove(&n.field.path)).collect();
-    if !top.is_empty() {
-        draft = draft.fix(
-            Some("RF-11"),
-            Safety::Guarded,
-            format!(
-                "{}.updateMany({{}}, {{$rename: {{{}}}}})",
-                shell::collection(&collection.namespace),
-                top.join(", ")
-            ),
-        );
-    }
-    cx.report(draft);
+    let moved = found.iter().map(|n| &n.field.path);
+    cx.report(naming::renaming(draft, &collection.namespace, reachable, moved));
 }
 
 #[cfg(test)]
@@ -153,12 +138,12 @@ mod tests {
     #[test]
     fn dm_04_5_a_field_called_like_the_prototype_is_really_renamed() {
         let found = check("N015", r#"{"_id": 1, "__proto__": 1, "_total": 1}"#);
-        let command = &found[0].fix.as_ref().expect("a command").command;
+        let command = &found[0].fix.as_ref().expect("a command").command();
         let renames = r#"{$rename: {["__proto__"]: "proto__", "_total": "total"}}"#;
         assert!(command.ends_with(&format!("{renames})")), "{command}");
         let both = "x30 {\"_id\": $i, \"proto\": 1}\nx3 {\"_id\": \"u$i\", \"__proto__\": 1}";
         let found = check("N016", both);
-        let command = &found[0].fix.as_ref().expect("a command").command;
+        let command = &found[0].fix.as_ref().expect("a command").command();
         assert!(command.contains(r#"{$rename: {["__proto__"]: "proto"}}"#), "{command}");
     }
 

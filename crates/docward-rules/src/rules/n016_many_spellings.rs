@@ -1,7 +1,8 @@
 //! DM-04.6: one spelling per concept.
 
 use docward_model::{
-    BsonType, Collection, DataValue, Draft, Field, FieldChange, FieldPath, Profile, Safety, Subject,
+    BsonType, Collection, DataValue, Draft, Field, FieldChange, FieldPath, Profile, Rename, Safety,
+    Step, Subject, UnsetWhere,
 };
 
 use crate::{
@@ -168,8 +169,6 @@ fn report(
     .data("keep", target.as_str())
     .data("toMove", rename)
     .data("disjoint", disjoint);
-    let moved = fields.iter().filter(|f| f.name != target);
-    draft.changes = moved.map(|f| FieldChange::remove(&f.path)).collect();
     match group.overlap {
         Overlap::Exactly(n) | Overlap::AtLeast(n) => draft = draft.data("overlap", n),
         Overlap::Unknown => {}
@@ -185,32 +184,28 @@ fn report(
     }
     if plain {
         // One after the other: a value that was moved keeps the next spelling from replacing it.
-        let renames: Vec<_> = others
+        let namespace = || collection.namespace.clone();
+        let whole = |name: &str| FieldPath::new(format!("{stem}{name}"));
+        let steps: Vec<Step> = others
             .iter()
-            .map(|other| {
-                if nothing_to_move {
-                    return format!(
-                        "{}.updateMany({{{name}: {{$exists: true}}, $expr: {{$eq: [{}, {}]}}}}, {{$unset: {{{name}: 1}}}})",
-                        shell::collection(&collection.namespace),
-                        shell::quote(&format!("${stem}{other}")),
-                        shell::quote(&format!("${stem}{target}")),
-                        name = quoted(other),
-                    );
-                }
-                format!(
-                    "{}.updateMany({{{other}: {{$exists: true}}, {target}: {{$exists: false}}}}, {{$rename: {{{other}: {to}}}}})",
-                    shell::collection(&collection.namespace),
-                    other = quoted(other),
-                    target = quoted(&target),
-                    to = shell::quote(&format!("{stem}{target}")),
-                )
+            .map(|other| match nothing_to_move {
+                true => Step::UnsetField {
+                    namespace: namespace(),
+                    path: whole(other),
+                    documents: UnsetWhere::EqualTo { other: whole(&target) },
+                },
+                false => Step::RenameFields {
+                    namespace: namespace(),
+                    renames: vec![Rename { from: whole(other), to: whole(&target) }],
+                    only_where_free: true,
+                },
             })
             .collect();
-        draft = draft.fix(
-            Some("RF-11"),
-            if disjoint { Safety::Guarded } else { Safety::Manual },
-            renames.join("; "),
-        );
+        let safety = if disjoint { Safety::Guarded } else { Safety::Manual };
+        draft = draft.plan(Some("RF-11"), safety, steps);
+    } else {
+        let moved = fields.iter().filter(|f| f.name != target);
+        draft.changes = moved.map(|f| FieldChange::remove(&f.path)).collect();
     }
     cx.report(draft);
 }
@@ -328,7 +323,7 @@ x1 {"_id": "d$i", "CT": ISODate("2024-03-15T10:30:00Z")}"#;
             "N016",
             "{\"createTime\": 1, \"create_time\": 2}\n{\"create_time\": 3}\n{\"createTime\": 3}",
         );
-        let command = &found[0].fix.as_ref().expect("a command").command;
+        let command = &found[0].fix.as_ref().expect("a command").command();
         assert!(
             command.ends_with(
                 r#".updateMany({"create_time": {$exists: true}, "createTime": {$exists: false}}, {$rename: {"create_time": "createTime"}})"#
@@ -356,7 +351,7 @@ x1 {"_id": "d$i", "CT": ISODate("2024-03-15T10:30:00Z")}"#;
             "{}",
             found[0].todo
         );
-        let command = &found[0].fix.as_ref().expect("a command").command;
+        let command = &found[0].fix.as_ref().expect("a command").command();
         assert!(
             command.ends_with(
                 r#".updateMany({"create_time": {$exists: true}, $expr: {$eq: ["$create_time", "$createTime"]}}, {$unset: {"create_time": 1}})"#
@@ -381,7 +376,7 @@ x1 {"_id": "d$i", "CT": ISODate("2024-03-15T10:30:00Z")}"#;
             r#"{"_id": 1, "a\"b": 1}
 {"_id": 2, "a_b": 1}"#,
         );
-        let command = &found[0].fix.as_ref().expect("a command").command;
+        let command = &found[0].fix.as_ref().expect("a command").command();
         assert!(command.contains(r#""a\"b""#), "{command}");
     }
 }

@@ -1,6 +1,6 @@
 //! PT-ref.1: a reference must have the type of the `_id` it refers to.
 
-use docward_model::{BsonType, Collection, Draft, FieldChange, Safety, Subject};
+use docward_model::{BsonType, Collection, Conversion, Draft, Safety, Subject};
 
 use crate::facts::{patterns, statements, text};
 use crate::{Cx, declare_rule};
@@ -85,23 +85,26 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         .data("target", to.to_string())
         .data("contained", reference.contained)
         .data("checked", reference.checked_values)
-        .data("values", values)
-        .change(FieldChange::convert(path, [reference.to_type]));
-        let target = match reference.to_type {
-            BsonType::ObjectId => Some("objectId"),
-            BsonType::Int => Some("int"),
-            BsonType::Long => Some("long"),
-            BsonType::String => Some("string"),
-            _ => None,
-        };
-        if let (Some(target), Some(field)) = (target, profile.field(path.as_str())) {
-            let expression =
-                |v: &str| format!("{{$convert: {{input: {v}, to: \"{target}\", onError: {v}}}}}");
-            let types = [reference.from_type];
-            if let Some(command) = statements::convert(ns, profile, field, &types, &expression) {
-                draft = draft.fix(Some("RF-10"), Safety::Guarded, command);
-            }
-        }
+        .data("values", values);
+        let can_convert = matches!(
+            reference.to_type,
+            BsonType::ObjectId | BsonType::Int | BsonType::Long | BsonType::String
+        );
+        let step = statements::convert(
+            ns,
+            path,
+            [reference.from_type],
+            [reference.to_type],
+            Conversion::CAST,
+        );
+        let place = profile.field(path.as_str()).filter(|_| can_convert);
+        draft = statements::advise(
+            draft,
+            step,
+            place.and_then(|field| {
+                statements::can_be_written(profile, field).then_some(Safety::Guarded)
+            }),
+        );
         cx.report(draft);
     }
 }

@@ -1,10 +1,11 @@
 //! PT-ref.1: a field that refers to another collection needs an index that begins with it.
 
 use docward_model::{
-    Collection, DirectionKind, Draft, FieldPath, Index, Reference, Safety, Severity, Subject,
+    Collection, DirectionKind, Draft, FieldPath, Index, NewIndex, Reference, Safety, Severity,
+    Step, Subject,
 };
 
-use crate::facts::{patterns, statements, text};
+use crate::facts::{patterns, text};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {
@@ -162,10 +163,10 @@ fn draft(
     .data("target", to.to_string())
     .data("documents", documents)
     .data("perParent", per_parent)
-    .fix(
+    .plan(
         Some("RF-20"),
         Safety::Safe,
-        format!("{}.createIndex({{{}: 1}})", statements::collection(ns), statements::quoted(path)),
+        [Step::CreateIndex { namespace: ns.clone(), index: NewIndex::ascending([path]) }],
     );
     if listed { draft.severity(Severity::Info) } else { draft }
 }

@@ -1,8 +1,10 @@
 //! PT-ref.1: references to documents that do not exist.
 
-use docward_model::{BsonType, Collection, Draft, Reference, Safety, Seen, Subject, Unit};
+use docward_model::{
+    BsonType, Collection, Draft, Look, Reference, Safety, Seen, Step, Subject, Unit,
+};
 
-use crate::facts::{patterns, statements, text};
+use crate::facts::{patterns, text};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {
@@ -141,17 +143,12 @@ fn draft(
     {
         return draft;
     }
-    let field = statements::quoted(&path.dotted());
-    draft.fix(
-        None,
-        Safety::Safe,
-        format!(
-            "{}.aggregate([{{$match: {{{field}: {{$ne: null}}}}}}, {{$lookup: {{from: {}, localField: {field}, foreignField: {}, as: \"found\"}}}}, {{$match: {{found: {{$size: 0}}}}}}, {{$project: {{{field}: 1}}}}])",
-            statements::collection(ns),
-            statements::quoted(&to.collection),
-            statements::quoted(&reference.to_path.dotted())
-        ),
-    )
+    let look = Look::DanglingReferences {
+        path: path.clone(),
+        target: to.collection.clone(),
+        target_path: reference.to_path.clone(),
+    };
+    draft.plan(None, Safety::Safe, [Step::Inspect { namespace: ns.clone(), look }])
 }
 
 /// How many references that are, where many have the same value: else the values say it.
@@ -184,7 +181,7 @@ mod tests {
         assert_eq!(found.len(), 1);
         assert!(found[0].what.starts_with("4 of 104 values looked up"), "{}", found[0].what);
         assert!(found[0].what.ends_with("with that `code`"), "{}", found[0].what);
-        let command = &found[0].fix.as_ref().expect("a command").command;
+        let command = &found[0].fix.as_ref().expect("a command").command();
         assert!(command.contains("foreignField: \"code\""), "{command}");
     }
 

@@ -1,13 +1,13 @@
 //! AP-S0.5, DM-07.*, ER-T.1: a small child collection that belongs to its parent is better embedded.
 
 use docward_model::{
-    Collection, CollectionKind, Draft, Evidence, Namespace, Reference, Safety, Settings, Severity,
-    Subject, Threshold,
+    Collection, CollectionKind, Draft, Evidence, Look, Namespace, Reference, Safety, Settings,
+    Severity, Step, Subject, Threshold,
 };
 
 use crate::facts::names::words;
 use crate::facts::relations::{Relation, Tie};
-use crate::facts::{statements, text, words as meaning};
+use crate::facts::{text, words as meaning};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {
@@ -220,17 +220,17 @@ fn draft(relation: &Relation<'_>, strong: bool) -> Draft {
     .data("projectedBytes", relation.projected())
     .data("documents", documents)
     .key(parent.to_string())
-    .fix(
+    .plan(
         Some("RF-15"),
         Safety::Manual,
-        format!(
-            "db.getSiblingDB({0}).getCollection({1}).aggregate([{{$lookup: {{from: {2}, localField: {4}, foreignField: {3}, as: \"details\"}}}}, {{$limit: 3}}])",
-            statements::quoted(&parent.database),
-            statements::quoted(&parent.collection),
-            statements::quoted(&child.collection),
-            statements::quoted(&relation.reference.path.dotted()),
-            statements::quoted(&relation.reference.to_path.dotted()),
-        ),
+        [Step::Inspect {
+            namespace: parent.clone(),
+            look: Look::WithDetails {
+                path: relation.reference.to_path.clone(),
+                details: child.collection.clone(),
+                reference: relation.reference.path.clone(),
+            },
+        }],
     );
     if strong { draft } else { draft.severity(Severity::Info) }
 }

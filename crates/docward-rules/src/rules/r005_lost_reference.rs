@@ -1,9 +1,11 @@
 //! DM-07.7: copied names and prices keep the id they were copied from.
 
-use docward_model::{BsonType, Collection, Draft, Field, FieldShape, Profile, Safety, Subject};
+use docward_model::{
+    BsonType, Collection, Draft, Field, FieldPath, FieldShape, Look, Profile, Safety, Step, Subject,
+};
 
 use crate::facts::names::words;
-use crate::facts::{amounts, classes, statements, text, words as meaning};
+use crate::facts::{amounts, classes, text, words as meaning};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {
@@ -166,14 +168,13 @@ fn draft(
     .data("elements", element.count)
     .data("name", name.name.as_str())
     .data("price", price.name.as_str())
-    .fix(
+    .plan(
         Some("RF-06"),
         Safety::Manual,
-        format!(
-            "{}.distinct({})",
-            statements::collection(&collection.namespace),
-            statements::quoted(&format!("{path}.{}", name.name))
-        ),
+        [Step::Inspect {
+            namespace: collection.namespace.clone(),
+            look: Look::DistinctValues { path: FieldPath::new(format!("{path}.{}", name.name)) },
+        }],
     )
 }
 

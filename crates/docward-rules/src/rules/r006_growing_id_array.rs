@@ -2,11 +2,12 @@
 //! collection of pairs; with the exact arithmetic of ALG-2 (LM-6).
 
 use docward_model::{
-    Collection, Draft, Field, Level, Profile, Reference, Safety, Severity, Subject,
+    Collection, Draft, Field, Level, Namespace, NewIndex, Profile, Reference, Safety, Severity,
+    Step, Subject,
 };
 
 use crate::facts::arrays::{self, Limits, Owner, Unbounded, Verdict};
-use crate::facts::{forecast, names, patterns, proposals, shell, sizes, text};
+use crate::facts::{forecast, names, patterns, proposals, sizes, text};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {
@@ -157,8 +158,8 @@ fn report(
         let from = from.and_then(text::date);
         draft = from.into_iter().fold(draft, |draft, day| draft.data("countedFrom", day));
     }
-    if let Some(command) = relation.command(collection) {
-        draft = draft.fix(Some("RF-01"), Safety::Safe, command);
+    if let Some(step) = relation.index(collection) {
+        draft = draft.plan(Some("RF-01"), Safety::Safe, [step]);
     }
     cx.report(draft);
 }
@@ -245,26 +246,16 @@ impl Relation {
         }
     }
 
-    fn command(&self, collection: &Collection) -> Option<String> {
-        let database = &collection.namespace.database;
+    fn index(&self, collection: &Collection) -> Option<Step> {
         if self.opposite.is_some() {
             return None;
         }
-        Some(match self.one_parent? {
-            true => format!(
-                "{}.getCollection({}).createIndex({{{}: 1}})",
-                shell::database(database),
-                shell::quote(&self.target),
-                shell::key(&self.here)
-            ),
-            false => format!(
-                "{}.getCollection({}).createIndexes([{{{}: 1, {}: 1}}], {{unique: true}})",
-                shell::database(database),
-                shell::quote(&self.pairs),
-                shell::key(&self.here),
-                shell::key(&self.there)
-            ),
-        })
+        let (name, index) = match self.one_parent? {
+            true => (&self.target, NewIndex::ascending([&self.here])),
+            false => (&self.pairs, NewIndex::ascending([&self.here, &self.there]).unique()),
+        };
+        let namespace = Namespace::new(collection.namespace.database.as_str(), name.as_str());
+        Some(Step::CreateIndex { namespace, index })
     }
 }
 

@@ -1,9 +1,9 @@
 //! PT-outlier.1: a few documents with far longer arrays than the rest.
 
-use docward_model::{Collection, Draft, Safety, Subject};
+use docward_model::{Collection, Draft, Namespace, NewIndex, Safety, Step, Subject};
 
 use crate::facts::arrays::{self, Limits, Owner};
-use crate::facts::{patterns, proposals, shell, text};
+use crate::facts::{patterns, proposals, text};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {
@@ -143,15 +143,13 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             .data("outliers", giants)
             .data("pages", pages)
             .data("pageSize", page)
-            .fix(
+            .plan(
                 Some("RF-05"),
                 Safety::Safe,
-                format!(
-                    "{}.getCollection({}).createIndex({{{}: 1, page: 1}}, {{unique: true}})",
-                    shell::database(&ns.database),
-                    shell::quote(&overflow),
-                    shell::key(&parent_id)
-                ),
+                [Step::CreateIndex {
+                    namespace: Namespace::new(ns.database.as_str(), overflow),
+                    index: NewIndex::ascending([parent_id.as_str(), "page"]).unique(),
+                }],
             ),
         );
     }

@@ -1,8 +1,8 @@
 //! PT-poly.1: several kinds of documents in one collection need a field that says which is which.
 
-use docward_model::{Collection, DataValue, Draft, Profile, Safety, Subject};
+use docward_model::{Collection, DataValue, Draft, FieldPath, Profile, Safety, Step, Subject};
 
-use crate::facts::{classes, statements, text};
+use crate::facts::{classes, text};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {
@@ -198,14 +198,14 @@ fn draft(collection: &Collection, profile: &Profile, families: &[Family]) -> Dra
             .collect::<Vec<_>>(),
     );
     match named.first() {
-        Some(first) => draft.fix(
+        Some(first) => draft.plan(
             Some("RF-18"),
             Safety::Manual,
-            format!(
-                "{}.updateMany({{{}: {{$exists: true}}, type: {{$exists: false}}}}, {{$set: {{type: <kind>}}}})",
-                statements::collection(ns),
-                statements::quoted(first)
-            ),
+            [Step::SetKind {
+                namespace: ns.clone(),
+                present: FieldPath::new(*first),
+                field: "type".to_owned(),
+            }],
         ),
         None => draft,
     }

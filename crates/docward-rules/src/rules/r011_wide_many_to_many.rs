@@ -1,9 +1,11 @@
 //! ER-T.6: in a many-to-many relation the side that can pass 1000 ids must not hold them.
 
-use docward_model::{Collection, Draft, Evidence, Field, Profile, Reference, Safety, Subject};
+use docward_model::{
+    Collection, Draft, Evidence, Field, NewIndex, Profile, Reference, Safety, Step, Subject,
+};
 
 use crate::facts::arrays::{self, Limits, Owner};
-use crate::facts::{classes, patterns, statements, text};
+use crate::facts::{classes, patterns, text};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {
@@ -146,14 +148,13 @@ fn draft(
     if both {
         return draft;
     }
-    draft.fix(
+    draft.plan(
         Some("RF-20"),
         Safety::Safe,
-        format!(
-            "{}.createIndex({{{}: 1}})",
-            statements::collection(other),
-            statements::quoted(&there.path.dotted())
-        ),
+        [Step::CreateIndex {
+            namespace: other.clone(),
+            index: NewIndex::ascending([there.path.dotted()]),
+        }],
     )
 }
 

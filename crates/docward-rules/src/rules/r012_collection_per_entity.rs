@@ -1,8 +1,8 @@
 //! DM-12.4, AP-S0.4 and DM-03.5: one collection per device, tenant or day.
 
 use docward_model::{
-    BsonType, Collection, Draft, Evidence, NameFamily, Namespace, Profile, Safety, Seen, Severity,
-    Subject, TailForm, Unit,
+    BsonType, Collection, Draft, Evidence, NameFamily, Namespace, NewIndex, Profile, Safety, Seen,
+    Severity, Step, Subject, TailForm, Unit,
 };
 
 use crate::{
@@ -186,25 +186,25 @@ fn report_entities(evidence: &Evidence, family: &NameFamily, cx: &mut Cx<'_>) {
     };
     let version = cx.settings().server_version.or(evidence.deployment.server_version);
     let series = version.is_none_or(|v| v >= (5, 0));
-    let (shape, command) = match &time {
+    let namespace = || Namespace::new(family.database.as_str(), target.as_str());
+    let (shape, step) = match &time {
         Some(time) if series => (
             format!(
                 "a time series collection `{target}` with metaField `{id}` and timeField `{time}`"
             ),
-            format!(
-                "{}.createCollection({}, {{timeseries: {{timeField: {}, metaField: {}}}}})",
-                shell::database(&family.database),
-                shell::quote(&target),
-                shell::quote(time),
-                shell::quote(&id)
-            ),
+            Step::CreateTimeSeries {
+                namespace: namespace(),
+                time_field: time.clone(),
+                meta_field: id.clone(),
+                granularity: None,
+            },
         ),
         _ => (
             format!("one collection `{target}` with a field `{id}`"),
-            format!(
-                "{}.createIndex({index})",
-                shell::collection(&Namespace::new(family.database.as_str(), target.as_str()))
-            ),
+            Step::CreateIndex {
+                namespace: namespace(),
+                index: NewIndex::ascending(std::iter::once(&id).chain(&time)),
+            },
         ),
     };
     let shown: Vec<_> = family.members.iter().take(2).map(String::as_str).collect();
@@ -235,7 +235,7 @@ fn report_entities(evidence: &Evidence, family: &NameFamily, cx: &mut Cx<'_>) {
         .key(family.stem.as_str())
         .clauses(&["DM-12.4", "AP-S0.4"])
         .severity(severity)
-        .fix(Some("RF-12"), Safety::Manual, command),
+        .plan(Some("RF-12"), Safety::Manual, [step]),
     );
 }
 

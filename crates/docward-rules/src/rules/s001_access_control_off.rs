@@ -1,7 +1,8 @@
 //! SE-1, SC-3: anybody who reaches the server may do anything.
 
 use docward_model::{
-    Draft, Evidence, Need, Safety, Seen, Server, Severity, Subject, Topology, Unit, WorkloadSource,
+    Draft, Evidence, Need, Safety, Seen, Server, Severity, Step, Subject, Topology, Unit,
+    WorkloadSource,
 };
 
 use crate::{
@@ -98,7 +99,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             way_in(evidence),
             Seen::all(1, Unit::Servers),
         )
-        .fix(None, Safety::Manual, FIRST_USER),
+        .plan(None, Safety::Manual, [Step::CreateAdministrator]),
     );
 }
 
@@ -122,12 +123,10 @@ fn localhost_exception() -> Draft {
     )
     .severity(Severity::Warn)
     .key("localhost exception")
-    .fix(None, Safety::Manual, FIRST_USER)
+    .plan(None, Safety::Manual, [Step::CreateAdministrator])
 }
 
 /// The shell asks for the password.
-const FIRST_USER: &str = "db.getSiblingDB(\"admin\").createUser({user: \"admin\", pwd: passwordPrompt(), roles: [\"userAdminAnyDatabase\"]})";
-
 /// How to switch access control on while applications go on. Members of a set refuse to start without a key file, and
 /// those that have it do not talk to those that do not, unless they are in transition.
 fn way_in(evidence: &Evidence) -> &'static str {

@@ -1,12 +1,14 @@
 //! SE-8, SC-5: accounts of applications that may do more than their work needs.
 
-use docward_model::{Draft, Evidence, Safety, Seen, Severity, Subject, Unit, User};
+use docward_model::{
+    Draft, Evidence, GrantedRole, Safety, Seen, Severity, Step, Subject, Unit, User,
+};
 
 use crate::{
     Cx, declare_rule,
     facts::{
         accounts::{self, Powers, Role},
-        shell, text,
+        text,
     },
     threshold,
 };
@@ -114,7 +116,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             Some(_) => {
                 // Only people know what else a role of theirs lets it do.
                 let safety = if powers.held.is_empty() { Safety::Guarded } else { Safety::Manual };
-                draft.fix(None, safety, fewer_roles(user, &powers))
+                draft.plan(None, safety, fewer_roles(user, &powers))
             }
             None => draft.severity(Severity::Info),
         };
@@ -148,15 +150,13 @@ fn about_held(user: &User, users: &[User], powers: &Powers<'_>) -> String {
 /// there, so gets the part of it that reads and writes first. A role that people made is taken as a
 /// whole and what it holds besides is granted: others may have the role too, and it may have its power
 /// through a further role, from which alone it could be taken.
-fn fewer_roles(user: &User, Powers { own, held }: &Powers<'_>) -> String {
+fn fewer_roles(user: &User, Powers { own, held }: &Powers<'_>) -> Vec<Step> {
     let list = |roles: &[&Role]| {
-        let role = |(db, role): &&Role| {
-            format!("{{role: {}, db: {}}}", shell::quote(role), shell::quote(db))
-        };
-        roles.iter().map(role).collect::<Vec<_>>().join(", ")
+        let role = |(db, role): &&Role| GrantedRole { role: role.clone(), db: db.clone() };
+        roles.iter().map(role).collect()
     };
-    let mut commands = Vec::new();
-    let (database, name) = (shell::database(&user.database), shell::quote(&user.name));
+    let (database, name) = (|| user.database.clone(), || user.name.clone());
+    let mut steps = Vec::new();
     let inherited = held.iter().flat_map(|(role, _)| &role.inherits);
     let mut granted: Vec<Role> = Vec::new();
     for (db, role) in own.iter().copied().chain(inherited) {
@@ -173,15 +173,15 @@ fn fewer_roles(user: &User, Powers { own, held }: &Powers<'_>) -> String {
     }
     if !granted.is_empty() {
         let granted: Vec<&Role> = granted.iter().collect();
-        commands.push(format!("{database}.grantRolesToUser({name}, [{}])", list(&granted)));
+        steps.push(Step::GrantRoles { database: database(), user: name(), roles: list(&granted) });
     }
     let whole: Vec<Role> =
         held.iter().map(|(role, _)| (role.database.clone(), role.name.clone())).collect();
     let taken: Vec<&Role> = own.iter().copied().chain(&whole).collect();
     if !taken.is_empty() {
-        commands.push(format!("{database}.revokeRolesFromUser({name}, [{}])", list(&taken)));
+        steps.push(Step::RevokeRoles { database: database(), user: name(), roles: list(&taken) });
     }
-    commands.join("; ")
+    steps
 }
 
 #[cfg(test)]
@@ -191,7 +191,7 @@ mod tests {
 
     fn fix(server: &str) -> String {
         let found = check("S004", &format!("server {server}"));
-        found[0].fix.as_ref().expect("commands").command.clone()
+        found[0].fix.as_ref().expect("commands").command()
     }
 
     #[test]
@@ -238,7 +238,7 @@ mod tests {
         let fix = about[0].fix.as_ref().expect("commands");
         assert_eq!(fix.safety, Safety::Manual);
         assert_eq!(
-            fix.command,
+            fix.command(),
             r#"db.getSiblingDB("admin").grantRolesToUser("order", [{role: "readWrite", db: "db_order"}]); db.getSiblingDB("admin").revokeRolesFromUser("order", [{role: "app", db: "admin"}])"#
         );
         assert!(about[0].todo.contains("`app@admin` is kept for `dba-li`"), "{}", about[0].todo);
@@ -272,7 +272,7 @@ mod tests {
             let expected = format!("and has `{words} by own@admin` too");
             assert!(found[0].what.contains(&expected), "{}", found[0].what);
             let fix = found[0].fix.as_ref().expect("commands");
-            assert!(fix.command.contains("revokeRolesFromUser") && fix.safety == Safety::Manual);
+            assert!(fix.command().contains("revokeRolesFromUser") && fix.safety == Safety::Manual);
         }
         for privilege in [
             r#""db": "db_order", "actions": ["find", "insert", "update", "remove", "createIndex"]"#,

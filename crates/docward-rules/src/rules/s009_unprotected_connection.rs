@@ -1,12 +1,11 @@
 //! SE-7, SC-6: connection strings that cross public networks without TLS, or with its checks off.
 
-use docward_model::{ClientUri, Draft, Evidence, Level, Location, Seen, Subject, Unit};
+use docward_model::{ClientUri, Draft, Evidence, Level, Location, Seen, Subject, Unit, UriChange};
 
 use crate::{
     Cx, declare_rule,
     facts::{
         addresses::{Reach, reach},
-        clients::Correction,
         text,
     },
 };
@@ -72,11 +71,11 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             continue;
         }
         let canonical = |option| docward_uri::canonical_name(option).unwrap_or(option);
-        let change = match uri.unchecked.as_slice() {
-            off @ [_, ..] if uri.tls || uri.is_partial || level == Level::Recommended => off
-                .iter()
-                .fold(Correction::default(), |all, option| all.and_remove(canonical(option))),
-            _ => Correction::set("tls", true),
+        let change: Vec<UriChange> = match uri.unchecked.as_slice() {
+            off @ [_, ..] if uri.tls || uri.is_partial || level == Level::Recommended => {
+                off.iter().map(|option| UriChange::remove(canonical(option))).collect()
+            }
+            _ => vec![UriChange::set("tls", true)],
         };
         let draft = Draft::new(
             Subject::Deployment,
@@ -88,7 +87,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         .level(level)
         .data("tls", uri.tls)
         .data("unchecked", uri.unchecked.clone())
-        .data("change", change)
+        .uri(change)
         .key(&key);
         cx.report(match place(uri) {
             Some(place) => draft.location(place),

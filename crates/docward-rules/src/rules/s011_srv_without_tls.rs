@@ -1,11 +1,8 @@
 //! CM-1.4, SE-7: `mongodb+srv://` and TLS, which it switches on.
 
-use docward_model::{Evidence, Level, Severity};
+use docward_model::{Evidence, Level, Severity, UriChange};
 
-use crate::{
-    Cx, declare_rule,
-    facts::clients::{Correction, clients},
-};
+use crate::{Cx, declare_rule, facts::clients::clients};
 
 declare_rule! {
     /// # SRV without TLS
@@ -68,7 +65,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                     )
                     .level(Level::Information)
                     .clauses(&["CM-1.4"])
-                    .data("change", Correction::set("tls", true))
+                    .uri([UriChange::set("tls", true)])
             }
             _ => continue,
         };

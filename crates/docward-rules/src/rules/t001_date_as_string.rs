@@ -2,7 +2,8 @@
 //! rule's matter too (DM-09.6), so that `T005` stays silent about them.
 
 use docward_model::{
-    BsonType, Collection, Draft, Field, FieldChange, Level, Profile, Safety, Subject, TextClass,
+    BsonType, Collection, Conversion, Draft, Field, FieldChange, Level, Profile, Safety, Subject,
+    TextClass,
 };
 
 use crate::facts::dates::{self, DateText, DateVerdict};
@@ -152,7 +153,7 @@ fn dates_as_text(
     if let Some(mix) = mixed_forms(field, &found) {
         steps.push(mix);
     }
-    let mut draft = Draft::new(
+    let draft = Draft::new(
         Subject::Field(collection.namespace.clone(), path.clone()),
         format!(
             "{} in `{path}` {}{beside}",
@@ -172,28 +173,24 @@ fn dates_as_text(
     .data("noDate", found.other())
     .data("empty", found.empty)
     .data("realDates", real)
-    .change(FieldChange::convert(path, [BsonType::Date]).or_absent(found.empty > 0))
     .examples(field.examples.iter().cloned())
     .clauses(if real > 0 { &["DM-09.1", "DM-09.6"] } else { &["DM-09.1"] });
     // A converter cannot know whether 03/04 is in March or in April.
-    if found.ambiguous == 0 && path.as_str() != "_id" {
-        let expression =
-            |v: &str| format!("{{$dateFromString: {{dateString: {v}, onError: {v}}}}}");
-        let command = statements::convert(
-            &collection.namespace,
-            profile,
-            field,
-            &[BsonType::String],
-            &expression,
-        );
-        if let Some(command) = command {
-            let certain = found.local + found.day + found.month == 0;
-            draft = draft.fix(
-                Some("RF-10"),
-                if certain { Safety::Guarded } else { Safety::Manual },
-                command,
-            );
-        }
+    let can_convert = found.ambiguous == 0
+        && path.as_str() != "_id"
+        && statements::can_be_written(profile, field);
+    let certain = found.local + found.day + found.month == 0;
+    let safety = if certain { Safety::Guarded } else { Safety::Manual };
+    let step = statements::convert(
+        &collection.namespace,
+        path,
+        [BsonType::String],
+        [BsonType::Date],
+        Conversion::DateText,
+    );
+    let mut draft = statements::advise(draft, step, can_convert.then_some(safety));
+    if found.empty > 0 {
+        draft = draft.change(FieldChange::remove(path));
     }
     draft
 }
@@ -342,7 +339,7 @@ mod tests {
     #[test]
     fn a_date_in_an_array_is_converted_element_by_element() {
         let found = check("T001", r#"{"_id": 1, "items": [{"soldAt": "2024-03-15T10:30:00Z"}]}"#);
-        let command = &found[0].fix.as_ref().unwrap().command;
+        let command = &found[0].fix.as_ref().unwrap().command();
         assert!(command.contains("$map"), "{command}");
     }
 

@@ -2,7 +2,7 @@
 //! exact twin are legitimate.
 
 use docward_model::{
-    BsonType, Collection, Draft, Field, FieldChange, NumberProfile, Profile, Safety, Severity,
+    BsonType, Collection, Conversion, Draft, Field, NumberProfile, Profile, Safety, Severity,
     Subject,
 };
 
@@ -215,25 +215,18 @@ fn draft(collection: &Collection, profile: &Profile, field: &Field, scale: u64) 
     .data("fractional", fractional_doubles)
     .data("examined", examined_doubles)
     .data("unrounded", unrounded)
-    .data("notFinite", not_finite)
-    .change(FieldChange::convert(path, kinds));
+    .data("notFinite", not_finite);
     // Whole numbers as doubles come from shells and drivers that know no integers (GC-52).
     if fractional_doubles == 0 && not_finite == 0 {
         draft = draft.severity(Severity::Info);
     }
     // Long fractions under a plain money name are amounts with noise (a float widened to a double):
     // still amounts, but at which scale to round is for a person to say.
-    if finer {
-        return draft;
-    }
-    let expression = |v: &str| format!("{{$round: [{{$toDecimal: {v}}}, {scale}]}}");
-    match statements::convert(ns, profile, field, &converted, &expression) {
-        Some(command) if path.as_str() != "_id" => {
-            let safety = if not_finite > 0 { Safety::Manual } else { Safety::Guarded };
-            draft.fix(Some("RF-10"), safety, command)
-        }
-        _ => draft,
-    }
+    let can_convert =
+        !finer && path.as_str() != "_id" && statements::can_be_written(profile, field);
+    let safety = if not_finite > 0 { Safety::Manual } else { Safety::Guarded };
+    let step = statements::convert(ns, path, converted, kinds, Conversion::Rounded { scale });
+    statements::advise(draft, step, can_convert.then_some(safety))
 }
 
 #[cfg(test)]
@@ -303,7 +296,7 @@ mod tests {
     #[test]
     fn conversions_inside_arrays_go_element_by_element() {
         let found = check("T002", r#"{"items": [{"price": 9.5}]}"#);
-        let command = &found[0].fix.as_ref().unwrap().command;
+        let command = &found[0].fix.as_ref().unwrap().command();
         assert!(command.contains("$map") && command.contains("$mergeObjects"), "{command}");
         let every_number = "{\"items.price\": {$type: [\"int\", \"long\", \"double\"]}}";
         assert!(command.contains(every_number), "{command}");

@@ -1,7 +1,7 @@
 //! DM-09.4: large numeric ids belong in a long. Digits that are codes stay strings.
 
 use docward_model::{
-    BsonType, Collection, Draft, Field, FieldChange, Level, Namespace, Profile, Safety, Subject,
+    BsonType, Collection, Conversion, Draft, Field, Level, Namespace, Profile, Safety, Subject,
 };
 
 use crate::facts::ids::{self, Digits};
@@ -150,16 +150,12 @@ fn draft(
         "text compares digit by digit: ranges and sorting go wrong once the number of digits changes",
         todo,
         digits.integers,
-    )
-    .change(FieldChange::convert(path, [BsonType::Long]));
-    if path.as_str() == "_id" || target.is_some() {
-        return draft;
-    }
-    let expression = |v: &str| format!("{{$convert: {{input: {v}, to: \"long\", onError: {v}}}}}");
-    match statements::convert(ns, profile, field, &[BsonType::String], &expression) {
-        Some(command) => draft.fix(Some("RF-10"), Safety::Guarded, command),
-        None => draft,
-    }
+    );
+    let can_convert =
+        path.as_str() != "_id" && target.is_none() && statements::can_be_written(profile, field);
+    let step =
+        statements::convert(ns, path, [BsonType::String], [BsonType::Long], Conversion::CAST);
+    statements::advise(draft, step, can_convert.then_some(Safety::Guarded))
 }
 
 #[cfg(test)]

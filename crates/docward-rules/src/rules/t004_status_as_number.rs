@@ -1,7 +1,7 @@
 //! DM-09.5: states are words. Ordered scales and codes with a public meaning are numbers by right.
 
 use docward_model::{
-    BsonType, Collection, Draft, Field, FieldChange, Level, Profile, Safety, Subject,
+    BsonType, Collection, Conversion, Draft, Field, Level, Profile, Safety, Subject,
 };
 
 use crate::facts::{classes, fold, names, statements, text, words};
@@ -145,8 +145,7 @@ fn draft(
         profile.seen_in(field, field.count),
     )
     .data("values", values)
-    .data("documents", field.count)
-    .change(FieldChange::convert(path, words));
+    .data("documents", field.count);
     if let Some(listed) = &field.enumeration {
         draft = draft.examples(
             listed.iter().map(|(v, n)| format!("{v} -> \"?\" ({})", text::plural(*n, "value"))),
@@ -156,15 +155,10 @@ fn draft(
         draft = draft.level(Level::Information);
     }
     let types: Vec<_> = field.types.values().into_iter().map(|(kind, _)| kind).collect();
-    let expression = |v: &str| {
-        format!(
-            "{{$switch: {{branches: [{{case: {{$eq: [{v}, <number>]}}, then: \"<word>\"}} /* {values} of these */], default: {v}}}}}"
-        )
-    };
-    match statements::convert(&collection.namespace, profile, field, &types, &expression) {
-        Some(command) => draft.fix(Some("RF-10"), Safety::Manual, command),
-        None => draft,
-    }
+    let can_convert = statements::can_be_written(profile, field);
+    let conversion = Conversion::Words { values };
+    let step = statements::convert(&collection.namespace, path, types, words, conversion);
+    statements::advise(draft, step, can_convert.then_some(Safety::Manual))
 }
 
 #[cfg(test)]
@@ -218,7 +212,7 @@ mod tests {
     fn the_numbers_are_shown_only_on_request() {
         let found = check("T004", "x5 {\"status\": 71}\nx5 {\"status\": 72}");
         let finding = &found[0];
-        let command = &finding.fix.as_ref().unwrap().command;
+        let command = &finding.fix.as_ref().unwrap().command();
         for part in [&finding.what, &finding.todo, command] {
             assert!(!part.contains("71"), "{part}");
         }

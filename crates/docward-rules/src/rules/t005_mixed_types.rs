@@ -3,12 +3,12 @@
 
 use docward_model::{
     BsonType, Collection, CollectionKind, DataValue, Draft, Field, FieldChange, FieldPath,
-    FieldShape, Profile, Safety, Severity, Subject, TextClass,
+    FieldShape, Look, Profile, Safety, Severity, Step, Subject, TextClass,
 };
 
 use crate::facts::classes::{self, Class, classes as classes_in};
 use crate::facts::settling::{self, Outcome};
-use crate::facts::{dates, fold, names, patterns, statements, text, words};
+use crate::facts::{dates, fold, names, patterns, text, words};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {
@@ -132,12 +132,12 @@ fn rare(collection: &Collection, accuracy: f64) -> Vec<Draft> {
         };
         let (main, _) = found[0];
         let odd: u64 = found.iter().skip(1).map(|(_, n)| n).sum();
-        let odd_types: Vec<String> = field
+        let odd_types: Vec<BsonType> = field
             .types
             .values()
             .into_iter()
             .filter(|(kind, _)| Class::of(*kind) != Some(main))
-            .map(|(kind, _)| format!("\"{}\"", kind.name()))
+            .map(|(kind, _)| kind)
             .collect();
         let path = FieldPath::new(&field.name);
         let mut draft = Draft::new(
@@ -151,15 +151,13 @@ fn rare(collection: &Collection, accuracy: f64) -> Vec<Draft> {
             counted.seen(),
         )
         .data("types", counts(&found))
-        .fix(
+        .plan(
             None,
             Safety::Safe,
-            format!(
-                "{}.find({{{}: {{$type: [{}]}}}}).limit(20)",
-                statements::collection(&collection.namespace),
-                statements::quoted(&field.name),
-                odd_types.join(", ")
-            ),
+            [Step::Inspect {
+                namespace: collection.namespace.clone(),
+                look: Look::OfTypes { path, types: odd_types },
+            }],
         );
         if soft {
             draft = draft.severity(Severity::Info);
@@ -308,7 +306,7 @@ fn draft(
         return draft;
     }
     match settling::fix(collection, profile, field, main, target, only_empty) {
-        Some((safety, command)) => draft.fix(Some("RF-10"), safety, command),
+        Some((safety, step)) => draft.plan(Some("RF-10"), safety, [step]),
         None => draft,
     }
 }
@@ -496,7 +494,7 @@ mod tests {
                 .find(|f| f.at.path().is_some_and(|p| p.as_str() == "price"))
                 .expect("a finding")
         };
-        let command = of(body).fix.expect("a command").command;
+        let command = of(body).fix.expect("a command").command();
         assert!(command.contains(r#"{$type: ["string", "object"]}"#), "{command}");
         assert!(
             command.contains(
@@ -507,14 +505,14 @@ mod tests {
         // What else the object says would be lost: that is for a person to decide.
         let more = of(&body.replace("{\"value\": 99}", "{\"value\": 99, \"unit\": \"EUR\"}"));
         assert!(more.todo.contains("5 of 10 convert; 5 of 10 do not convert"), "{}", more.todo);
-        let command = more.fix.expect("a command").command;
+        let command = more.fix.expect("a command").command();
         assert!(!command.contains("price.value"), "{command}");
     }
 
     #[test]
     fn dm_09_6_false_as_text_does_not_become_true() {
         let found = check("T005", "x5 {\"on\": true}\nx2 {\"on\": \"false\"}");
-        let command = &found[0].fix.as_ref().expect("a command").command;
+        let command = &found[0].fix.as_ref().expect("a command").command();
         assert!(
             command.contains(r#"{case: {$eq: [{$toLower: "$on"}, "false"]}, then: false}"#),
             "{command}"
@@ -529,7 +527,7 @@ mod tests {
             "{}",
             found[0].todo
         );
-        let command = &found[0].fix.as_ref().expect("a command").command;
+        let command = &found[0].fix.as_ref().expect("a command").command();
         assert!(
             command.contains(r#"onError: {$cond: [{$eq: ["$n", ""]}, null, "$n"]}"#),
             "{command}"
@@ -593,7 +591,7 @@ mod tests {
     fn empty_strings_stand_for_missing_values() {
         let found = check("T005", "x9 {\"year\": 1999}\n{\"year\": \"\"}");
         assert!(found[0].todo.contains("empty string"), "{}", found[0].todo);
-        assert!(found[0].fix.as_ref().unwrap().command.contains("$unset"));
+        assert!(found[0].fix.as_ref().unwrap().command().contains("$unset"));
     }
 
     #[test]
@@ -668,9 +666,9 @@ mod tests {
         let found = check_counted("T005", body, mixed);
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].what, "`price` holds 2 types: 999,997 numbers, 3 strings");
-        let fix = found[0].fix.as_ref().map(|fix| fix.command.as_str());
+        let fix = found[0].fix.as_ref().map(|fix| fix.command());
         assert!(
-            fix.is_some_and(|fix| fix.contains("{\"price\": {$type: [\"string\"]}}")),
+            fix.as_ref().is_some_and(|fix| fix.contains("{\"price\": {$type: [\"string\"]}}")),
             "{fix:?}"
         );
         // The count is of all documents, also where those read show the mix.

@@ -1,8 +1,10 @@
 //! AP-S2.6: ids that differ in upper and lower case only.
 
-use docward_model::{CaseCollision, Collection, Draft, Field, Profile, Safety, Subject};
+use docward_model::{
+    CaseCollision, Collection, Draft, Field, Look, Profile, Safety, Step, Subject,
+};
 
-use crate::facts::{classes, fold, statements, text};
+use crate::facts::{classes, fold, text};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {
@@ -123,15 +125,8 @@ fn draft(
     if path.in_array() || path.has_any_key() {
         return draft;
     }
-    let value = statements::quoted(&format!("${dotted}"));
-    draft.fix(
-        Some("RF-13"),
-        Safety::Safe,
-        format!(
-            "{}.aggregate([{{$group: {{_id: {{$toLower: {value}}}, spellings: {{$addToSet: {value}}}, documents: {{$sum: 1}}}}}}, {{$match: {{\"spellings.1\": {{$exists: true}}}}}}])",
-            statements::collection(ns)
-        ),
-    )
+    let look = Look::CaseVariants { path: path.clone() };
+    draft.plan(Some("RF-13"), Safety::Safe, [Step::Inspect { namespace: ns.clone(), look }])
 }
 
 #[cfg(test)]

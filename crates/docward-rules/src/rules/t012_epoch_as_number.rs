@@ -1,6 +1,8 @@
 //! DM-09.1, numeric part: seconds or milliseconds since 1970 where a date would do. Information.
 
-use docward_model::{BsonType, Collection, Draft, Field, FieldChange, Profile, Safety, Subject};
+use docward_model::{
+    BsonType, Collection, Conversion, Draft, EpochUnit, Field, Profile, Safety, Subject,
+};
 
 use crate::facts::{classes, fold, statements, text, words};
 use crate::{Cx, declare_rule, threshold};
@@ -111,25 +113,19 @@ fn draft(collection: &Collection, profile: &Profile, field: &Field, unit: &Unit)
         profile.seen_in(field, numbers),
     )
     .data("numbers", numbers)
-    .data("unit", unit.name)
-    .change(FieldChange::convert(path, [BsonType::Date]).or_absent(unit.sentinel));
+    .data("unit", unit.name);
     let types: Vec<_> = field.types.values().into_iter().map(|(kind, _)| kind).collect();
-    let expression = |v: &str| {
-        let date = if unit.per_second > 1.0 {
-            format!("{{$toDate: {{$toLong: {v}}}}}")
-        } else {
-            format!("{{$toDate: {{$toLong: {{$multiply: [{v}, 1000]}}}}}}")
-        };
-        if unit.sentinel {
-            format!("{{$cond: [{{$lte: [{v}, 0]}}, \"$$REMOVE\", {date}]}}")
-        } else {
-            date
-        }
+    let conversion = Conversion::Epoch {
+        unit: match unit.per_second > 1.0 {
+            true => EpochUnit::Milliseconds,
+            false => EpochUnit::Seconds,
+        },
+        zero_is_absent: unit.sentinel,
     };
-    match statements::convert(&collection.namespace, profile, field, &types, &expression) {
-        Some(command) => draft.fix(Some("RF-10"), Safety::Guarded, command),
-        None => draft,
-    }
+    let can_convert = statements::can_be_written(profile, field);
+    let step =
+        statements::convert(&collection.namespace, path, types, [BsonType::Date], conversion);
+    statements::advise(draft, step, can_convert.then_some(Safety::Guarded))
 }
 
 #[cfg(test)]

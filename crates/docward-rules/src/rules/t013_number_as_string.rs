@@ -1,7 +1,7 @@
 //! DM-09.6, DM-09.4: amounts and quantities kept as text throughout.
 
 use docward_model::{
-    BsonType, Collection, Draft, Field, FieldChange, Profile, Safety, Subject, TextClass,
+    BsonType, Collection, Conversion, Draft, Field, Profile, Safety, Subject, TextClass,
 };
 
 use crate::facts::{amounts, classes, fold, names, statements, text, words};
@@ -180,21 +180,18 @@ fn draft(
     .data("whole", numbers.whole)
     .data("fractions", numbers.fractions)
     .data("target", target)
-    .change(FieldChange::convert(path, BsonType::from_name(target).into_iter().collect::<Vec<_>>()))
     .clauses(&["DM-09.6"])
     .examples(field.examples.iter().cloned());
-    let expression =
-        |v: &str| format!("{{$convert: {{input: {v}, to: \"{target}\", onError: {v}}}}}");
-    match statements::convert(
+    let can_convert = statements::can_be_written(profile, field);
+    let becomes: Vec<BsonType> = BsonType::from_name(target).into_iter().collect();
+    let step = statements::convert(
         &collection.namespace,
-        profile,
-        field,
-        &[BsonType::String],
-        &expression,
-    ) {
-        Some(command) => draft.fix(Some("RF-10"), Safety::Guarded, command),
-        None => draft,
-    }
+        path,
+        [BsonType::String],
+        becomes,
+        Conversion::CAST,
+    );
+    statements::advise(draft, step, can_convert.then_some(Safety::Guarded))
 }
 
 #[cfg(test)]

@@ -1,14 +1,15 @@
 //! DM-11.1 and AP-S4.5: core collections have a validator.
 
 use docward_model::{
-    Collection, CollectionKind, CoreSource, Draft, Safety, Seen, Severity, Subject, Unit,
+    Collection, CollectionKind, CoreSource, Draft, Safety, Seen, Severity, Step, Subject, Unit,
+    ValidationAction, ValidationLevel, Value,
 };
 
 use crate::{
     Cx, declare_rule,
     facts::{
         schema::{self, Held},
-        server, shell,
+        server,
         targets::Targets,
         text,
     },
@@ -171,15 +172,15 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             .data("refusedDocuments", p.refused.iter().map(|(_, n)| n).sum::<u64>());
     }
     if let Some(p) = proposal {
-        draft = draft.fix(
+        draft = draft.plan(
             Some("RF-19"),
             Safety::Safe,
-            format!(
-                "{}.runCommand({{collMod: {}, validator: {{$jsonSchema: {}}}, validationLevel: \"moderate\", validationAction: \"warn\"}})",
-                shell::database(&ns.database),
-                shell::quote(&ns.collection),
-                shell::value(&p.schema)
-            ),
+            [Step::SetValidator {
+                namespace: ns.clone(),
+                validator: Value::Map(vec![("$jsonSchema".to_owned(), p.schema)]),
+                level: ValidationLevel::Moderate,
+                action: ValidationAction::Warn,
+            }],
         );
     }
     if !declared {
@@ -252,7 +253,7 @@ x1500 {"_id": $i, "userName": "zhang", "age": 30, "score": 1.5}
 x1500 {"_id": $i, "userName": "li", "age": NumberLong(31), "score": 2, "nick": null}
 {"_id": "z", "userName": 7, "age": 1, "score": 1.5}"#;
         let found = check("V001", body);
-        let command = &found[0].fix.as_ref().unwrap().command;
+        let command = &found[0].fix.as_ref().unwrap().command();
         assert!(command.contains(r#"required: ["userName", "age", "score"]"#), "{command}");
         assert!(command.contains(r#"userName: {bsonType: "string"}"#), "{command}");
         assert!(command.contains(r#"age: {bsonType: ["int", "long"]}"#), "{command}");
@@ -348,7 +349,7 @@ x1500 {"_id": $i, "userName": "li", "age": NumberLong(31), "score": 2, "nick": n
     fn dm_11_1_a_name_that_is_not_utf_8_is_left_out_of_the_skeleton() {
         let body = "@ db_shop.t_users\nx9 {\"_id\": $i, \"userName\": \"a\", \"k\u{fffd}\": 1}";
         let found = check("V001", body);
-        let command = &found[0].fix.as_ref().expect("a skeleton").command;
+        let command = &found[0].fix.as_ref().expect("a skeleton").command();
         assert!(command.contains("properties: {userName: {bsonType: \"string\"}}"), "{command}");
     }
 }

@@ -1,7 +1,8 @@
 //! DM-11.2: a validator refuses what is wrong.
 
 use docward_model::{
-    Collection, Draft, Safety, Seen, Severity, Subject, Unit, ValidationAction, ValidationLevel,
+    Collection, Draft, Safety, Seen, Severity, Step, Subject, Unit, ValidationAction,
+    ValidationLevel,
 };
 
 use crate::{
@@ -72,11 +73,6 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         .profile
         .as_ref()
         .is_some_and(|p| p.documents >= p.total && !p.fields_capped && unchecked.is_empty());
-    let count = format!(
-        "{}.countDocuments({{$nor: [{}]}})",
-        shell::collection(ns),
-        shell::value(validator)
-    );
     let count_first = format!(
         "count breaches first with `{}.countDocuments({{$nor: [validator]}})`, and set level `strict` and action `error` only at zero",
         shell::collection(ns)
@@ -84,12 +80,12 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let by_server = collection.stats.and_then(|stats| stats.invalid);
     let (level, counted, todo) = match &breaches {
         _ if by_server == Some(0) => (
-            "strict",
+            ValidationLevel::Strict,
             false,
             "the server counts no document that breaks the validator: set level `strict` and action `error`".to_owned(),
         ),
         _ if by_server.is_some() => (
-            "moderate",
+            ValidationLevel::Moderate,
             false,
             format!(
                 "set level `moderate` and action `error` so that new documents are checked, clean the {} that the server counts as breaking it, then go to `strict`",
@@ -97,7 +93,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             ),
         ),
         Some(found) if found.is_empty() && whole => (
-            "strict",
+            ValidationLevel::Strict,
             false,
             "the documents read break no required field, type or array length, and the validator asks for nothing else: set level `strict` and action `error`".to_owned(),
         ),
@@ -108,13 +104,13 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             } else {
                 format!("{} cannot be settled without the server", text::list(&names, 5))
             };
-            ("strict", true, format!("no breach shows in the documents read, but {rest}: {count_first}"))
+            (ValidationLevel::Strict, true, format!("no breach shows in the documents read, but {rest}: {count_first}"))
         }
         Some(found) => {
             let worst: u64 = found.iter().map(|b| b.count).max().unwrap_or(0);
             let bound = if found.iter().any(|b| b.at_least) { "at least" } else { "up to" };
             (
-                "moderate",
+                ValidationLevel::Moderate,
                 false,
                 format!(
                     "set level `moderate` and action `error` so that new documents are checked, clean the old ones ({bound} {} break one demand), then go to `strict`",
@@ -122,7 +118,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                 ),
             )
         }
-        None => ("strict", true, count_first),
+        None => (ValidationLevel::Strict, true, count_first),
     };
     let core = cx.is_core(collection);
     let mut draft = Draft::new(
@@ -132,7 +128,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         todo,
         collection.profile.as_ref().map_or_else(|| Seen::all(1, Unit::Collections), |p| p.seen()),
     )
-    .data("level", level_name(options.validation_level))
+    .data("level", options.validation_level.name())
     .data("action", if warn { "warn" } else { "error" })
     .data("core", core)
     // Switched off it is as good as none; one that warns is a step on the way.
@@ -143,26 +139,18 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     if let Some(found) = &breaches {
         draft = draft.data("demandsBroken", found.len());
     }
-    let raise = format!(
-        "{}.runCommand({{collMod: {}, validationLevel: \"{level}\", validationAction: \"error\"}})",
-        shell::database(&ns.database),
-        shell::quote(&ns.collection)
-    );
     // What was not checked may refuse writes: the statement looks before it raises.
-    let command = if counted { format!("if ({count} === 0) {raise}") } else { raise };
-    draft = draft.fix(Some("RF-19"), Safety::Safe, command);
+    let raise = Step::SetValidation {
+        namespace: ns.clone(),
+        level,
+        action: ValidationAction::Error,
+        unless_broken: counted.then(|| validator.clone()),
+    };
+    draft = draft.plan(Some("RF-19"), Safety::Safe, [raise]);
     if !core {
         draft = draft.severity(Severity::Info);
     }
     cx.report(draft);
-}
-
-fn level_name(level: ValidationLevel) -> &'static str {
-    match level {
-        ValidationLevel::Off => "off",
-        ValidationLevel::Moderate => "moderate",
-        ValidationLevel::Strict => "strict",
-    }
 }
 
 #[cfg(test)]
@@ -201,9 +189,9 @@ mod tests {
     #[test]
     fn dm_11_2_advice_depends_on_the_data() {
         let clean = with("strict", "warn", r#"{"_id": 1, "sku": "a"}"#);
-        assert!(clean[0].fix.as_ref().unwrap().command.contains("\"strict\""));
+        assert!(clean[0].fix.as_ref().unwrap().command().contains("\"strict\""));
         let dirty = with("strict", "warn", r#"{"_id": 1}"#);
-        assert!(dirty[0].fix.as_ref().unwrap().command.contains("\"moderate\""));
+        assert!(dirty[0].fix.as_ref().unwrap().command().contains("\"moderate\""));
     }
 
     #[test]
@@ -217,6 +205,6 @@ mod tests {
         );
         assert!(found[0].todo.contains("`pattern` cannot be settled"), "{}", found[0].todo);
         assert!(found[0].todo.contains("countDocuments({$nor: [validator]})"), "{}", found[0].todo);
-        assert!(found[0].fix.as_ref().unwrap().command.starts_with("if ("));
+        assert!(found[0].fix.as_ref().unwrap().command().starts_with("if ("));
     }
 }

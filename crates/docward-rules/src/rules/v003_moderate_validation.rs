@@ -1,12 +1,13 @@
 //! DM-11.3: what level `moderate` means (GC-01).
 
 use docward_model::{
-    Collection, Draft, Safety, Seen, Severity, Subject, Unit, ValidationAction, ValidationLevel,
+    Collection, Draft, Look, Safety, Seen, Severity, Step, Subject, Unit, ValidationAction,
+    ValidationLevel,
 };
 
 use crate::{
     Cx, declare_rule,
-    facts::{schema, shell, text},
+    facts::{schema, text},
 };
 
 declare_rule! {
@@ -89,14 +90,13 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             judged.map_or_else(|| Seen::all(1, Unit::Collections), |p| p.seen()),
         )
         .data("brokenValues", worst)
-        .fix(
+        .plan(
             Some("RF-19"),
             Safety::Safe,
-            format!(
-                "{}.countDocuments({{$nor: [{}]}})",
-                shell::collection(ns),
-                shell::value(validator)
-            ),
+            [Step::Inspect {
+                namespace: ns.clone(),
+                look: Look::CountBreaches { validator: validator.clone() },
+            }],
         )
         .severity(Severity::Info),
     );

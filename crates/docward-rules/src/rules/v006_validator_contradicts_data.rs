@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use docward_model::{
-    Collection, DataValue, Draft, Profile, Safety, Severity, Subject, TextClass, ValidationAction,
-    ValidationLevel,
+    Collection, DataValue, Draft, Look, Profile, Safety, Severity, Step, Subject, TextClass,
+    ValidationAction, ValidationLevel,
 };
 
 use crate::{
@@ -12,7 +12,7 @@ use crate::{
     facts::{
         contradictions::{Gravity, contradictions},
         schema::{Breach, breaches, closed, schemas},
-        shell, slips, text,
+        slips, text,
     },
 };
 
@@ -200,14 +200,13 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                     .collect(),
             ),
         )
-        .fix(
+        .plan(
             Some("RF-19"),
             Safety::Safe,
-            format!(
-                "{}.find({{$nor: [{}]}})",
-                shell::collection(&collection.namespace),
-                shell::value(validator)
-            ),
+            [Step::Inspect {
+                namespace: collection.namespace.clone(),
+                look: Look::Breaches { validator: validator.clone() },
+            }],
         )
         .severity(severity),
     );

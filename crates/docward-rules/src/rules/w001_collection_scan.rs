@@ -50,7 +50,10 @@ declare_rule! {
     scope: Everywhere,
     needs: [Workload],
     thresholds: [MIN_EXAMINED, MIN_COUNT, MEANT_SHARE],
-    data: ["collectionScans", "documentsExamined", "maxMillis", "operations", "returned", "runningScans"],
+    data: [
+        "collectionScans", "documentsExamined", "maxMillis", "operations", "returned",
+        "runningScans",
+    ],
     check: Deployment(check),
 }
 
@@ -162,9 +165,9 @@ mod tests {
         );
         let fix = found[0].fix.as_ref().expect("an index");
         assert!(
-            fix.command.contains("createIndex({kind: 1, status: 1, n: -1, t: 1})"),
+            fix.command().contains("createIndex({kind: 1, status: 1, n: -1, t: 1})"),
             "{}",
-            fix.command
+            fix.command()
         );
     }
 
@@ -187,7 +190,7 @@ mod tests {
             ran x5 {{"command": {{"find": "t_order_item", "filter": {{"a": 1}}}}, "planSummary": "COLLSCAN", "docsExamined": 5000, "nreturned": 1}}"#
             );
             let found = check("W001", &body);
-            let command = found[0].fix.as_ref().map_or(String::new(), |fix| fix.command.clone());
+            let command = found[0].fix.as_ref().map_or(String::new(), |fix| fix.command());
             (found[0].todo.to_string(), command)
         };
         let (todo, command) = with(r#"{"key": {"a": 1}, "name": "a_1", "hidden": true}"#);
@@ -309,7 +312,9 @@ mod tests {
         let found = check("W001", row);
         assert_eq!(found[0].severity, docward_model::Severity::Info);
         assert!(found[0].what.contains("after 42 s"), "{}", found[0].what);
-        assert!(found[0].fix.as_ref().is_some_and(|f| f.command.ends_with("createIndex({a: 1})")));
+        assert!(
+            found[0].fix.as_ref().is_some_and(|f| f.command().ends_with("createIndex({a: 1})"))
+        );
         for meant in [
             row.replace("COLLSCAN", "IXSCAN { a: 1 }"),
             row.replace(r#"{"a": 1}}"#, r#"{}}"#),
@@ -321,7 +326,7 @@ mod tests {
 
     fn proposed(command: &str) -> String {
         let found = scan(command);
-        found[0].fix.as_ref().map(|fix| fix.command.clone()).unwrap_or_default()
+        found[0].fix.as_ref().map(|fix| fix.command()).unwrap_or_default()
     }
 
     #[test]
@@ -350,7 +355,7 @@ mod tests {
             ran x5 {{"command": {query}, "planSummary": "COLLSCAN", "docsExamined": 5000, "nreturned": 1}}"#
         );
         let found = check("W001", &body);
-        let command = &found[0].fix.as_ref().expect("an index").command;
+        let command = &found[0].fix.as_ref().expect("an index").command();
         assert!(command.ends_with(r#"createIndex({"items.sku": 1, "items.qty": 1})"#), "{command}");
     }
 
@@ -404,7 +409,7 @@ mod tests {
             let found = check("W001", &body);
             assert_eq!(found.len(), body.lines().count(), "{found:?}");
             for finding in &found {
-                let command = &finding.fix.as_ref().expect("an index").command;
+                let command = &finding.fix.as_ref().expect("an index").command();
                 let one = "createIndex({customerId: 1, status: 1, at: -1})";
                 assert!(command.ends_with(one), "{command}");
             }
@@ -416,7 +421,7 @@ mod tests {
         let query = r#"{"find": "t_order_item", "filter": {"$or": [{"a": 1}, {"b": {"$gt": 1}, "c": 2}]}, "sort": {"t": -1}}"#;
         let found = scan(query);
         assert!(found[0].todo.contains("each branch"), "{}", found[0].todo);
-        let command = &found[0].fix.as_ref().expect("indexes").command;
+        let command = &found[0].fix.as_ref().expect("indexes").command();
         let both = ["createIndex({a: 1, t: -1}); ", "createIndex({c: 1, t: -1, b: 1})"];
         assert!(both.iter().all(|index| command.contains(index)), "{command}");
         // Only the one that is missing.
@@ -424,7 +429,7 @@ mod tests {
             r#"index {{"key": {{"a": 1, "t": -1}}, "name": "i"}}
             ran x5 {{"command": {query}, "planSummary": "COLLSCAN", "docsExamined": 5000, "nreturned": 1}}"#
         );
-        let command = check("W001", &body)[0].fix.as_ref().expect("an index").command.clone();
+        let command = check("W001", &body)[0].fix.as_ref().expect("an index").command();
         assert!(!command.contains("{a: 1") && command.ends_with(both[1]), "{command}");
         // A branch that no index serves makes the others useless.
         let found =
@@ -472,7 +477,7 @@ mod tests {
     fn ck_12_an_array_that_is_asked_for_cannot_be_sorted_by() {
         let body = r#"{"_id": 1, "u": 1, "items": [{"n": 5}], "t": 1}
             ran x5 {"command": {"find": "t_order_item", "filter": {"u": 1, "items.n": {"$gt": 3}}, "sort": {"items.n": 1}}, "planSummary": "COLLSCAN", "docsExamined": 5000, "nreturned": 1}"#;
-        let command = check("W001", body)[0].fix.as_ref().expect("an index").command.clone();
+        let command = check("W001", body)[0].fix.as_ref().expect("an index").command();
         assert!(command.ends_with(r#"createIndex({u: 1, "items.n": 1})"#), "{command}");
     }
 
@@ -519,7 +524,7 @@ mod tests {
             + &ran(r#""filter": {"c": 1}"#);
         let found = check("W001", &both);
         let commands: Vec<_> =
-            found.iter().map(|f| f.fix.as_ref().expect("an index").command.clone()).collect();
+            found.iter().map(|f| f.fix.as_ref().expect("an index").command()).collect();
         let shared = commands.iter().filter(|c| c.ends_with("createIndex({b: 1, a: 1, t: -1})"));
         assert_eq!((shared.count(), commands.len()), (2, 3), "{commands:?}");
         assert!(found.iter().any(|f| f.todo.contains("it also serves find by {b}")));
@@ -531,7 +536,7 @@ mod tests {
         let found = check("W001", &other);
         let shared = found
             .iter()
-            .filter(|f| f.fix.as_ref().is_some_and(|f| f.command.ends_with("({b: 1})")));
+            .filter(|f| f.fix.as_ref().is_some_and(|f| f.command().ends_with("({b: 1})")));
         assert_eq!(shared.count(), 1);
     }
 }

@@ -1,12 +1,13 @@
 //! CK-12: queries whose index leaves most of the work to reading documents.
 
 use docward_model::{
-    Draft, Evidence, Index, Namespace, Operation, QueryStats, Safety, Seen, Subject, Unit,
+    Draft, Evidence, Index, Namespace, NewIndex, Operation, QueryStats, Safety, Seen, Step,
+    Subject, Unit,
 };
 
 use crate::{
     Cx, declare_rule,
-    facts::{shell, text, workload},
+    facts::{text, workload},
     threshold,
 };
 
@@ -154,7 +155,6 @@ fn unindexed_lookup(evidence: &Evidence, stats: &QueryStats, least: u64) -> Opti
     });
     let (joined, foreign) = lacking?;
     let keys = workload::keys(&[(foreign.clone(), 1)]);
-    let command = format!("{}.createIndex({keys})", shell::collection(&joined));
     let average = stats.documents_examined / stats.count.max(1);
     let draft = Draft::new(
         Subject::Collection(joined.clone()),
@@ -172,7 +172,11 @@ fn unindexed_lookup(evidence: &Evidence, stats: &QueryStats, least: u64) -> Opti
         .data("documentsExamined", stats.documents_examined)
         .data("returned", stats.returned)
         .key(format!("lookup {joined} {foreign}"))
-        .fix(None, Safety::Safe, command);
+        .plan(
+            None,
+            Safety::Safe,
+            [Step::CreateIndex { namespace: joined, index: NewIndex::ascending([foreign]) }],
+        );
     Some(draft)
 }
 
@@ -205,7 +209,7 @@ mod tests {
         let told = found(other, 20_001, large);
         assert_eq!(told.len(), 1, "{told:?}");
         assert!(told[0].what.contains("joins by `code`"), "{}", told[0].what);
-        let command = &told[0].fix.as_ref().expect("an index").command;
+        let command = &told[0].fix.as_ref().expect("an index").command();
         assert!(command.ends_with("createIndex({code: 1})"), "{command}");
         assert!(found(other, 12, large).is_empty(), "little is read");
         // All of ten is not what was read.

@@ -100,7 +100,7 @@ mod tests {
         let body = r#"ran x20 {"command": {"find": "t_order_item", "filter": {"userId": 7, "n": {"$gt": 3}}, "sort": {"t": -1}, "limit": 10}, "planSummary": "IXSCAN { userId: 1 }", "hasSortStage": true, "docsExamined": 8000, "nreturned": 10}"#;
         let found = check("W003", body);
         assert!(
-            found[0].fix.as_ref().is_some_and(|f| f.command.contains("{userId: 1, t: -1, n: 1}"))
+            found[0].fix.as_ref().is_some_and(|f| f.command().contains("{userId: 1, t: -1, n: 1}"))
         );
         assert!(found[0].todo.contains("before the sort"), "{}", found[0].todo);
     }
@@ -112,7 +112,7 @@ mod tests {
                 r#"index {{"key": {index}, "name": "i"}}
                 ran x20 {{"command": {{"find": "t_order_item", "filter": {{"u": 1}}, "sort": {{"x": 1, "y": -1}}}}, "planSummary": "IXSCAN {{ u: 1 }}", "hasSortStage": true, "docsExamined": 1000, "nreturned": 1000}}"#
             );
-            check("W003", &body)[0].fix.as_ref().map(|fix| fix.command.clone())
+            check("W003", &body)[0].fix.as_ref().map(|fix| fix.command())
         };
         let proposed = fix(r#"{"u": 1, "x": 1, "y": 1}"#).expect("an index");
         assert!(proposed.ends_with("createIndex({u: 1, x: 1, y: -1})"), "{proposed}");

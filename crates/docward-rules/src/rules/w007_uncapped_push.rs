@@ -1,7 +1,8 @@
 //! DM-08.2, DM-08.4, AP-S2.1: writes that let an array grow without end.
 
 use docward_model::{
-    Draft, Evidence, Field, FieldPath, Level, Namespace, Seen, Settings, Severity, Subject, Unit,
+    Draft, Evidence, Field, FieldPath, Level, Namespace, Safety, Seen, Settings, Severity, Step,
+    Subject, Unit,
 };
 
 use crate::{
@@ -9,7 +10,7 @@ use crate::{
     facts::{
         arrays::Limits,
         patterns::{self, Bound},
-        shell, text, workload,
+        text, workload,
     },
     threshold,
 };
@@ -165,14 +166,14 @@ fn draft(array: &Array<'_>, count: u64, long: u64) -> Draft {
     .data("updates", count);
     // Which element of an outer array is meant only the application knows.
     if !array.path.in_array() {
-        draft = draft.fix(
+        draft = draft.plan(
             Some("RF-04"),
-            docward_model::Safety::Manual,
-            format!(
-                "{}.updateOne({{_id: <id>}}, {{$push: {{{}: {{$each: [<element>], $slice: -100}}}}}})",
-                shell::collection(array.namespace),
-                shell::key(array.path.as_str())
-            ),
+            Safety::Manual,
+            [Step::CapArray {
+                namespace: array.namespace.clone(),
+                path: array.path.clone(),
+                keep: 100,
+            }],
         );
     }
     if let Some(longest) = longest {

@@ -133,7 +133,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             .data("reads", all)
             .data("targeted", targeted)
             .data("share", share)
-            .fix(Some("RF-17"), docward_model::Safety::Manual, "docward shardkey SOURCE --workload FILE"),
+            .command(Some("RF-17"), docward_model::Safety::Manual, "docward shardkey SOURCE --workload FILE"),
         );
     }
 }

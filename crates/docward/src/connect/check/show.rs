@@ -2,9 +2,8 @@
 
 use std::{collections::BTreeMap, fmt::Write};
 
-use docward_model::{DataValue, Finding, Severity};
+use docward_model::{Finding, Severity, UriChange};
 use docward_report::Paint;
-use docward_uri::Change;
 use serde_json::{Value, json};
 
 use super::strings::{self, Given};
@@ -22,7 +21,7 @@ pub(super) struct Corrected {
 }
 
 /// The changes that the findings about each string propose.
-pub(super) fn changes_of(given: &[Given], findings: &[Finding]) -> Vec<Vec<Change>> {
+pub(super) fn changes_of(given: &[Given], findings: &[Finding]) -> Vec<Vec<UriChange>> {
     given.iter().map(|string| changes(string, findings)).collect()
 }
 
@@ -77,61 +76,32 @@ fn concerns(finding: &Finding, string: &Given) -> bool {
         || finding.location.as_ref().is_some_and(|place| place.file == strings::OPTIONS)
 }
 
-fn changes(string: &Given, findings: &[Finding]) -> Vec<Change> {
+fn changes(string: &Given, findings: &[Finding]) -> Vec<UriChange> {
     let mut about: Vec<&Finding> =
         findings.iter().filter(|finding| is_about(finding, string)).collect();
     // What fits the whole deployment (C032) goes over what fits one pool (C017, C018).
     about.sort_by(|a, b| a.rule.cmp(&b.rule));
-    let mut changes = Vec::new();
-    for finding in about {
-        let Some(DataValue::Map(change)) = finding.data.get("change") else { continue };
-        for (kind, value) in change {
-            translate(kind, value, string, &mut changes);
+    let mut changes: Vec<UriChange> = Vec::new();
+    for change in about.iter().flat_map(|finding| &finding.uri) {
+        let is_settled = match change {
+            UriChange::Set { name, .. } => string.overlaid.contains(name),
+            // The first list is the complete one.
+            UriChange::Hosts(_) => changes.iter().any(|made| matches!(made, UriChange::Hosts(_))),
+            _ => false,
+        };
+        if !is_settled {
+            changes.push(change.clone());
         }
     }
     fit_minimum(string, &mut changes);
     changes
 }
 
-fn translate(kind: &str, value: &DataValue, string: &Given, changes: &mut Vec<Change>) {
-    let is_overlaid = |name: &str| string.overlaid.iter().any(|other| other == name);
-    let text = |value: &DataValue| match value {
-        DataValue::Text(text) => text.clone(),
-        _ => String::new(),
-    };
-    match (kind, value) {
-        ("set", DataValue::Map(options)) => {
-            for (name, value) in options.iter().filter(|(name, _)| !is_overlaid(name)) {
-                changes.push(Change::set(name, text(value)));
-            }
-        }
-        ("rename", DataValue::Map(names)) => {
-            for (written, name) in names {
-                changes.push(Change::Rename { written: written.clone(), name: text(name) });
-            }
-        }
-        ("remove", DataValue::List(names)) => {
-            changes.extend(names.iter().map(|name| Change::remove(text(name))));
-        }
-        // The first list is the complete one.
-        ("hosts", DataValue::List(hosts))
-            if !changes.iter().any(|change| matches!(change, Change::Hosts(_))) =>
-        {
-            changes.push(Change::Hosts(hosts.iter().map(text).collect()));
-        }
-        ("database", name) => {
-            changes.push(Change::Database(Some(text(name)).filter(|name| !name.is_empty())));
-        }
-        ("password", _) => changes.push(Change::RemovePassword),
-        _ => {}
-    }
-}
-
 /// Keeps `minPoolSize` at or below a `maxPoolSize` that became smaller.
-fn fit_minimum(string: &Given, changes: &mut Vec<Change>) {
-    let last = |wanted: &str, changes: &[Change]| {
+fn fit_minimum(string: &Given, changes: &mut Vec<UriChange>) {
+    let last = |wanted: &str, changes: &[UriChange]| {
         changes.iter().rev().find_map(|change| match change {
-            Change::Set { name, value } if name == wanted => value.parse::<i64>().ok(),
+            UriChange::Set { name, value } if name == wanted => value.parse::<i64>().ok(),
             _ => None,
         })
     };
@@ -141,7 +111,7 @@ fn fit_minimum(string: &Given, changes: &mut Vec<Change>) {
     };
     let Some(most) = last("maxPoolSize", changes) else { return };
     if last("minPoolSize", changes).or_else(|| own("minPoolSize")).is_some_and(|min| min > most) {
-        changes.push(Change::set("minPoolSize", most.to_string()));
+        changes.push(UriChange::set("minPoolSize", most.to_string()));
     }
 }
 

@@ -12,7 +12,7 @@ use docward_model::{
     ClientOption, ClientUri, DeclaredTopology, Location, OptionValue, Problem, Purpose, Settings,
     text,
 };
-use docward_uri::{At, Change, ConnectionString, Fault, canonical_name, lookalike, parse, redact};
+use docward_uri::{At, ConnectionString, Fault, canonical_name, lookalike, parse, redact};
 
 /// What `--options` is called in findings.
 pub(super) const OPTIONS: &str = "--options";
@@ -41,7 +41,7 @@ pub(super) struct Given {
 impl Given {
     /// The string with these changes, as the same program uses it. A string that could not be read any more
     /// stays as it is.
-    pub(super) fn changed(&self, changes: &[Change], overlay: &[Overlay]) -> Option<Self> {
+    pub(super) fn changed(&self, changes: &[UriChange], overlay: &[Overlay]) -> Option<Self> {
         let text = self.parsed.rewrite(changes);
         let place = Place {
             file: self.file.clone(),
@@ -232,10 +232,10 @@ fn gives_credentials(option: &Overlay) -> bool {
 
 /// A string with the options that the program gives, which go before its own.
 fn overlaid(parsed: &ConnectionString, own: ClientUri, overlay: &[Overlay]) -> ClientUri {
-    let changes: Vec<Change> = overlay
+    let changes: Vec<UriChange> = overlay
         .iter()
         .filter(|option| !gives_credentials(option))
-        .map(|option| Change::set(&option.name, &option.value))
+        .map(|option| UriChange::set(&option.name, &option.value))
         .collect();
     let Ok(both) = parse(parsed.rewrite(&changes).reveal().reveal()) else { return own };
     let mut client = both.client(Purpose::Client);
