@@ -148,10 +148,10 @@ pub fn faults<'e>(
 }
 
 /// Values that are written into documents of collections for which no model is declared, by collection and path.
-pub fn unmodelled<'e>(
-    evidence: &'e Evidence,
+pub fn unmodelled(
+    evidence: &Evidence,
     is_meant: impl Fn(&FieldValue) -> bool,
-) -> BTreeMap<(&'e str, &'e str), Vec<&'e FieldValue>> {
+) -> BTreeMap<(&str, &str), Vec<&FieldValue>> {
     let mut found: BTreeMap<_, Vec<_>> = BTreeMap::new();
     let Some(code) = &evidence.code else { return found };
     for value in &code.field_values {
