@@ -10,7 +10,7 @@ use anyhow::{Context, bail};
 use docward_collect::{Resolved, resolve_name};
 use docward_model::{
     ClientOption, ClientUri, DeclaredTopology, Location, OptionValue, Problem, Purpose, Settings,
-    text,
+    UriChange, text,
 };
 use docward_uri::{At, ConnectionString, Fault, canonical_name, lookalike, parse, redact};
 
