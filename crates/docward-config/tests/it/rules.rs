@@ -33,6 +33,7 @@ const fn rule(
         scope: Scope::Everywhere,
         needs: &[],
         thresholds,
+        data: &[],
         doc,
         file: "",
     }
