@@ -39,8 +39,6 @@ const LAYERS: [(&str, u32); 21] = [
     ("docward-testkit", 8),
     ("docward-fuzz-cases", 8),
 ];
-/// Crates whose modules still import one another in a circle: to be removed.
-const KNOWN_CYCLES: [&str; 1] = ["docward-design"];
 /// A file with more lines than this holds more than one idea.
 const MAX_LINES: usize = 900;
 const STATUSES: [&str; 7] =
@@ -107,17 +105,13 @@ fn layers(faults: &mut Vec<String>) -> Result<()> {
 fn import_cycles(faults: &mut Vec<String>) -> Result<()> {
     for (name, _) in LAYERS {
         let cycles = import_graph::cycles_of(&root().join("crates").join(name).join("src"))?;
-        faults.extend(cycle_faults(name, &cycles, KNOWN_CYCLES.contains(&name)));
+        faults.extend(cycle_faults(name, &cycles));
     }
     Ok(())
 }
 
-/// What is wrong with the import cycles of a crate, which may be a known exception.
-fn cycle_faults(name: &str, cycles: &[Vec<String>], is_known: bool) -> Vec<String> {
-    if is_known {
-        let message = format!("{name} has no import cycle: remove it from KNOWN_CYCLES");
-        return cycles.is_empty().then_some(message).into_iter().collect();
-    }
+/// What is wrong with the import cycles of a crate.
+fn cycle_faults(name: &str, cycles: &[Vec<String>]) -> Vec<String> {
     let fault = |cycle: &Vec<String>| {
         let modules = cycle.join(", ");
         format!("{name} has an import cycle ({modules}): move what they share to a module below")
@@ -319,18 +313,10 @@ mod tests {
     use super::{cycle_faults, is_allowed, size_fault, targets};
 
     #[test]
-    fn import_cycles_are_faults_unless_they_are_known() {
-        let cycle = [vec!["a".to_owned(), "b".to_owned()]];
-        for (cycles, is_known, expect) in [
-            (&[][..], false, None),
-            (&cycle[..], false, Some("import cycle (a, b)")),
-            (&cycle[..], true, None),
-            (&[][..], true, Some("remove it from KNOWN_CYCLES")),
-        ] {
-            let faults = cycle_faults("docward-x", cycles, is_known);
-            assert_eq!(faults.len(), usize::from(expect.is_some()), "{faults:?}");
-            assert!(faults.iter().all(|f| f.contains(expect.unwrap_or_default())), "{faults:?}");
-        }
+    fn import_cycles_are_faults() {
+        assert_eq!(cycle_faults("docward-x", &[]), Vec::<String>::new());
+        let faults = cycle_faults("docward-x", &[vec!["a".to_owned(), "b".to_owned()]]);
+        assert!(matches!(&faults[..], [one] if one.contains("import cycle (a, b)")), "{faults:?}");
     }
 
     #[test]

@@ -2,22 +2,26 @@
 //! runs them all, pictures and a page that explains them. Text only; nothing is written here.
 
 mod check;
+pub mod example;
+pub mod js;
+pub mod maintain;
 mod mermaid;
 mod readme;
 mod shard;
+pub mod statement;
 
 use bson::{Bson, Document, doc};
-use docward_model::{DesignModel, ProfileName, shell::quote};
+use docward_model::shell::quote;
+use docward_model::{DesignModel, ProfileName};
 
-use crate::collection::{CollectionPlan, Purpose};
-use crate::example::example;
-use crate::index::{IndexPlan, number};
-use crate::js;
-use crate::maintain::{Plans, scripts};
-use crate::plan::Design;
-use crate::quantity;
-use crate::statement::{Script, wrapped};
-use crate::validator::validator;
+use crate::emit::example::example;
+use crate::emit::maintain::{Plans, scripts};
+use crate::emit::statement::{Job, Script, wrapped};
+use crate::layout::collection::{CollectionPlan, Purpose};
+use crate::layout::index_plan::{IndexPlan, number};
+use crate::layout::plan::Design;
+use crate::layout::validator::validator;
+use crate::model_file::quantity;
 
 /// Every file of a design: its path and its text.
 pub fn files(model: &DesignModel, design: &Design, profile: ProfileName) -> Vec<(String, String)> {
@@ -279,7 +283,7 @@ fn pattern(script: &Script) -> String {
         "{} Functions for mongosh: load this file, then call them with a database. In an application, write the same statements with its driver.",
         script.intro
     ));
-    let jobs: Vec<String> = script.jobs.iter().map(crate::statement::Job::shell).collect();
+    let jobs: Vec<String> = script.jobs.iter().map(Job::shell).collect();
     let body = jobs.join("\n");
     if body.contains("pick(") {
         text.push_str(PICK);

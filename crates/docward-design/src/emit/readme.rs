@@ -2,9 +2,9 @@
 
 use docward_model::DesignModel;
 
-use crate::plan::Design;
-use crate::pools::{PoolPlan, Pools, pools};
-use crate::statement::{Script, is_value};
+use crate::cost::pools::{PoolPlan, Pools, pools};
+use crate::emit::statement::{Script, is_value};
+use crate::layout::plan::Design;
 
 pub(super) fn page(model: &DesignModel, design: &Design, scripts: &[Script]) -> String {
     let mut text = format!("# {}\n\nDatabase `{}`.\n\n## Files\n\n", design.name, design.database);
@@ -82,7 +82,7 @@ fn on_shards(model: &DesignModel, design: &Design, scripts: &[Script]) -> String
         if job.statements().iter().any(|statement| !statement.key.is_empty()) {
             looking.push(format!("`{}`", job.name));
         }
-        let is_upsert = |statement: &&crate::statement::Statement| {
+        let is_upsert = |statement: &&crate::emit::statement::Statement| {
             let plan = design.collections.iter().find(|c| c.name == statement.collection);
             let key = plan.and_then(|plan| plan.shard.as_ref());
             let filter = statement.filter();
