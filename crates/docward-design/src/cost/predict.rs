@@ -17,7 +17,7 @@ use crate::decide::preview::Preview;
 use crate::decide::vote::Choice;
 use crate::declared::access::{self, by_parent, names_role};
 use crate::declared::dates::date_field;
-use crate::declared::field_plan::{Origin, Planned, Rank, Ranked, WAY_DOWN, document_bytes};
+use crate::declared::field_plan::{Origin, Planned, Rank, Ranked, TREE_DEPTH, document_bytes};
 use crate::declared::naming::Naming;
 use crate::declared::{quantile, size};
 use crate::layout::capacity::{KeyPart, index_bytes};
@@ -181,7 +181,7 @@ pub(crate) fn all(
         false => vec![base.link],
     };
     // Previews of what is shared are not measured.
-    let preview = Preview::of(decision).is_some() && !(shared && measured);
+    let preview = Preview::of(&decision.patterns).is_some() && !(shared && measured);
     let chosen = match chosen(decision) {
         Way::Hybrid if !preview => Way::Reference,
         way => way,
@@ -281,7 +281,7 @@ impl<'a, 'm> Base<'a, 'm> {
 
     fn predictor(&self, way: Way, link: Link) -> Predictor {
         let Self { layout, relationship, decision, .. } = self;
-        let subset = Preview::of(decision);
+        let subset = Preview::of(&decision.patterns);
         let entity = layout.model.entity(&relationship.child);
         let children = decision.facts.children;
         let preview = subset.filter(|_| way == Way::Hybrid).zip(entity).map(
@@ -377,7 +377,7 @@ impl<'a, 'm> Base<'a, 'm> {
                     None => Ranked::of(&list.fields),
                 },
                 // Fields of the parent itself, without a document around them.
-                single => Ranked::of(single).map(|bytes| bytes - size::AROUND),
+                single => Ranked::of(single).map(|bytes| bytes - size::DOCUMENT_OVERHEAD),
             },
             pair: mean(&pair),
             page: page.map_or(0, |page| size::array(page, child_bytes.at(Rank::Mean))),
@@ -551,7 +551,7 @@ impl Predictor {
     /// of those above it.
     fn own_indexes(&self) -> f64 {
         let own = f64::from(!self.packed.is_some_and(|packed| packed.is_native));
-        let above = if self.is_tree() { WAY_DOWN.p50 as f64 } else { 0.0 };
+        let above = if self.is_tree() { TREE_DEPTH.p50 as f64 } else { 0.0 };
         own + f64::from(self.link != Link::ChildIds || self.indexes_list()) + above
     }
 
@@ -630,7 +630,7 @@ impl Predictor {
                 let by = by.and_then(|by| self.child.iter().find(|field| field.name == *by));
                 let by = by.map(|by| KeyPart::of(by.kind, by.bytes.0, links));
                 let parts: Vec<KeyPart> = std::iter::once(id(parents)).chain(by).collect();
-                let above = if self.is_tree() { links * WAY_DOWN.p50 as f64 } else { 0.0 };
+                let above = if self.is_tree() { links * TREE_DEPTH.p50 as f64 } else { 0.0 };
                 index_bytes(&parts, links) + index_bytes(&[id(parents)], above)
             }
             (_, Link::ChildIds) if self.indexes_list() => index_bytes(&listed(), links),

@@ -86,7 +86,7 @@ impl Seen<'_> {
 
 /// Gives what the chosen ways store the figures of the collections, so that no two tables say otherwise of one
 /// collection; other ways differ from that by as much as they did.
-pub(crate) fn agree_on_storage<'t>(
+pub(crate) fn reconcile_storage<'t>(
     layout: &Layout<'_>,
     collections: &[CollectionPlan],
     capacity: &[Capacity],
@@ -126,7 +126,7 @@ pub(crate) fn agree_on_storage<'t>(
 }
 
 /// Gives each read one figure in all tables, which are in the order of the relationships.
-pub(crate) fn agree<'t>(
+pub(crate) fn reconcile_reads<'t>(
     layout: &Layout<'_>,
     collections: &[CollectionPlan],
     tables: impl Iterator<Item = &'t mut Compared>,
@@ -151,7 +151,8 @@ pub(crate) fn agree<'t>(
     let mut sizes = BTreeMap::new();
     for read in &layout.model.reads {
         let Some(mut seen) = rows.remove(&read.name) else { continue };
-        let Some(whole) = moved(layout, collections, &homes, (read, &mut seen), &mut sizes) else {
+        let Some(whole) = read_cost(layout, collections, &homes, (read, &mut seen), &mut sizes)
+        else {
             continue;
         };
         for one in &seen {
@@ -178,7 +179,7 @@ pub(crate) fn agree<'t>(
 
 /// What a read moves: the documents that it begins with, and what each relationship adds as often as it is
 /// followed.
-fn moved<'m>(
+fn read_cost<'m>(
     layout: &Layout<'_>,
     collections: &[CollectionPlan],
     homes: &BTreeMap<&str, &str>,
@@ -266,5 +267,5 @@ fn usual(layout: &Layout<'_>, fields: &[Planned]) -> u64 {
     };
     let inside = fields.iter().filter(is_there);
     let bytes = inside.map(|f| f.share() * size::element(&f.name, value(f)) as f64);
-    size::AROUND + bytes.sum::<f64>().round() as u64
+    size::DOCUMENT_OVERHEAD + bytes.sum::<f64>().round() as u64
 }

@@ -20,9 +20,9 @@ const AROUND_MEAN: [(f64, f64); 3] =
 
 /// Sizes with their chances, from the smallest.
 #[derive(Clone, Debug)]
-struct Chances(Vec<(f64, f64)>);
+struct SizeDistribution(Vec<(f64, f64)>);
 
-impl Chances {
+impl SizeDistribution {
     fn always(size: f64) -> Self {
         Self(vec![(size, 1.0)])
     }
@@ -91,19 +91,19 @@ fn below(rising: &[(f64, f64)], size: f64) -> f64 {
     if place == 0 { 0.0 } else { rising[place - 1].1.min(1.0) }
 }
 
-fn steps(spread: Spread, size: impl Fn(u64) -> f64) -> Chances {
+fn steps(spread: Spread, size: impl Fn(u64) -> f64) -> SizeDistribution {
     let at = |i| quantile::at(spread, (f64::from(i) + 0.5) / f64::from(STEPS), quantile::RAREST);
     let each = (0..STEPS).map(|i| (size(at(i).round() as u64), 1.0 / f64::from(STEPS)));
-    Chances::of(each.collect())
+    SizeDistribution::of(each.collect())
 }
 
-fn value(field: &Planned) -> Chances {
+fn value(field: &Planned) -> SizeDistribution {
     let lengths = || steps(quantile::lengths(field.bytes), |length| length as f64 + 5.0);
     match field.kind {
         BsonType::String if !field.values.is_empty() => {
             let chance = 1.0 / field.values.len() as f64;
             let each = field.values.iter().map(|value| (value.len() as f64 + 5.0, chance));
-            Chances::of(each.collect())
+            SizeDistribution::of(each.collect())
         }
         BsonType::String | BsonType::BinData => lengths(),
         BsonType::Object => document(&field.fields),
@@ -112,7 +112,7 @@ fn value(field: &Planned) -> Chances {
                 Some(BsonType::String | BsonType::BinData) => lengths(),
                 Some(kind) => {
                     let one = Planned { kind, ..field.clone() };
-                    Chances::always(one.value_bytes(Rank::Typical) as f64)
+                    SizeDistribution::always(one.value_bytes(Rank::Typical) as f64)
                 }
                 None => document(&field.fields),
             };
@@ -124,17 +124,17 @@ fn value(field: &Planned) -> Chances {
                 let spread = (count * variance).sqrt();
                 points.extend(AROUND_MEAN.map(|(z, q)| ((size + z * spread).max(5.0), p * q)));
             }
-            Chances::of(points)
+            SizeDistribution::of(points)
         }
-        _ => Chances::always(field.value_bytes(Rank::Typical) as f64),
+        _ => SizeDistribution::always(field.value_bytes(Rank::Typical) as f64),
     }
 }
 
-fn document(fields: &[Planned]) -> Chances {
-    fields.iter().fold(Chances::always(size::AROUND as f64), |all, field| {
+fn document(fields: &[Planned]) -> SizeDistribution {
+    fields.iter().fold(SizeDistribution::always(size::DOCUMENT_OVERHEAD as f64), |all, field| {
         let value = value(field);
         let named = size::element(&field.name, 0) as f64;
-        all.with(&Chances(value.0.into_iter().map(|(x, p)| (x + named, p)).collect()))
+        all.with(&SizeDistribution(value.0.into_iter().map(|(x, p)| (x + named, p)).collect()))
     })
 }
 
@@ -176,7 +176,7 @@ impl Predictor {
         };
         let last = rising.last().map_or(0.0, |p| p.0);
         let top = groups.iter().map(|(added, spread, _)| last + added + 2.0 * spread);
-        let top = top.fold(size::AROUND as f64, f64::max);
+        let top = top.fold(size::DOCUMENT_OVERHEAD as f64, f64::max);
         let found = |enough: &dyn Fn(f64) -> bool| {
             let (mut low, mut high) = (0.0, top);
             for _ in 0..60 {

@@ -85,7 +85,7 @@ impl Decision {
             !with.fields.is_empty() && with.fields.iter().all(|field| have.contains(field))
         };
         let dated = || model.entity(&self.child).and_then(dates::date_field);
-        let shown = Preview::of(self).filter(|_| in_parent);
+        let shown = Preview::of(&self.patterns).filter(|_| in_parent);
         shown.is_some_and(|preview| preview.answers(with, dated().as_deref()))
             || self.patterns.iter().any(|pattern| match pattern {
                 Pattern::ExtendedReference { fields, in_parent: there, .. } => {

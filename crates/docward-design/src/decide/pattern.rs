@@ -147,6 +147,11 @@ impl Pattern {
         }
     }
 
+    /// Whether it adds something to the parent that follows its children.
+    pub(crate) fn is_summary(&self) -> bool {
+        matches!(self, Self::Subset { .. } | Self::Computed { .. } | Self::Approximation { .. })
+    }
+
     /// The clauses it comes from.
     pub fn clauses(&self) -> &'static [&'static str] {
         match self {

@@ -2,7 +2,6 @@
 
 use docward_model::{DesignModel, Entity, Relationship, With, text};
 
-use crate::decide::decision::Decision;
 use crate::decide::derive::Question;
 use crate::decide::facts::{Bounds, Facts};
 use crate::decide::pattern::{Made, Pattern};
@@ -65,8 +64,8 @@ pub(crate) struct Preview<'p> {
 }
 
 impl<'p> Preview<'p> {
-    pub(crate) fn of(decision: &'p Decision) -> Option<Self> {
-        decision.patterns.iter().find_map(|pattern| match pattern {
+    pub(crate) fn of(patterns: &'p [Pattern]) -> Option<Self> {
+        patterns.iter().find_map(|pattern| match pattern {
             Pattern::Subset { newest, by, fields } => Some(Self { newest: *newest, by, fields }),
             _ => None,
         })

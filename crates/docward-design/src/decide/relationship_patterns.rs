@@ -412,23 +412,21 @@ pub(crate) fn alone(model: &DesignModel, decision: &mut Decision) {
 }
 
 /// Copies in the parent, or in pairs, that a preview answers every read of are written for nobody (DP-4).
-pub(crate) fn drop_needless_copies(model: &DesignModel, decisions: &mut [Decision]) {
+pub(crate) fn drop_needless_copies(model: &DesignModel, decision: &mut Decision) {
     let copies = |p: &Pattern| matches!(p, Pattern::ExtendedReference { in_parent: true, .. });
-    for decision in decisions.iter_mut() {
-        if !decision.patterns.iter().any(copies) {
-            continue;
-        }
-        let mut without = decision.clone();
-        without.patterns.retain(|pattern| !copies(pattern));
-        let Some(relationship) = model.relationship(&decision.relationship) else { continue };
-        let by_parent = |read: &&DesignRead| access::comes_by_parent(model, read, relationship);
-        let mut along = access::along(model, relationship)
-            .filter(by_parent)
-            .flat_map(|read| &read.with)
-            .filter(|with| with.relationship == decision.relationship);
-        if along.all(|with| without.spares(model, with, true)) {
-            decision.patterns = without.patterns;
-        }
+    if !decision.patterns.iter().any(copies) {
+        return;
+    }
+    let mut without = decision.clone();
+    without.patterns.retain(|pattern| !copies(pattern));
+    let Some(relationship) = model.relationship(&decision.relationship) else { return };
+    let by_parent = |read: &&DesignRead| access::comes_by_parent(model, read, relationship);
+    let mut along = access::along(model, relationship)
+        .filter(by_parent)
+        .flat_map(|read| &read.with)
+        .filter(|with| with.relationship == decision.relationship);
+    if along.all(|with| without.spares(model, with, true)) {
+        decision.patterns = without.patterns;
     }
 }
 

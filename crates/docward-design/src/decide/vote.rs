@@ -43,9 +43,31 @@ impl Vote {
     }
 }
 
+/// The figure or fact that a row looks at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum RowId {
+    Cardinality,
+    Growth,
+    ChildrenSize,
+    /// The parent with its children at the 99th percentile.
+    ParentSize,
+    CoRead,
+    QueriedAlone,
+    CoUpdate,
+    ChildUpdates,
+    Atomicity,
+    Sharing,
+    Currency,
+    /// A constraint on the model as a whole.
+    Constraint,
+}
+
 /// Rows of the decision tables that look at the same figure, and what they say.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
+    /// What they look at.
+    pub id: RowId,
     /// The rows.
     pub rows: &'static [&'static str],
     /// Their vote.
@@ -161,9 +183,15 @@ struct Rows {
 }
 
 impl Rows {
-    fn say(&mut self, rows: &'static [&'static str], vote: Vote, because: impl Into<String>) {
+    fn say(
+        &mut self,
+        id: RowId,
+        rows: &'static [&'static str],
+        vote: Vote,
+        because: impl Into<String>,
+    ) {
         let because = if self.in_words { because.into() } else { String::new() };
-        self.found.push(Row { rows, vote, because });
+        self.found.push(Row { id, rows, vote, because });
     }
 
     /// Words that are worked out when somebody reads them.
@@ -174,12 +202,17 @@ impl Rows {
     fn cardinality(&mut self, facts: &Facts, bounds: &Bounds) {
         match facts.kind {
             Kind::ManyToMany => {
-                self.say(&["ER-M.3", "ER-T.6", "DM-07.5"], Vote::Reference, "many to many");
+                self.say(
+                    RowId::Cardinality,
+                    &["ER-M.3", "ER-T.6", "DM-07.5"],
+                    Vote::Reference,
+                    "many to many",
+                );
                 return;
             }
             Kind::ManyToOne => {
                 let because = "one to many, seen from a child";
-                self.say(&["ER-M.3", "DM-07.5"], Vote::Reference, because);
+                self.say(RowId::Cardinality, &["ER-M.3", "DM-07.5"], Vote::Reference, because);
                 return;
             }
             Kind::OneToOne | Kind::OneToMany => {}
@@ -188,15 +221,25 @@ impl Rows {
         let counted = self.words(|| text::count(most));
         if most < bounds.few && facts.growth.is_endless() {
             let because = self.words(|| format!("{counted} per parent at p99, and ever more"));
-            self.say(&["ER-F.6", "ER-M.3", "DM-07.5"], Vote::Reference, because);
+            self.say(
+                RowId::Cardinality,
+                &["ER-F.6", "ER-M.3", "DM-07.5"],
+                Vote::Reference,
+                because,
+            );
         } else if most < bounds.few {
             let because =
                 self.words(|| format!("{counted} per parent at p99, below {}", bounds.few));
             let rows = &["ER-T.1", "ER-F.6", "ER-M.3", "DM-07.5", "LM-7"];
-            self.say(rows, Vote::Embed, because);
+            self.say(RowId::Cardinality, rows, Vote::Embed, because);
         } else if most < bounds.many {
             let figure = self.words(|| format!("{counted} per parent at p99"));
-            self.say(&["ER-M.3", "ER-F.6", "DM-07.5"], Vote::Reference, figure.clone());
+            self.say(
+                RowId::Cardinality,
+                &["ER-M.3", "ER-F.6", "DM-07.5"],
+                Vote::Reference,
+                figure.clone(),
+            );
             self.branches(facts, bounds, &figure);
         } else {
             let rows: &[&str] = if facts.lists_ids || facts.growth == Growth::Endless {
@@ -222,7 +265,7 @@ impl Rows {
                 text::count(bounds.many)
             )
         });
-        self.say(rows, Vote::Veto, because);
+        self.say(RowId::Cardinality, rows, Vote::Veto, because);
     }
 
     /// The branches of the tree for 50 to 999 children.
@@ -230,25 +273,35 @@ impl Rows {
         let (co_read, atomic) = (facts.co_read, facts.atomic);
         if co_read.is_none() && atomic.is_none() {
             let because = "embed only if always read with the parent";
-            self.say(&["ER-T.2", "ER-T.3", "LM-7"], Vote::Open, because);
+            self.say(RowId::Cardinality, &["ER-T.2", "ER-T.3", "LM-7"], Vote::Open, because);
             return;
         }
         match co_read {
             Some(share) if share >= bounds.mostly => {
                 let because = self
                     .words(|| format!("{figure}, and read with it in {}", text::percent(share)));
-                self.say(&["ER-T.2", "LM-7"], Vote::Embed, because);
+                self.say(RowId::Cardinality, &["ER-T.2", "LM-7"], Vote::Embed, because);
             }
             Some(share) => {
                 let because = self.words(|| {
                     format!("{figure}, and read with it in only {}", text::percent(share))
                 });
-                self.say(&["ER-T.3", "LM-7"], Vote::Reference, because);
+                self.say(RowId::Cardinality, &["ER-T.3", "LM-7"], Vote::Reference, because);
             }
-            None => self.say(&["ER-T.2", "ER-T.3"], Vote::Open, "who reads them is not known"),
+            None => self.say(
+                RowId::Cardinality,
+                &["ER-T.2", "ER-T.3"],
+                Vote::Open,
+                "who reads them is not known",
+            ),
         }
         if atomic == Some(true) {
-            self.say(&["ER-T.4"], Vote::Embed, "parent and children change together or not at all");
+            self.say(
+                RowId::Cardinality,
+                &["ER-T.4"],
+                Vote::Embed,
+                "parent and children change together or not at all",
+            );
         }
     }
 
@@ -260,7 +313,7 @@ impl Rows {
                     Kind::ManyToMany => &["DM-08.2", "CK-8", "ER-T.6"],
                     _ => &["DM-08.2", "CK-8", "ER-T.5"],
                 };
-                self.say(rows, Vote::Veto, because);
+                self.say(RowId::Growth, rows, Vote::Veto, because);
             }
             Growth::CutLate(newest) => {
                 let because = self.words(|| {
@@ -269,9 +322,11 @@ impl Rows {
                         text::count(*newest)
                     )
                 });
-                self.say(&["DM-08.1", "GC-06", "LM-7"], Vote::Veto, because);
+                self.say(RowId::Growth, &["DM-08.1", "GC-06", "LM-7"], Vote::Veto, because);
             }
-            Growth::LooksEndless(why) => self.say(&["DM-08.2"], Vote::Reference, why.clone()),
+            Growth::LooksEndless(why) => {
+                self.say(RowId::Growth, &["DM-08.2"], Vote::Reference, why.clone())
+            }
             Growth::Unknown | Growth::Bounded => {}
         }
     }
@@ -294,17 +349,22 @@ impl Rows {
             )
         });
         let vote = if small { Vote::Embed } else { Vote::Reference };
-        self.say(&["ER-M.4", "ER-F.3", "DM-07.3"], vote, figure);
+        self.say(RowId::ChildrenSize, &["ER-M.4", "ER-F.3", "DM-07.3"], vote, figure);
         let projected = facts.projected();
         let vote = if projected > bounds.safe_bytes { Vote::Veto } else { Vote::Embed };
         let because = self.words(|| format!("{} projected at p99", text::bytes(projected)));
-        self.say(&["ER-M.6", "ER-F.7"], vote, because);
+        self.say(RowId::ParentSize, &["ER-M.6", "ER-F.7"], vote, because);
     }
 
     fn reads(&mut self, facts: &Facts, bounds: &Bounds) {
         let rows = &["ER-M.1", "DM-07.2", "ER-F.1"];
         match facts.co_read {
-            None => self.say(rows, Vote::Open, "whether both are read together is not known"),
+            None => self.say(
+                RowId::CoRead,
+                rows,
+                Vote::Open,
+                "whether both are read together is not known",
+            ),
             Some(share) => {
                 let vote = if share >= bounds.mostly {
                     Vote::Embed
@@ -315,44 +375,74 @@ impl Rows {
                 };
                 let because =
                     self.words(|| format!("{} of the reads have both", text::percent(share)));
-                self.say(rows, vote, because);
+                self.say(RowId::CoRead, rows, vote, because);
             }
         }
         match facts.queried_alone {
-            None => self.say(&["ER-M.7"], Vote::Open, "whether it is asked for alone is not known"),
+            None => self.say(
+                RowId::QueriedAlone,
+                &["ER-M.7"],
+                Vote::Open,
+                "whether it is asked for alone is not known",
+            ),
             Some(share) if share > 0.0 => {
                 let because = self
                     .words(|| format!("asked for without its parent in {}", text::percent(share)));
-                self.say(&["ER-M.7"], Vote::Reference, because);
+                self.say(RowId::QueriedAlone, &["ER-M.7"], Vote::Reference, because);
             }
-            Some(_) => self.say(&["ER-M.7"], Vote::Embed, "never asked for without its parent"),
+            Some(_) => self.say(
+                RowId::QueriedAlone,
+                &["ER-M.7"],
+                Vote::Embed,
+                "never asked for without its parent",
+            ),
         }
     }
 
     fn writes(&mut self, facts: &Facts, bounds: &Bounds) {
         match (facts.co_update, facts.child_only_update, facts.atomic) {
             (None, None, None) => {
-                self.say(&["ER-M.2"], Vote::Open, "whether both are written together is not known");
+                self.say(
+                    RowId::CoUpdate,
+                    &["ER-M.2"],
+                    Vote::Open,
+                    "whether both are written together is not known",
+                );
             }
             (_, _, Some(true)) => {
-                self.say(&["ER-M.2"], Vote::Embed, "written together, all or nothing");
+                self.say(
+                    RowId::CoUpdate,
+                    &["ER-M.2"],
+                    Vote::Embed,
+                    "written together, all or nothing",
+                );
             }
             (Some(share), _, _) if share >= bounds.mostly => {
                 let because =
                     self.words(|| format!("{} of the writes have both", text::percent(share)));
-                self.say(&["ER-M.2"], Vote::Embed, because);
+                self.say(RowId::CoUpdate, &["ER-M.2"], Vote::Embed, because);
             }
             (_, Some(share), _) if share > bounds.often => {
                 let because = self.words(|| {
                     format!("{} of the updates change children alone", text::percent(share))
                 });
-                self.say(&["ER-M.2"], Vote::Reference, because);
+                self.say(RowId::CoUpdate, &["ER-M.2"], Vote::Reference, because);
             }
-            _ => self.say(&["ER-M.2"], Vote::Abstain, "sometimes together, sometimes not"),
+            _ => self.say(
+                RowId::CoUpdate,
+                &["ER-M.2"],
+                Vote::Abstain,
+                "sometimes together, sometimes not",
+            ),
         }
         let rows = &["DM-07.4", "ER-F.2"];
         match facts.child_only_update {
-            None => self.say(rows, Vote::Open, "how often children change alone is not known"),
+            None => self.say(
+                RowId::ChildUpdates,
+                rows,
+                Vote::Open,
+                "how often children change alone is not known",
+            ),
             Some(share) => {
                 let vote = if share >= bounds.often {
                     Vote::Reference
@@ -364,36 +454,54 @@ impl Rows {
                 let because = self.words(|| {
                     format!("{} of the updates change children alone", text::percent(share))
                 });
-                self.say(rows, vote, because);
+                self.say(RowId::ChildUpdates, rows, vote, because);
             }
         }
         match facts.atomic {
             Some(true) => {
                 let because = "one document is changed as a whole at no cost";
-                self.say(&["ER-F.4", "DP-3"], Vote::Embed, because);
+                self.say(RowId::Atomicity, &["ER-F.4", "DP-3"], Vote::Embed, because);
             }
-            Some(false) => self.say(&["ER-F.4", "DP-3"], Vote::Abstain, "need not change together"),
-            None => {
-                self.say(&["ER-T.4", "ER-F.4"], Vote::Open, "whether they must change together")
-            }
+            Some(false) => self.say(
+                RowId::Atomicity,
+                &["ER-F.4", "DP-3"],
+                Vote::Abstain,
+                "need not change together",
+            ),
+            None => self.say(
+                RowId::Atomicity,
+                &["ER-T.4", "ER-F.4"],
+                Vote::Open,
+                "whether they must change together",
+            ),
         }
     }
 
     fn sharing(&mut self, facts: &Facts) {
         let rows = &["ER-M.5", "DM-07.6"];
         match &facts.shared {
-            Some(who) => self.say(rows, Vote::Reference, who.clone()),
-            None => self.say(rows, Vote::Embed, "belongs to one parent"),
+            Some(who) => self.say(RowId::Sharing, rows, Vote::Reference, who.clone()),
+            None => self.say(RowId::Sharing, rows, Vote::Embed, "belongs to one parent"),
         }
         match (facts.must_be_current, &facts.shared) {
             (Some(true), Some(_)) => {
-                self.say(&["ER-F.5"], Vote::Veto, "copies would be out of date, and must not be");
+                self.say(
+                    RowId::Currency,
+                    &["ER-F.5"],
+                    Vote::Veto,
+                    "copies would be out of date, and must not be",
+                );
             }
             (Some(true), None) => {
-                self.say(&["ER-F.5"], Vote::Abstain, "embedded it is the only copy, and current");
+                self.say(
+                    RowId::Currency,
+                    &["ER-F.5"],
+                    Vote::Abstain,
+                    "embedded it is the only copy, and current",
+                );
             }
             (Some(false), Some(_)) => {
-                self.say(&["ER-F.5"], Vote::Abstain, "copies may be out of date");
+                self.say(RowId::Currency, &["ER-F.5"], Vote::Abstain, "copies may be out of date");
             }
             _ => {}
         }

@@ -281,7 +281,7 @@ fn scalar_bytes(kind: BsonType, own: u64) -> u64 {
         BsonType::ObjectId => 12,
         BsonType::Bool => 1,
         BsonType::String | BsonType::BinData => own.saturating_add(5),
-        BsonType::Object | BsonType::Array => size::AROUND,
+        BsonType::Object | BsonType::Array => size::DOCUMENT_OVERHEAD,
         _ => 0,
     }
 }
@@ -291,7 +291,7 @@ fn scalar_bytes(kind: BsonType, own: u64) -> u64 {
 pub fn document_bytes(fields: &[Planned], rank: Rank) -> u64 {
     let bytes = |field: &Planned| field.element_bytes(rank);
     let of_all = fields.iter().filter(|field| field.kinds.is_none());
-    let inside = of_all.map(bytes).fold(size::AROUND, u64::saturating_add);
+    let inside = of_all.map(bytes).fold(size::DOCUMENT_OVERHEAD, u64::saturating_add);
     let of_kinds = || fields.iter().filter_map(|field| Some((field, field.kinds.as_ref()?)));
     let Some(all) = of_kinds().map(|(_, kinds)| kinds.all).max() else { return inside };
     inside.saturating_add(match rank {
@@ -326,7 +326,7 @@ fn deviation(fields: &[Planned]) -> f64 {
 }
 
 /// Levels above an entity of a tree; nobody declares them.
-pub(crate) const WAY_DOWN: Spread = Spread { p50: 3, p95: 5, p99: 6, max: 99 };
+pub(crate) const TREE_DEPTH: Spread = Spread { p50: 3, p95: 5, p99: 6, max: 99 };
 
 /// Bytes a string has when nobody said how long it is.
 pub(crate) const ASSUMED_STRING: u64 = 32;

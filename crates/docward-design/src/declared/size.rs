@@ -1,13 +1,13 @@
 //! Sizes in BSON, byte for byte (ALG-2).
 
 /// Bytes of a document or array around its elements: the length in front, the zero behind.
-pub const AROUND: u64 = 5;
+pub const DOCUMENT_OVERHEAD: u64 = 5;
 
 /// Bytes of an array of `count` values of `value` bytes each: every element has a type, its index as
 /// text and a zero. The array's own name is not counted.
 pub fn array(count: u64, value: u64) -> u64 {
     let elements = count.saturating_mul(value.saturating_add(2));
-    elements.saturating_add(index_digits(count)).saturating_add(AROUND)
+    elements.saturating_add(index_digits(count)).saturating_add(DOCUMENT_OVERHEAD)
 }
 
 /// Bytes of such an array at the mean of many, where they have `count` values on average.
@@ -109,7 +109,7 @@ mod tests {
         for count in [0_u64, 1, 9, 10, 11, 99, 100, 1234] {
             let list: Vec<bson::Bson> = (0..count).map(|_| bson::Bson::Int64(1)).collect();
             let encoded = bson::doc! { "k": list }.to_vec().unwrap().len() as u64;
-            assert_eq!(AROUND + element("k", array(count, 8)), encoded, "{count}");
+            assert_eq!(DOCUMENT_OVERHEAD + element("k", array(count, 8)), encoded, "{count}");
         }
     }
 }

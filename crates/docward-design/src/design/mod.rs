@@ -1,35 +1,35 @@
 //! A whole model: every relationship decided from the leaves up, the collections that follow, and what
 //! is still open.
 
+mod advice;
 pub(crate) mod clash;
+mod constraints;
+mod draft;
 mod previews;
 mod remarks;
 mod resolve;
+mod reviews;
 mod summary_feasibility;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 
-use docward_model::{
-    BsonType, ChildGrowth, DesignModel, Entity, ProfileName, Relationship, Spread, text,
-};
+use constraints::CONSTRAINTS;
+use docward_model::{BsonType, ChildGrowth, DesignModel, ProfileName, Relationship, Spread, text};
+use draft::Draft;
+use resolve::{Stage, State};
 
-use crate::cost::compare::{self, Compared, Operations};
-use crate::cost::documents::Documents;
-use crate::cost::reconcile_costs;
 use crate::decide::alternative::Way;
-use crate::decide::decision::{self, Decision, EntityAdvice, Verdict};
+use crate::decide::decision::{Decision, living_elsewhere};
 use crate::decide::facts::Bounds;
 use crate::decide::flip_points::turns;
 use crate::decide::pattern::Pattern;
-use crate::decide::vote::Choice;
-use crate::decide::{derive, entity_patterns, relationship_patterns};
+use crate::decide::vote::RowId;
 use crate::declared::access;
-use crate::declared::field_plan::{Rank, document_bytes, own};
+use crate::declared::field_plan::{ASSUMED_STRING, TREE_DEPTH};
 use crate::declared::naming::Naming;
-use crate::design::resolve::settled;
-use crate::layout::fields::Layout;
 use crate::layout::plan::Design;
-use crate::layout::{capacity, collections};
 
 /// Designs a model.
 pub fn design(model: &DesignModel, profile: ProfileName, bounds: &Bounds) -> Design {
@@ -45,67 +45,30 @@ pub fn design_stored(
     stored: &BTreeMap<String, Pattern>,
 ) -> Design {
     let naming = Naming::of(model, profile);
-    let (mut decisions, around) = settled(model, bounds, naming, stored);
-    one_home(model, &mut decisions);
-    let mut entities: Vec<EntityAdvice> =
-        model.entities.iter().map(|entity| advise(model, entity, None)).collect();
-    readings(model, &decisions, naming, &mut entities);
-    remarks::parts_of_others(model, &decisions, &mut entities);
-    summary_feasibility::keep(model, &mut decisions, &entities, naming);
-    previews::trim(model, &mut decisions, &entities, naming, bounds);
-    relationship_patterns::drop_needless_copies(model, &mut decisions);
+    let mut state = State::new(model, bounds, naming, stored, &CONSTRAINTS);
+    state.resolve(Stage::Reviewed);
+    let around = state.around();
+    let deep = remarks::on_depth(constraints::depths(&state), state.embedded());
+    let Draft { mut decisions, advice, collections, capacity, checks } = state.into_draft();
+    for decision in &mut decisions {
+        decision.remarks.extend(deep.get(&decision.relationship).into_iter().flatten().cloned());
+    }
     remarks::on_relationships(model, &mut decisions);
-    let layout = Layout { model, decisions: &decisions, advice: &entities, naming };
-    let collections = collections::all(&layout);
-    let operations = Operations::new(model, &decisions);
-    let documents = Documents::new(&layout);
-    let mut compared: Vec<(Compared, bool)> = layout
-        .linked()
-        .map(|(relationship, decision)| match decision.choice {
-            Some(_) => (
-                compare::alternatives(
-                    &documents,
-                    relationship,
-                    decision,
-                    &operations,
-                    &collections,
-                ),
-                is_split(&layout, relationship, decision),
-            ),
-            None => (Compared::default(), false),
-        })
-        .collect();
-    reconcile_costs::agree(
-        &layout,
-        &collections,
-        compared.iter_mut().map(|(compared, _)| compared),
-    );
-    let capacity = capacity::all(model, &collections);
-    let tables = compared.iter_mut().map(|(compared, _)| compared);
-    reconcile_costs::agree_on_storage(&layout, &collections, &capacity, tables);
-    let elsewhere = decision::living_elsewhere(&decisions);
-    for (decision, (compared, split)) in decisions.iter_mut().zip(compared) {
-        decision.alternatives = compared.ways;
+    let elsewhere = living_elsewhere(&decisions);
+    for decision in &mut decisions {
         say_size_of_table(decision);
-        decision.needs_transaction = split;
-        if let Some(around) =
-            around.get(&decision.relationship).filter(|_| decision.choice.is_some())
-        {
+        // What lives elsewhere does not come here because of its figures.
+        let may_turn = decision.choice.is_some() && !elsewhere.contains(&decision.relationship);
+        if let Some(around) = around.get(&decision.relationship).filter(|_| may_turn) {
             decision.turns = turns(&decision.facts, bounds, around);
-            // What lives elsewhere does not come here because of its figures.
-            if elsewhere.contains(&decision.relationship) {
-                decision.turns.clear();
-            }
         }
     }
-    let layout = Layout { model, decisions: &decisions, advice: &entities, naming };
-    let checks = crate::layout::checks::all(&layout, &collections, &capacity);
     Design {
         name: model.name.clone(),
         database: naming.database(model),
         assumptions: assumptions(model),
         decisions,
-        entities,
+        entities: advice,
         collections,
         capacity,
         checks,
@@ -120,93 +83,12 @@ fn say_size_of_table(decision: &mut Decision) {
     let embedded = decision.alternatives.iter().find(|way| way.way == Way::Embed);
     let Some((_, _, p99, _)) = embedded.and_then(|way| way.parent.first()) else { return };
     let shown = text::bytes(*p99);
-    let row = decision.ruling.rows.iter_mut().find(|row| {
-        row.rows.contains(&"ER-M.6") && row.because == format!("{judged} projected at p99")
-    });
+    let row = decision.ruling.rows.iter_mut().find(|row| row.id == RowId::ParentSize);
     if let Some(row) = row.filter(|_| shown != judged) {
         row.because.push_str(&match *p99 > projected {
             true => format!(", and {shown} with everything that was decided after it"),
             false => format!("; {shown} in the table, with what was decided after it"),
         });
-    }
-}
-
-/// Whether what must change together lies in two documents. What another relationship puts into one document
-/// is changed there together.
-fn is_split(layout: &Layout<'_>, relationship: &Relationship, decision: &Decision) -> bool {
-    let (parent, child) = (&relationship.parent, &relationship.child);
-    let home = |entity| decision::home(layout.decisions, entity);
-    let apart = home(parent) != home(child);
-    let mut writes = layout.model.writes.iter();
-    let together = apart && writes.any(|w| w.atomic && w.touches(parent) && w.touches(child));
-    // Of a few parents the children are on pages, which are documents of their own (PT-outlier.1).
-    let paged = decision.patterns.iter().any(|pattern| matches!(pattern, Pattern::Outlier { .. }));
-    if paged {
-        return together || decision.facts.atomic == Some(true);
-    }
-    (together || relationship.invariant.is_some()) && decision.choice == Some(Choice::Reference)
-}
-
-/// A child that several relationships would embed lives in one of them: where it is read with its parent
-/// most.
-fn one_home(model: &DesignModel, decisions: &mut [Decision]) {
-    for entity in &model.entities {
-        // There is a decision for each relationship, in their order.
-        let homes: Vec<usize> = (0..decisions.len())
-            .filter(|i| decisions[*i].choice == Some(Choice::Embed))
-            .filter(|i| model.relationships[*i].child == entity.name)
-            .collect();
-        let strength = |i: &usize| decisions[*i].facts.co_read.unwrap_or(0.0);
-        let Some(home) =
-            homes.iter().copied().reduce(|a, b| if strength(&b) > strength(&a) { b } else { a })
-        else {
-            continue;
-        };
-        let kept = decisions[home].relationship.clone();
-        // Two roles in one parent, as two addresses of an order, are two places of one document.
-        let parent = model.relationships[home].parent.clone();
-        let elsewhere = |i: &usize| *i != home && model.relationships[*i].parent != parent;
-        for other in homes.into_iter().filter(elsewhere) {
-            let decision = &mut decisions[other];
-            decision.choice = Some(Choice::Reference);
-            decision.verdict = Verdict::Reference;
-            decision.patterns = vec![Pattern::ParentInChild];
-            decision.ruling.choice = Choice::Reference;
-            decision.ruling.decided_by = &["ER-M.5", "DM-07.6"];
-            decision.ruling.how =
-                format!("`{}` lives in one place, which is `{kept}`", entity.name);
-        }
-    }
-}
-
-/// Buckets are sized again with what the decisions put into a reading beside its own fields.
-fn readings(
-    model: &DesignModel,
-    decisions: &[Decision],
-    naming: Naming,
-    advice: &mut [EntityAdvice],
-) {
-    for (i, entity) in model.entities.iter().enumerate() {
-        if entity.series.is_none() {
-            continue;
-        }
-        let layout = Layout { model, decisions, advice, naming };
-        let bytes = layout.reading_bytes(entity);
-        advice[i] = advise(model, entity, Some(bytes));
-    }
-}
-
-fn advise(model: &DesignModel, entity: &Entity, reading: Option<u64>) -> EntityAdvice {
-    let fields: Vec<_> = entity.fields.iter().map(own).collect();
-    let bytes = reading.unwrap_or_else(|| document_bytes(&fields, Rank::Typical));
-    let made = entity_patterns::of_entity(model, entity, bytes);
-    let mut questions = derive::questions(model, entity);
-    questions.extend(made.questions);
-    EntityAdvice {
-        entity: entity.name.clone(),
-        patterns: made.patterns,
-        remarks: made.remarks,
-        questions,
     }
 }
 
@@ -224,7 +106,7 @@ fn assumptions(model: &DesignModel) -> Vec<String> {
     if !unsized_strings.is_empty() {
         found.push(format!(
             "strings without `bytes` count as {} bytes: {}",
-            crate::declared::field_plan::ASSUMED_STRING,
+            ASSUMED_STRING,
             text::list(&unsized_strings, 5)
         ));
     }
@@ -234,7 +116,7 @@ fn assumptions(model: &DesignModel) -> Vec<String> {
     };
     let trees = named(&access::is_tree);
     if !trees.is_empty() {
-        let Spread { p50, max, .. } = crate::declared::field_plan::WAY_DOWN;
+        let Spread { p50, max, .. } = TREE_DEPTH;
         found.push(format!(
             "a tree counts as {p50} levels deep, {max} at most: {}",
             text::list(&trees, 5)

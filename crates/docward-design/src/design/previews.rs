@@ -1,61 +1,51 @@
 //! Previews that are too long beside the other lists of their parent (CK-14).
 
+use std::collections::BTreeSet;
+
 use docward_model::{DesignModel, With, text};
 
-use crate::decide::decision::{Decision, EntityAdvice, Verdict};
+use crate::decide::decision::Decision;
 use crate::decide::facts::Bounds;
-use crate::decide::pattern::Pattern;
 use crate::decide::preview::Preview;
-use crate::decide::relationship_patterns;
 use crate::declared::dates::date_field;
 use crate::declared::field_plan::{Origin, Rank, document_bytes};
-use crate::declared::naming::Naming;
 use crate::declared::size;
 use crate::layout::fields::Layout;
 
-/// Previews are cut where they make a parent too large together with the lists beside them, which are known
-/// only when everything is decided (CK-14).
-pub(crate) fn trim(
-    model: &DesignModel,
-    decisions: &mut [Decision],
-    advice: &[EntityAdvice],
-    naming: Naming,
-    bounds: &Bounds,
-) {
-    for i in 0..decisions.len() {
-        let is_preview = |pattern: &Pattern| matches!(pattern, Pattern::Subset { .. });
-        if !decisions[i].patterns.iter().any(is_preview) {
+use super::resolve::{Restriction, State};
+
+/// Previews are cut where they make a parent too large together with the lists beside them. Of several in one parent
+/// the first is cut first: what is left may fit then.
+pub(super) fn too_long(state: &State<'_>, found: &mut Vec<Restriction>) {
+    let decisions = state.decisions();
+    if decisions.iter().all(|decision| Preview::of(&decision.patterns).is_none()) {
+        return;
+    }
+    let advice = state.advice(&decisions);
+    let layout =
+        Layout { model: state.model, decisions: &decisions, advice: &advice, naming: state.naming };
+    let mut parents = BTreeSet::new();
+    for decision in &decisions {
+        let Some(room) = room_for(&layout, decision, state.bounds) else { continue };
+        if !parents.insert(&decision.parent) {
             continue;
         }
-        let layout = Layout { model, decisions, advice, naming };
-        let Some(room) = room_for(&layout, &decisions[i], bounds) else { continue };
-        let decision = &mut decisions[i];
         // What is left serves pages that show so few.
-        let most = longest(model, decision, room);
-        for pattern in &mut decision.patterns {
-            if let Pattern::Subset { newest, .. } = pattern {
-                *newest = most.min(*newest);
-            }
-        }
-        if most == 0 {
-            decision.patterns.retain(|pattern| !is_preview(pattern));
-            decision.verdict = Verdict::Reference;
-        }
-        decision.remarks.push(format!(
+        let most = longest(state.model, decision, room);
+        let because = format!(
             "beside its other lists `{}` has room for {} of the newest{} (CK-14)",
             decision.parent,
             if room == 0 { "none".to_owned() } else { text::count(room) },
             if room > 0 && most == 0 { ", which is too few for any page" } else { "" }
-        ));
-        if most == 0 {
-            relationship_patterns::alone(model, decision);
-        }
+        );
+        let relationship = decision.relationship.clone();
+        found.push(Restriction::Preview { relationship, most, because });
     }
 }
 
 /// The longest list of those that a preview is for, of those that fit.
-pub(crate) fn longest(model: &DesignModel, decision: &Decision, room: u64) -> u64 {
-    let Some(preview) = Preview::of(decision) else { return 0 };
+fn longest(model: &DesignModel, decision: &Decision, room: u64) -> u64 {
+    let Some(preview) = Preview::of(&decision.patterns) else { return 0 };
     let dated = model.entity(&decision.child).and_then(date_field);
     let answers = |with: &With| preview.answers(with, dated.as_deref());
     let along = model.reads.iter().flat_map(|read| &read.with);
@@ -66,7 +56,7 @@ pub(crate) fn longest(model: &DesignModel, decision: &Decision, room: u64) -> u6
 }
 
 /// How many of the newest a parent has room for; `None` where it is small enough.
-pub(crate) fn room_for(layout: &Layout<'_>, decision: &Decision, bounds: &Bounds) -> Option<u64> {
+fn room_for(layout: &Layout<'_>, decision: &Decision, bounds: &Bounds) -> Option<u64> {
     let parent = layout.model.entity(&decision.parent)?;
     let whole = layout.document(parent);
     let bytes = document_bytes(&whole, Rank::P99);

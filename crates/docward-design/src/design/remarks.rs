@@ -1,6 +1,8 @@
 //! What is worth saying of a finished design: parts that live or go with others, figures that contradict each
 //! other, dates that are missing.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use docward_model::{DesignModel, DesignRead, DesignWrite, Entity, Matching, Relationship, text};
 
 use crate::decide::decision::{Decision, EntityAdvice, living_elsewhere};
@@ -18,6 +20,26 @@ pub(crate) fn on_relationships(model: &DesignModel, decisions: &mut [Decision]) 
     figures(model, decisions);
     homeless(decisions);
     apart(model, decisions);
+}
+
+/// Levels of a document up to which nothing is said (DM-06.1).
+const SHALLOW: usize = 3;
+
+/// Where documents are deeper than they should be, by the outermost relationship that makes them so.
+pub(super) fn on_depth<'d>(
+    depths: BTreeMap<&'d str, (usize, Option<&'d Relationship>)>,
+    embedded: impl Iterator<Item = &'d Decision>,
+) -> BTreeMap<String, Vec<String>> {
+    let embedded: BTreeSet<&str> = embedded.map(|made| made.child.as_str()).collect();
+    let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (entity, (depth, first)) in depths {
+        if let Some(outermost) = first.filter(|_| depth > SHALLOW && !embedded.contains(entity)) {
+            found.entry(outermost.name.clone()).or_default().push(format!(
+                "documents of `{entity}` are {depth} levels deep; up to {SHALLOW} are easy to work with (DM-06.1)"
+            ));
+        }
+    }
+    found
 }
 
 /// One document of two services that have nothing else in common: no row decides on it, but somebody should know.

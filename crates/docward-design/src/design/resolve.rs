@@ -1,87 +1,159 @@
-//! Decisions made together: each relationship by its own figures, from the leaves up, and again where documents would
-//! become too large, too deep or too tangled.
+//! Decisions made together. Each relationship is decided by its own figures, from the leaves up; constraints then
+//! rule out what cannot be beside, above or below it, until none of them has anything to say.
+//!
+//! A restriction is never taken back. There are finitely many of them, so the loop ends, and every round sees the
+//! same decisions for all constraints, so their order in the list does not matter.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use docward_model::{BsonType, DesignModel, DesignWrite, Entity, EntityField, Relationship, text};
+use docward_model::{DesignModel, DesignWrite, Relationship};
 
-use crate::decide::decision::{Decision, Verdict};
+use crate::decide::decision::{Decision, EntityAdvice, Verdict};
 use crate::decide::derive::{self, Known};
 use crate::decide::facts::{Bounds, Facts};
 use crate::decide::flip_points::Around;
 use crate::decide::pattern::Pattern;
 use crate::decide::relationship_patterns;
-use crate::decide::vote::{Choice, Row, Vote, decide};
+use crate::decide::vote::{Choice, Row, RowId, Vote, decide};
 use crate::declared::field_plan::{Rank, declared, document_bytes, own};
 use crate::declared::naming::Naming;
 use crate::declared::{access, quantile, size};
 use crate::layout::fields::has_part_id;
 
-/// Every relationship decided, round by round, and what bears on those that their own figures could turn.
-pub(crate) fn settled<'m>(
-    model: &'m DesignModel,
-    bounds: &'m Bounds,
-    naming: Naming,
-    stored: &'m BTreeMap<String, Pattern>,
-) -> (Vec<Decision>, BTreeMap<String, Around>) {
-    let known =
-        model.relationships.iter().map(|r| (r.name.as_str(), derive::known(model, r, bounds)));
-    let mut deciding = Deciding {
-        model,
-        bounds,
-        naming,
-        stored,
-        known: known.collect(),
-        of: BTreeMap::new(),
-        writes: BTreeMap::new(),
-        made: BTreeMap::new(),
-        first: BTreeMap::new(),
-        vetoed: readings_apart(model),
-    };
-    let refers: (&'static [&'static str], String) = (&["DP-2"], "the data still refers".to_owned());
-    let referred = stored.iter().filter(|(_, pattern)| **pattern != Pattern::Embedded);
-    deciding.vetoed.extend(referred.map(|(name, _)| (name.clone(), refers.clone())));
-    for relationship in &model.relationships {
-        deciding.of.entry(&relationship.parent).or_default().push(relationship);
-        if relationship.child != relationship.parent {
-            deciding.of.entry(&relationship.child).or_default().push(relationship);
-        }
-    }
-    for write in &model.writes {
-        for entity in write.entities() {
-            deciding.writes.entry(entity).or_default().push(write);
-        }
-    }
-    deciding.all();
-    // Ids and copies that the first round put beside the declared fields have a size too.
-    deciding.first = std::mem::take(&mut deciding.made);
-    deciding.all();
-    deciding.part();
-    deciding.untangle();
-    deciding.flatten();
-    deciding.fit();
-    deciding.part();
-    // What became smaller may have moved together again.
-    deciding.untangle();
-    deciding.unpage();
-    deciding.untangle();
-    deciding.settle();
-    deciding.part();
-    deciding.untangle();
-    deciding.remark_depth();
-    let around = deciding.around();
-    let decisions = model
-        .relationships
-        .iter()
-        .filter_map(|relationship| deciding.made.remove(&relationship.name))
-        .collect();
-    (decisions, around)
+use super::advice;
+use super::draft::Draft;
+
+/// A rule about the decisions of a whole model.
+#[derive(Clone, Copy)]
+pub(crate) struct Constraint {
+    /// What it is called.
+    #[cfg_attr(not(test), expect(dead_code, reason = "tests say which one is wrong"))]
+    pub(crate) name: &'static str,
+    /// What has to be settled before it is asked.
+    pub(crate) stage: Stage,
+    /// What it rules out, given the decisions so far.
+    pub(crate) find: fn(&State<'_>, &mut Vec<Restriction>),
 }
 
-struct Deciding<'m> {
-    model: &'m DesignModel,
-    bounds: &'m Bounds,
-    naming: Naming,
+/// What a constraint looks at. A stage is reached when those before it have nothing to say: the size of a document
+/// means nothing while it is part of itself, and pages mean nothing while their list may still go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Stage {
+    /// What is declared, and references: both stay what they are.
+    Certain,
+    /// Whether documents have an end.
+    Finite,
+    /// Depth and size of documents.
+    Measured,
+    /// Where children live, in documents that fit.
+    Placed,
+    /// What parents keep of their children.
+    Kept,
+    /// The finished design: its check-list, its lifetimes, its costs.
+    Reviewed,
+}
+
+impl Stage {
+    const ALL: [Self; 6] =
+        [Self::Certain, Self::Finite, Self::Measured, Self::Placed, Self::Kept, Self::Reviewed];
+}
+
+/// Why a relationship is not embedded although its own figures may allow it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum VetoId {
+    /// The data that is compared has references.
+    Stored,
+    Series,
+    SharedAndChanged,
+    HeldById,
+    Circle,
+    TooDeep,
+    TooLarge,
+    PagesInList,
+    OtherHome,
+    Lifetime,
+    Check,
+    Cost,
+}
+
+impl VetoId {
+    /// The rows that it stands for.
+    pub(crate) fn rows(self) -> &'static [&'static str] {
+        match self {
+            Self::Stored => &["DP-2"],
+            Self::Series => &["DM-08.5", "PT-bucket.1"],
+            Self::SharedAndChanged => &["ER-M.5", "DM-07.6", "DM-07.7"],
+            Self::HeldById | Self::OtherHome => &["ER-M.5", "DM-07.6"],
+            Self::Circle | Self::TooDeep => &["DM-06.1"],
+            Self::TooLarge => &["ER-M.6", "ER-F.7"],
+            Self::PagesInList => &["PT-outlier.1", "GC-04"],
+            Self::Lifetime => &["DP-2"],
+            Self::Check => &["CK-12", "CK-13"],
+            Self::Cost => &["DM-05.1", "DM-07.2"],
+        }
+    }
+}
+
+/// Something that is ruled out for a relationship.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Restriction {
+    /// It is not embedded.
+    Veto { relationship: String, id: VetoId, because: String },
+    /// Its parent keeps no preview, or no count or sum either, as nothing could keep them right.
+    NoSummary { relationship: String, keeps_figures: bool, because: String },
+    /// Its preview has so many at most.
+    Preview { relationship: String, most: u64, because: String },
+    /// The finished design speaks against embedding it, and it stays embedded all the same.
+    Stays { relationship: String, because: String },
+}
+
+/// What is ruled out so far.
+#[derive(Clone, Debug, Default)]
+struct Restrictions {
+    vetoes: BTreeMap<String, (VetoId, String)>,
+    /// Whether figures stay.
+    no_summary: BTreeMap<String, (bool, String)>,
+    previews: BTreeMap<String, (u64, String)>,
+    stays: BTreeMap<String, String>,
+}
+
+impl Restrictions {
+    /// Adds one; false when it says nothing new.
+    fn add(&mut self, restriction: Restriction) -> bool {
+        fn first<V>(map: &mut BTreeMap<String, V>, name: String, value: V) -> bool {
+            let is_new = !map.contains_key(&name);
+            map.entry(name).or_insert(value);
+            is_new
+        }
+        match restriction {
+            Restriction::Veto { relationship, id, because } => {
+                first(&mut self.vetoes, relationship, (id, because))
+            }
+            Restriction::NoSummary { relationship, keeps_figures, because } => {
+                first(&mut self.no_summary, relationship, (keeps_figures, because))
+            }
+            Restriction::Stays { relationship, because } => {
+                first(&mut self.stays, relationship, because)
+            }
+            Restriction::Preview { relationship, most, because } => {
+                let is_new = self.previews.get(&relationship).is_none_or(|(have, _)| most < *have);
+                if is_new {
+                    self.previews.insert(relationship, (most, because));
+                }
+                is_new
+            }
+        }
+    }
+}
+
+/// The decisions of a model under the restrictions so far.
+pub(crate) struct State<'m> {
+    pub(crate) model: &'m DesignModel,
+    pub(crate) bounds: &'m Bounds,
+    pub(crate) naming: Naming,
+    /// The constraints that are run.
+    pub(crate) constraints: &'m [Constraint],
     /// Relationships that data stores otherwise than was decided, and how.
     stored: &'m BTreeMap<String, Pattern>,
     /// What the file says of each relationship: the same in every round.
@@ -90,55 +162,193 @@ struct Deciding<'m> {
     of: BTreeMap<&'m str, Vec<&'m Relationship>>,
     /// The writes of each entity.
     writes: BTreeMap<&'m str, Vec<&'m DesignWrite>>,
+    restrictions: Restrictions,
     made: BTreeMap<String, Decision>,
-    /// What a first round decided, by declared fields alone.
+    /// What a first vote decided, by declared fields alone: ids and copies have a size, too.
     first: BTreeMap<String, Decision>,
-    /// Relationships that are not embedded for what is beside, above or below them: by which rows, and why.
-    vetoed: BTreeMap<String, (&'static [&'static str], String)>,
+    draft: OnceCell<Draft>,
 }
 
-/// Levels below a document from which on it is too deep, and up to which nothing is said (DM-06.1).
-const DEEPEST: usize = 5;
-const SHALLOW: usize = 3;
+impl<'m> State<'m> {
+    /// A model that nothing is decided of yet.
+    pub(crate) fn new(
+        model: &'m DesignModel,
+        bounds: &'m Bounds,
+        naming: Naming,
+        stored: &'m BTreeMap<String, Pattern>,
+        constraints: &'m [Constraint],
+    ) -> Self {
+        let known = model.relationships.iter();
+        let known = known.map(|r| (r.name.as_str(), derive::known(model, r, bounds))).collect();
+        let mut of: BTreeMap<&str, Vec<&Relationship>> = BTreeMap::new();
+        for relationship in &model.relationships {
+            of.entry(&relationship.parent).or_default().push(relationship);
+            if relationship.child != relationship.parent {
+                of.entry(&relationship.child).or_default().push(relationship);
+            }
+        }
+        let mut writes: BTreeMap<&str, Vec<&DesignWrite>> = BTreeMap::new();
+        for write in &model.writes {
+            for entity in write.entities() {
+                writes.entry(entity).or_default().push(write);
+            }
+        }
+        let mut restrictions = Restrictions::default();
+        for name in stored.iter().filter(|(_, p)| **p != Pattern::Embedded).map(|(name, _)| name) {
+            let because = "the data still refers".to_owned();
+            let (relationship, id) = (name.clone(), VetoId::Stored);
+            restrictions.add(Restriction::Veto { relationship, id, because });
+        }
+        Self {
+            model,
+            bounds,
+            naming,
+            constraints,
+            stored,
+            known,
+            of,
+            writes,
+            restrictions,
+            made: BTreeMap::new(),
+            first: BTreeMap::new(),
+            draft: OnceCell::new(),
+        }
+    }
 
-/// Lists that are too large together.
-const TOGETHER: &[&str] = &["ER-M.6", "ER-F.7"];
+    /// Decides everything and runs the constraints up to a stage until none has anything to say. Returns the number
+    /// of rounds that ruled something out.
+    pub(crate) fn resolve(&mut self, last: Stage) -> usize {
+        if self.first.is_empty() {
+            // Constraints on what is declared say the same with and without decisions.
+            let found = self.found(Stage::Certain);
+            self.restrict(found);
+            self.decide_all();
+            self.first = std::mem::take(&mut self.made);
+        }
+        self.decide_all();
+        let mut rounds = 0;
+        while Stage::ALL.into_iter().filter(|stage| *stage <= last).any(|stage| {
+            let found = self.found(stage);
+            self.restrict(found)
+        }) {
+            rounds += 1;
+            self.decide_all();
+        }
+        rounds
+    }
 
-/// Readings over time have a place of their own, whoever they belong to.
-fn readings_apart(model: &DesignModel) -> BTreeMap<String, (&'static [&'static str], String)> {
-    let is_series =
-        |r: &&Relationship| model.entity(&r.child).is_some_and(|child| child.series.is_some());
-    let rows: &[&str] = &["DM-08.5", "PT-bucket.1"];
-    let found = model.relationships.iter().filter(is_series);
-    found
-        .map(|r| (r.name.clone(), (rows, format!("`{}` is a series over time", r.child))))
-        .collect()
-}
+    /// What the constraints of a stage rule out now. Of two reasons for one thing the first by rank is told, whatever
+    /// the order of the list.
+    fn found(&self, stage: Stage) -> Vec<Restriction> {
+        let mut found = Vec::new();
+        for constraint in self.constraints.iter().filter(|c| c.stage == stage) {
+            (constraint.find)(self, &mut found);
+        }
+        found.sort();
+        found
+    }
 
-/// Levels of a declared field below its document; an array and its objects are one.
-fn levels(fields: &[EntityField]) -> usize {
-    let below = |field: &EntityField| match field.kind {
-        BsonType::Object | BsonType::Array => 1 + levels(&field.fields),
-        _ => 0,
-    };
-    fields.iter().map(below).max().unwrap_or(0)
-}
+    fn restrict(&mut self, found: Vec<Restriction>) -> bool {
+        let mut is_new = false;
+        for restriction in found {
+            is_new |= self.restrictions.add(restriction);
+        }
+        is_new
+    }
 
-impl<'m> Deciding<'m> {
+    /// The same model with one more relationship that is not embedded, as far as the constraints on documents go.
+    pub(crate) fn without_embedding(&self, relationship: &str) -> Self {
+        let mut other = Self {
+            known: self.known.clone(),
+            of: self.of.clone(),
+            writes: self.writes.clone(),
+            restrictions: self.restrictions.clone(),
+            made: BTreeMap::new(),
+            first: self.first.clone(),
+            draft: OnceCell::new(),
+            ..*self
+        };
+        let veto = (VetoId::Check, String::new());
+        other.restrictions.vetoes.insert(relationship.to_owned(), veto);
+        other.resolve(Stage::Kept);
+        other
+    }
+
+    /// Whether a constraint rules out nothing that is not ruled out already.
+    #[cfg(test)]
+    pub(crate) fn is_satisfied(&self, constraint: &Constraint) -> bool {
+        let mut found = Vec::new();
+        (constraint.find)(self, &mut found);
+        let mut restrictions = self.restrictions.clone();
+        found.into_iter().all(|restriction| !restrictions.add(restriction))
+    }
+
+    /// Whether the data that is compared says how a relationship is stored.
+    pub(crate) fn is_stored(&self, relationship: &str) -> bool {
+        self.stored.contains_key(relationship)
+    }
+
+    /// Whether it was looked at already whether a relationship should be embedded in the finished design.
+    pub(crate) fn is_reviewed(&self, relationship: &str) -> bool {
+        self.restrictions.stays.contains_key(relationship)
+    }
+
+    /// The decisions, in the order of the relationships.
+    pub(crate) fn decisions(&self) -> Vec<Decision> {
+        let relationships = self.model.relationships.iter();
+        relationships.filter_map(|r| self.made.get(&r.name)).cloned().collect()
+    }
+
+    /// What was decided about a relationship.
+    pub(crate) fn decision(&self, relationship: &str) -> Option<&Decision> {
+        self.made.get(relationship)
+    }
+
+    /// Everything that was decided.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Decision> {
+        self.made.values()
+    }
+
+    /// What is embedded.
+    pub(crate) fn embedded(&self) -> impl Iterator<Item = &Decision> {
+        self.all().filter(|made| made.choice == Some(Choice::Embed))
+    }
+
+    /// What is said about entities, given the decisions.
+    pub(crate) fn advice(&self, decisions: &[Decision]) -> Vec<EntityAdvice> {
+        advice::of_entities(self.model, decisions, self.naming)
+    }
+
+    /// The design that follows from the decisions.
+    pub(crate) fn draft(&self) -> &Draft {
+        self.draft.get_or_init(|| {
+            let decisions = self.decisions();
+            let advice = self.advice(&decisions);
+            Draft::new(self.model, decisions, advice, self.naming)
+        })
+    }
+
+    /// The same, for good.
+    pub(crate) fn into_draft(self) -> Draft {
+        self.draft();
+        self.draft.into_inner().unwrap_or_else(|| unreachable!("it was made above"))
+    }
+
     /// What bears on each relationship that its own figures could turn: a tree, a series over time and
     /// what was cut apart stay what they are.
-    fn around(&self) -> BTreeMap<String, Around> {
+    pub(crate) fn around(&self) -> BTreeMap<String, Around> {
         let mut found = BTreeMap::new();
         let held = self.held_by_id();
         for relationship in &self.model.relationships {
             let name = &relationship.name;
-            let cut = self.vetoed.get(name).is_some_and(|(rows, _)| *rows != TOGETHER);
+            let veto = self.restrictions.vetoes.get(name);
+            let cut = veto.is_some_and(|(id, _)| *id != VetoId::TooLarge);
             // What others hold the id of is embedded nowhere.
             let holders = held.get(relationship.child.as_str());
             let held = holders.is_some_and(|all| all.iter().any(|other| other != name));
+            let is_tree = access::is_tree(relationship);
             // What is shared and changes stays apart, whatever its figures.
-            if access::is_tree(relationship) || cut || held || self.changed(relationship).is_some()
-            {
+            if is_tree || cut || held || self.changed(relationship).is_some() {
                 continue;
             }
             let others = self.inside(&relationship.parent).filter(|(r, _)| r.name != *name);
@@ -152,73 +362,8 @@ impl<'m> Deciding<'m> {
         found
     }
 
-    /// What is embedded in itself by way of others has no end: circles are cut where they are read together
-    /// least.
-    fn untangle(&mut self) {
-        for _ in 0..self.model.relationships.len() {
-            let Some((name, because)) = self.circle() else { return };
-            self.vetoed.insert(name, (&["DM-06.1"], because));
-            self.all();
-        }
-    }
-
-    /// Where a circle of what is embedded is cut, if there is one.
-    fn circle(&self) -> Option<(String, String)> {
-        let mut done = BTreeSet::new();
-        for entity in &self.model.entities {
-            let mut way = Vec::new();
-            if self.leads_back(&entity.name, &mut way, &mut done) {
-                // The way may have begun outside of the circle.
-                let last = way.last().map_or("", |r: &&Relationship| r.child.as_str());
-                let begin = way.iter().position(|r| r.parent == last).unwrap_or(0);
-                let together = |r: &Relationship| {
-                    self.made.get(&r.name).and_then(|made| made.facts.co_read).unwrap_or(0.0)
-                };
-                // What reads begin with stays at the top.
-                let begun = |r: &Relationship| {
-                    let reads = self.model.reads.iter().filter(|read| read.from == r.child);
-                    reads.map(|read| read.per_second).fold(0.0, |sum, rate| sum + rate)
-                };
-                let weakest = way[begin..].iter().min_by(|a, b| {
-                    let apart = together(a).total_cmp(&together(b));
-                    apart.then(begun(b).total_cmp(&begun(a))).then(a.name.cmp(&b.name))
-                })?;
-                let through: Vec<&str> = way[begin..].iter().map(|r| r.name.as_str()).collect();
-                let because = format!(
-                    "`{}` would be inside itself, by way of {}",
-                    weakest.child,
-                    text::list(&through, 5)
-                );
-                return Some((weakest.name.clone(), because));
-            }
-        }
-        None
-    }
-
-    /// Whether what an entity embeds leads back to something on the way.
-    fn leads_back<'d>(
-        &'d self,
-        entity: &'d str,
-        way: &mut Vec<&'d Relationship>,
-        done: &mut BTreeSet<&'d str>,
-    ) -> bool {
-        if way.iter().any(|r| r.parent == entity) {
-            return true;
-        }
-        if !done.insert(entity) {
-            return false;
-        }
-        for (relationship, _) in self.inside(entity) {
-            way.push(relationship);
-            if self.leads_back(&relationship.child, way, done) {
-                return true;
-            }
-            way.pop();
-        }
-        false
-    }
-
-    fn all(&mut self) {
+    fn decide_all(&mut self) {
+        self.draft = OnceCell::new();
         self.made.clear();
         for relationship in &self.model.relationships {
             self.decide(relationship, &mut Vec::new());
@@ -257,11 +402,17 @@ impl<'m> Deciding<'m> {
             Facts { parent_bytes: parent, child_bytes: child.0, child_p99: child.1, ..facts };
         self.see_parts(relationship, &mut facts);
         let mut ruling = decide(&facts, self.bounds);
-        if let Some((rows, because)) = self.vetoed.get(&relationship.name) {
-            ruling.rows.push(Row { rows, vote: Vote::Veto, because: because.clone() });
+        let veto = self.restrictions.vetoes.get(&relationship.name);
+        if let Some((id, because)) = veto {
+            let rows = id.rows();
             ruling.choice = Choice::Reference;
             ruling.decided_by = rows;
-            ruling.how = format!("vetoed: {because}");
+            ruling.how = because.clone();
+            if *id != VetoId::OtherHome {
+                ruling.how = format!("vetoed: {because}");
+                let (id, because) = (RowId::Constraint, because.clone());
+                ruling.rows.push(Row { id, rows, vote: Vote::Veto, because });
+            }
         }
         let stored = self.stored.get(&relationship.name);
         if stored == Some(&Pattern::Embedded) {
@@ -285,21 +436,18 @@ impl<'m> Deciding<'m> {
         );
         if let Some(pattern) = stored {
             made.patterns = vec![pattern.clone()];
+        } else if veto.is_some_and(|(id, _)| *id == VetoId::OtherHome) {
+            // It lives in another parent, and holds the id of this one there.
+            made.patterns = vec![Pattern::ParentInChild];
+            made.remarks.clear();
         }
         let open = !questions.is_empty() && stored.is_none();
         questions.extend(made.questions);
-        let hybrid = made.patterns.iter().any(|p| matches!(p, Pattern::Subset { .. }));
-        let verdict = match (open, ruling.choice, hybrid) {
-            (true, _, _) => Verdict::Undecided,
-            (_, Choice::Embed, _) => Verdict::Embed,
-            (_, Choice::Reference, true) => Verdict::Hybrid,
-            (_, Choice::Reference, false) => Verdict::Reference,
-        };
-        let decision = Decision {
+        let mut decision = Decision {
             relationship: relationship.name.clone(),
             parent: relationship.parent.clone(),
             child: relationship.child.clone(),
-            verdict,
+            verdict: Verdict::Undecided,
             choice: (!open).then_some(ruling.choice),
             turns: Vec::new(),
             facts,
@@ -310,13 +458,47 @@ impl<'m> Deciding<'m> {
             alternatives: Vec::new(),
             needs_transaction: false,
         };
+        self.restrict_patterns(&mut decision);
+        let hybrid = decision.patterns.iter().any(|p| matches!(p, Pattern::Subset { .. }));
+        decision.verdict = match (decision.choice, hybrid) {
+            (None, _) => Verdict::Undecided,
+            (Some(Choice::Embed), _) => Verdict::Embed,
+            (Some(Choice::Reference), true) => Verdict::Hybrid,
+            (Some(Choice::Reference), false) => Verdict::Reference,
+        };
         self.made.insert(relationship.name.clone(), decision);
+    }
+
+    /// Takes away what is ruled out of the patterns of a relationship.
+    fn restrict_patterns(&self, decision: &mut Decision) {
+        let name = &decision.relationship.clone();
+        if let Some((keeps_figures, because)) = self.restrictions.no_summary.get(name) {
+            let stays = |p: &Pattern| *keeps_figures && matches!(p, Pattern::Computed { .. });
+            decision.patterns.retain(|pattern| !pattern.is_summary() || stays(pattern));
+            decision.remarks.push(because.clone());
+        }
+        if let Some((most, because)) = self.restrictions.previews.get(name) {
+            for pattern in &mut decision.patterns {
+                if let Pattern::Subset { newest, .. } = pattern {
+                    *newest = (*newest).min(*most);
+                }
+            }
+            decision.patterns.retain(|p| !matches!(p, Pattern::Subset { newest: 0, .. }));
+            decision.remarks.push(because.clone());
+            if *most == 0 {
+                relationship_patterns::alone(self.model, decision);
+            }
+        }
+        if let Some(because) = self.restrictions.stays.get(name) {
+            decision.remarks.push(because.clone());
+        }
+        relationship_patterns::drop_needless_copies(self.model, decision);
     }
 
     /// Bytes of an entity's declared fields, its id, and the ids and copies it holds for other relationships
     /// than one.
     fn own_bytes(&self, entity: &str, rank: Rank, without: &str) -> u64 {
-        let Some(entity) = self.model.entity(entity) else { return size::AROUND };
+        let Some(entity) = self.model.entity(entity) else { return size::DOCUMENT_OVERHEAD };
         let fields = declared(entity);
         let held: u64 = self
             .of(&entity.name)
@@ -375,7 +557,7 @@ impl<'m> Deciding<'m> {
     }
 
     /// Bytes of an entity's document with what has been decided to be embedded in it.
-    fn bytes(&self, entity: &str, rank: Rank, without: &str) -> u64 {
+    pub(crate) fn bytes(&self, entity: &str, rank: Rank, without: &str) -> u64 {
         let embedded = self
             .inside(entity)
             .map(|(r, decision)| {
@@ -408,7 +590,7 @@ impl<'m> Deciding<'m> {
     }
 
     /// What has been decided to be embedded in an entity.
-    fn inside<'d>(
+    pub(crate) fn inside<'d>(
         &'d self,
         entity: &'d str,
     ) -> impl Iterator<Item = (&'d Relationship, &'d Decision)> {
@@ -447,28 +629,8 @@ impl<'m> Deciding<'m> {
         facts.atomic = Some(written.atomic || relationship.invariant.is_some());
     }
 
-    /// What is shared and changes has one place: of copies inside of several parents nobody knows which are of
-    /// the same one, so no statement changes them all (DM-07.6, DM-07.7).
-    fn part(&mut self) {
-        let rows: &[&str] = &["ER-M.5", "DM-07.6", "DM-07.7"];
-        let mut found = BTreeMap::new();
-        for relationship in &self.model.relationships {
-            let made = self.made.get(&relationship.name);
-            if made.is_none_or(|made| made.choice != Some(Choice::Embed)) {
-                continue;
-            }
-            if let Some(because) = self.changed(relationship) {
-                found.insert(relationship.name.clone(), (rows, because));
-            }
-        }
-        if !found.is_empty() {
-            self.vetoed.extend(found);
-            self.all();
-        }
-    }
-
     /// Which write changes a child that is shared, and why it is not embedded then.
-    fn changed(&self, relationship: &Relationship) -> Option<String> {
+    pub(crate) fn changed(&self, relationship: &Relationship) -> Option<String> {
         if !relationship.is_shared() {
             return None;
         }
@@ -489,67 +651,8 @@ impl<'m> Deciding<'m> {
         ))
     }
 
-    /// Whether an entity is an element of a list, or part of one.
-    fn is_in_list(&self, entity: &str, depth: usize) -> bool {
-        depth < self.made.len()
-            && self.made.values().any(|made| {
-                made.choice == Some(Choice::Embed)
-                    && made.child == entity
-                    && (made.facts.children.max > 1 || self.is_in_list(&made.parent, depth + 1))
-            })
-    }
-
-    /// A list in a list has no pages: a page names the document it continues, and no function writes one for
-    /// a part of it (PT-outlier.1).
-    fn unpage(&mut self) {
-        let rows: &[&str] = &["PT-outlier.1", "GC-04"];
-        let is_paged = |pattern: &Pattern| matches!(pattern, Pattern::Outlier { .. });
-        let paged = self.made.values().filter(|made| made.patterns.iter().any(is_paged));
-        let found: Vec<_> = paged
-            .filter(|made| self.is_in_list(&made.parent, 0))
-            .map(|made| {
-                let because = format!(
-                    "up to {} of `{}` need pages, and one of a list of `{}` has none",
-                    text::count(made.facts.children.max),
-                    made.child,
-                    made.parent
-                );
-                (made.relationship.clone(), (rows, because))
-            })
-            .collect();
-        if !found.is_empty() {
-            self.vetoed.extend(found);
-            self.all();
-        }
-    }
-
-    /// What others hold ids of has a collection of its own, and is part of nobody's documents: two places
-    /// would be two copies, and nothing keeps them alike (ER-M.5, DM-07.6).
-    fn settle(&mut self) {
-        for _ in 0..self.model.relationships.len() {
-            let held = self.held_by_id();
-            let rows: &[&str] = &["ER-M.5", "DM-07.6"];
-            let embedded = self.made.values().filter(|made| made.choice == Some(Choice::Embed));
-            let twice: Vec<_> = embedded
-                .filter_map(|made| {
-                    let holder = held.get(made.child.as_str())?.first()?;
-                    let because = format!(
-                        "`{}` is held by its id in `{holder}`, so it has one place, which is its own",
-                        made.child
-                    );
-                    Some((made.relationship.clone(), (rows, because)))
-                })
-                .collect();
-            if twice.is_empty() {
-                return;
-            }
-            self.vetoed.extend(twice);
-            self.all();
-        }
-    }
-
     /// Entities that others hold ids of, with the relationships that do.
-    fn held_by_id(&self) -> BTreeMap<&str, Vec<&str>> {
+    pub(crate) fn held_by_id(&self) -> BTreeMap<&str, Vec<&str>> {
         let by_id = |pattern: &Pattern| {
             matches!(
                 pattern,
@@ -564,143 +667,6 @@ impl<'m> Deciding<'m> {
             held.entry(&made.child).or_default().push(&made.relationship);
         }
         held
-    }
-
-    /// For every entity the levels below its document, and the relationship that leads to the deepest.
-    fn depths(&self) -> BTreeMap<&str, (usize, Option<&Relationship>)> {
-        let mut found = BTreeMap::new();
-        for entity in &self.model.entities {
-            self.depth(entity, &mut found);
-        }
-        found
-    }
-
-    fn depth<'d>(
-        &'d self,
-        entity: &'d Entity,
-        found: &mut BTreeMap<&'d str, (usize, Option<&'d Relationship>)>,
-    ) -> usize {
-        if let Some((depth, _)) = found.get(entity.name.as_str()) {
-            return *depth;
-        }
-        // Stands while those below are looked at, so that a circle comes to an end.
-        let own = levels(&entity.fields);
-        found.insert(&entity.name, (own, None));
-        let mut most = (own, None);
-        for (relationship, _) in self.inside(&entity.name) {
-            let Some(child) = self.model.entity(&relationship.child) else { continue };
-            let below = self.depth(child, found) + 1;
-            if below > most.0 {
-                most = (below, Some(relationship));
-            }
-        }
-        found.insert(&entity.name, most);
-        most.0
-    }
-
-    /// Entities embedded in each other are cut apart where a document would be too deep (DM-06.1): at the
-    /// place that is read together least.
-    fn flatten(&mut self) {
-        for _ in 0..self.model.relationships.len() {
-            let Some(cut) = self.too_deep() else { return };
-            self.vetoed.extend(cut);
-            self.all();
-        }
-    }
-
-    /// Where documents that are too deep are cut apart.
-    fn too_deep(&self) -> Option<BTreeMap<String, (&'static [&'static str], String)>> {
-        let depths = self.depths();
-        let embedded = self.embedded();
-        let mut cut = BTreeMap::new();
-        for (root, (depth, _)) in &depths {
-            if *depth <= DEEPEST || embedded.contains(root) {
-                continue;
-            }
-            let mut way: Vec<&Relationship> = Vec::new();
-            let mut at = *root;
-            while let Some((_, Some(next))) = depths.get(at) {
-                if way.len() > depths.len() {
-                    break;
-                }
-                way.push(next);
-                at = &next.child;
-            }
-            let (mut way, mut left) = (way.as_slice(), *depth);
-            while left > DEEPEST && !way.is_empty() {
-                let together = |r: &Relationship| {
-                    self.made.get(&r.name).and_then(|made| made.facts.co_read).unwrap_or(0.0)
-                };
-                let reach = &way[..way.len().min(DEEPEST + 1)];
-                let weakest = (0..reach.len())
-                    .rev()
-                    .min_by(|a, b| together(reach[*a]).total_cmp(&together(reach[*b])))?;
-                let because = format!(
-                    "documents of `{root}` would be {depth} levels deep, and {DEEPEST} are the most"
-                );
-                let rows: &[&str] = &["DM-06.1"];
-                cut.insert(way[weakest].name.clone(), (rows, because));
-                left = left.saturating_sub(weakest + 1);
-                way = &way[weakest + 1..];
-            }
-        }
-        (!cut.is_empty()).then_some(cut)
-    }
-
-    /// Entities that are part of another's documents.
-    fn embedded(&self) -> BTreeSet<&str> {
-        let made = self.made.values();
-        let parts = made.filter(|decision| decision.choice == Some(Choice::Embed));
-        parts.map(|decision| decision.child.as_str()).collect()
-    }
-
-    /// Says where documents are deeper than they should be, at the outermost relationship.
-    fn remark_depth(&mut self) {
-        let embedded = self.embedded();
-        let mut deep = Vec::new();
-        for (entity, (depth, first)) in self.depths() {
-            if let Some(outermost) = first.filter(|_| depth > SHALLOW && !embedded.contains(entity))
-            {
-                let said = format!(
-                    "documents of `{entity}` are {depth} levels deep; up to {SHALLOW} are easy to work with (DM-06.1)"
-                );
-                deep.push((outermost.name.clone(), said));
-            }
-        }
-        for (name, said) in deep {
-            if let Some(decision) = self.made.get_mut(&name) {
-                decision.remarks.push(said);
-            }
-        }
-    }
-
-    /// Several lists that are each small enough may be too large together: the largest one goes until
-    /// the document is safe (CK-14).
-    fn fit(&mut self) {
-        for _ in 0..self.model.relationships.len() {
-            let mut worst: Option<(String, String)> = None;
-            for entity in &self.model.entities {
-                let bytes = self.bytes(&entity.name, Rank::P99, "");
-                if bytes <= self.bounds.safe_bytes {
-                    continue;
-                }
-                let largest = self
-                    .inside(&entity.name)
-                    .map(|(_, decision)| decision)
-                    .max_by_key(|decision| decision.facts.children_bytes());
-                if let Some(decision) = largest {
-                    let because = format!(
-                        "{} projected at p99 together with other lists",
-                        text::bytes(bytes)
-                    );
-                    worst = Some((decision.relationship.clone(), because));
-                    break;
-                }
-            }
-            let Some((name, because)) = worst else { return };
-            self.vetoed.insert(name, (TOGETHER, because));
-            self.all();
-        }
     }
 }
 

@@ -1,62 +1,39 @@
 //! What a parent keeps of its children is written by functions: a preview, a count, sums. Where none can
 //! write it, it is not kept, and the check-list says what that costs (PT-computed.1, CK-11).
 
-use docward_model::DesignModel;
-
-use crate::decide::decision::{Decision, EntityAdvice, Verdict};
+use crate::decide::decision::Decision;
 use crate::decide::pattern::Pattern;
 use crate::decide::vote::Choice;
-use crate::declared::naming::Naming;
 use crate::layout::fields::{Layout, is_embedded};
 
-/// Which patterns are taken away.
-type IsLost = fn(&Pattern) -> bool;
+use super::resolve::{Restriction, State};
 
-/// Takes away what no function would write.
-pub(crate) fn keep(
-    model: &DesignModel,
-    decisions: &mut [Decision],
-    advice: &[EntityAdvice],
-    naming: Naming,
-) {
-    let layout = Layout { model, decisions, advice, naming };
-    let lost: Vec<Option<(IsLost, String)>> =
-        layout.linked().map(|(_, decision)| unwritten(&layout, decision)).collect();
-    for (decision, lost) in decisions.iter_mut().zip(lost) {
-        let Some((is_lost, because)) = lost else { continue };
-        decision.patterns.retain(|pattern| !is_lost(pattern));
-        if decision.verdict == Verdict::Hybrid {
-            decision.verdict = Verdict::Reference;
-        }
-        decision.remarks.push(because);
+/// What no function would write.
+pub(super) fn unmaintainable(state: &State<'_>, found: &mut Vec<Restriction>) {
+    let decisions = state.decisions();
+    let keeps = |decision: &&Decision| decision.patterns.iter().any(Pattern::is_summary);
+    if !decisions.iter().any(|decision| keeps(&decision)) {
+        return;
     }
+    let advice = state.advice(&decisions);
+    let layout =
+        Layout { model: state.model, decisions: &decisions, advice: &advice, naming: state.naming };
+    found.extend(decisions.iter().filter(keeps).filter_map(|decision| {
+        let (keeps_figures, because) = unwritten(&layout, decision)?;
+        let relationship = decision.relationship.clone();
+        Some(Restriction::NoSummary { relationship, keeps_figures, because })
+    }));
 }
 
-/// Whether a pattern adds something to the parent that follows its children.
-fn is_kept(pattern: &Pattern) -> bool {
-    matches!(
-        pattern,
-        Pattern::Subset { .. } | Pattern::Computed { .. } | Pattern::Approximation { .. }
-    )
-}
-
-/// Whether a pattern adds more than counts and sums.
-fn is_more_than_figures(pattern: &Pattern) -> bool {
-    is_kept(pattern) && !matches!(pattern, Pattern::Computed { .. })
-}
-
-/// What no function writes of what a parent would keep, and why; `None` where one does, or nothing is kept.
-fn unwritten(layout: &Layout<'_>, decision: &Decision) -> Option<(IsLost, String)> {
-    if !decision.patterns.iter().any(is_kept) {
-        return None;
-    }
+/// Why a parent does not keep what it would keep, and whether counts and sums stay; `None` where it keeps all.
+fn unwritten(layout: &Layout<'_>, decision: &Decision) -> Option<(bool, String)> {
     let Decision { parent, child, .. } = decision;
     if is_element(layout, decision) {
+        let is_more = |p: &Pattern| p.is_summary() && !matches!(p, Pattern::Computed { .. });
         let because = format!(
             "`{parent}` is no document of its own but one of a list, where counts and sums of its `{child}` are kept and nothing else: what a page shows of them is read (PT-computed.1)"
         );
-        let more = decision.patterns.iter().any(is_more_than_figures);
-        return more.then_some((is_more_than_figures as IsLost, because));
+        return decision.patterns.iter().any(is_more).then_some((true, because));
     }
     let because = if has_place(layout, parent, 0) {
         unfollowed(layout, decision)?
@@ -65,7 +42,7 @@ fn unwritten(layout: &Layout<'_>, decision: &Decision) -> Option<(IsLost, String
             "`{parent}` is no document of its own but one of a list, for which no functions are written: nothing is kept there of its `{child}`, which is read instead (PT-computed.1)"
         )
     };
-    Some((is_kept as IsLost, because))
+    Some((false, because))
 }
 
 /// Whether children name a parent that one filter finds in a list by its id: an element of a list that is

@@ -109,7 +109,7 @@ fn stored_bytes(model: &DesignModel, collection: &CollectionPlan) -> f64 {
         let value = list(field).unwrap_or_else(|| field.value_bytes(Rank::Mean) as f64);
         (size::element(&field.name, 0) as f64 + value) * field.share() * presence(field)
     };
-    collection.fields.iter().map(of).sum::<f64>() + size::AROUND as f64
+    collection.fields.iter().map(of).sum::<f64>() + size::DOCUMENT_OVERHEAD as f64
 }
 
 /// Bytes of the index on its series and time that a time series comes with.

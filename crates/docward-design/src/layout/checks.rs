@@ -40,8 +40,14 @@ pub(crate) fn all(
     ]
 }
 
-fn check(id: &'static str, holds: Option<bool>, because: impl Into<String>) -> DesignCheck {
-    DesignCheck { id, holds, because: because.into() }
+fn check(id: CheckId, holds: Option<bool>, because: impl Into<String>) -> DesignCheck {
+    DesignCheck { id, holds, because: because.into(), about: Vec::new() }
+}
+
+/// An item that fails for some reads, writes, relationships or collections.
+fn fails<S: AsRef<str>>(id: CheckId, about: &[S], because: String) -> DesignCheck {
+    let about = about.iter().map(|name| name.as_ref().to_owned()).collect();
+    DesignCheck { about, ..check(id, Some(false), because) }
 }
 
 fn arrays(decisions: &[Decision], collections: &[CollectionPlan]) -> DesignCheck {
@@ -51,7 +57,11 @@ fn arrays(decisions: &[Decision], collections: &[CollectionPlan]) -> DesignCheck
         .map(|d| d.relationship.as_str())
         .collect();
     if !endless.is_empty() {
-        return check("CK-8", Some(false), format!("without an end: {}", text::list(&endless, 5)));
+        return fails(
+            CheckId::Arrays,
+            &endless,
+            format!("without an end: {}", text::list(&endless, 5)),
+        );
     }
     let mut long = Vec::new();
     for collection in collections {
@@ -59,12 +69,16 @@ fn arrays(decisions: &[Decision], collections: &[CollectionPlan]) -> DesignCheck
     }
     if !long.is_empty() {
         let because = format!("{MANY} elements or more: {}", text::list(&long, 5));
-        return check("CK-8", Some(false), because);
+        return fails(CheckId::Arrays, &long, because);
     }
-    if let Some(open) = undecided("CK-8", decisions) {
+    if let Some(open) = undecided(CheckId::Arrays, decisions) {
         return open;
     }
-    check("CK-8", Some(true), "every array has an end, or its elements are documents of their own")
+    check(
+        CheckId::Arrays,
+        Some(true),
+        "every array has an end, or its elements are documents of their own",
+    )
 }
 
 /// Declared arrays that may get too long (DM-08.1). Those that patterns make have an end.
@@ -131,15 +145,15 @@ fn single_reads(layout: &Layout<'_>) -> DesignCheck {
         }
     }
     if several.is_empty()
-        && let Some(open) = undecided("CK-9", decisions)
+        && let Some(open) = undecided(CheckId::SingleReads, decisions)
     {
         return open;
     }
     if model.reads.is_empty() {
-        return check("CK-9", None, "no read is declared");
+        return check(CheckId::SingleReads, None, "no read is declared");
     }
     if several.is_empty() && hot == 0 {
-        return check("CK-9", Some(true), "no read runs as often as once a second");
+        return check(CheckId::SingleReads, Some(true), "no read runs as often as once a second");
     }
     if several.is_empty() {
         let mut because = format!(
@@ -155,14 +169,14 @@ fn single_reads(layout: &Layout<'_>) -> DesignCheck {
         if !beside.is_empty() {
             because.push_str(&format!(" but for {}", beside.join(", and for ")));
         }
-        return check("CK-9", Some(true), because);
+        return check(CheckId::SingleReads, Some(true), because);
     }
     let because = format!("more than one document: {}", text::list(&several, 5));
-    check("CK-9", Some(false), because)
+    fails(CheckId::SingleReads, &several, because)
 }
 
 /// What cannot be told while a relationship is not decided.
-fn undecided(id: &'static str, decisions: &[Decision]) -> Option<DesignCheck> {
+fn undecided(id: CheckId, decisions: &[Decision]) -> Option<DesignCheck> {
     let open = decisions.iter().filter(|decision| decision.choice.is_none()).count() as u64;
     let because = || format!("{} undecided", text::plural(open, "relationship"));
     (open > 0).then(|| check(id, None, because()))
@@ -183,10 +197,10 @@ fn atomicity(model: &DesignModel, decisions: &[Decision]) -> DesignCheck {
         }
     }
     if model.writes.is_empty() && homeless.is_empty() {
-        return check("CK-10", None, "no write is declared");
+        return check(CheckId::Atomicity, None, "no write is declared");
     }
     if homeless.is_empty()
-        && let Some(open) = undecided("CK-10", decisions)
+        && let Some(open) = undecided(CheckId::Atomicity, decisions)
     {
         return open;
     }
@@ -197,13 +211,13 @@ fn atomicity(model: &DesignModel, decisions: &[Decision]) -> DesignCheck {
                 format!("{} written down, the rest is one document", text::plural(n, "transaction"))
             }
         };
-        return check("CK-10", Some(true), how);
+        return check(CheckId::Atomicity, Some(true), how);
     }
     let because = format!(
         "all or nothing over two documents, and no transaction written down: {}",
         text::list(&homeless, 5)
     );
-    check("CK-10", Some(false), because)
+    fails(CheckId::Atomicity, &homeless, because)
 }
 
 /// Whether what a write changes all or nothing is one document, as far as no relationship between two of the
@@ -270,7 +284,7 @@ fn aggregates(model: &DesignModel, decisions: &[Decision]) -> DesignCheck {
         }
     }
     if model.reads.is_empty() {
-        return check("CK-11", None, "no read is declared");
+        return check(CheckId::Aggregates, None, "no read is declared");
     }
     let is_open = |read: &DesignRead| {
         let mut worked_out = read.counts.iter().chain(read.sums.iter().map(|(of, _)| of));
@@ -279,15 +293,19 @@ fn aggregates(model: &DesignModel, decisions: &[Decision]) -> DesignCheck {
     };
     if repeated.is_empty()
         && model.reads.iter().any(is_open)
-        && let Some(open) = undecided("CK-11", decisions)
+        && let Some(open) = undecided(CheckId::Aggregates, decisions)
     {
         return open;
     }
     if repeated.is_empty() {
-        return check("CK-11", Some(true), "every repeated count and sum is stored");
+        return check(CheckId::Aggregates, Some(true), "every repeated count and sum is stored");
     }
     let done = if counted { "counted" } else { "summed" };
-    check("CK-11", Some(false), format!("{done} at every read: {}", text::list(&repeated, 5)))
+    fails(
+        CheckId::Aggregates,
+        &repeated,
+        format!("{done} at every read: {}", text::list(&repeated, 5)),
+    )
 }
 
 fn indexes(layout: &Layout<'_>, collections: &[CollectionPlan]) -> DesignCheck {
@@ -302,13 +320,13 @@ fn indexes(layout: &Layout<'_>, collections: &[CollectionPlan]) -> DesignCheck {
     let most = collections.iter().map(|c| c.indexes.len() + 1).max().unwrap_or(0);
     if most > 64 {
         return check(
-            "CK-12",
+            CheckId::Indexes,
             Some(false),
             format!("{most} indexes in one collection, 64 are allowed"),
         );
     }
     if model.reads.is_empty() {
-        return check("CK-12", None, "no read is declared");
+        return check(CheckId::Indexes, None, "no read is declared");
     }
     let own = collections.iter().filter(|c| {
         matches!(c.purpose, Purpose::Entity | Purpose::TimeSeries { .. } | Purpose::Bucket(_))
@@ -321,7 +339,7 @@ fn indexes(layout: &Layout<'_>, collections: &[CollectionPlan]) -> DesignCheck {
         model.reads.iter().map(|read| read.name.as_str()).filter(|r| lost.contains(r)).collect();
     if !lost.is_empty() {
         let because = format!("asks for what no document has there: {}", text::list(&lost, 5));
-        return check("CK-12", Some(false), because);
+        return fails(CheckId::Indexes, &lost, because);
     }
     let unsorted = names_of(crate::layout::index::sorted::unsorted(layout, collections));
     if !unsorted.is_empty() {
@@ -329,7 +347,7 @@ fn indexes(layout: &Layout<'_>, collections: &[CollectionPlan]) -> DesignCheck {
             "no index has the order of the newest, so all of a parent are read: {}",
             text::list(&unsorted, 5)
         );
-        return check("CK-12", Some(false), because);
+        return fails(CheckId::Indexes, &unsorted, because);
     }
     let behind = names_of(crate::layout::index::sorted::sorted_behind_ids(layout));
     if !behind.is_empty() {
@@ -337,7 +355,7 @@ fn indexes(layout: &Layout<'_>, collections: &[CollectionPlan]) -> DesignCheck {
             "ids lead to them in another order, so all are read and sorted: {}; keep what they are sorted by beside the ids, with an index, or go by `_id`",
             text::list(&behind, 5)
         );
-        return check("CK-12", Some(false), because);
+        return fails(CheckId::Indexes, &behind, because);
     }
     let sorted = names_of(crate::layout::index::sorted::sorted_at_every_read(layout, collections));
     if !sorted.is_empty() {
@@ -345,7 +363,7 @@ fn indexes(layout: &Layout<'_>, collections: &[CollectionPlan]) -> DesignCheck {
             "elements of many documents are sorted at every read, which no index spares: {}; read them by their parent (name it in `where`), or make them documents of their own, which have an index for their order",
             text::list(&sorted, 5)
         );
-        return check("CK-12", Some(false), because);
+        return fails(CheckId::Indexes, &sorted, because);
     }
     let follows_open = |read: &DesignRead| {
         read.with.iter().any(|with| {
@@ -356,17 +374,17 @@ fn indexes(layout: &Layout<'_>, collections: &[CollectionPlan]) -> DesignCheck {
     let is_open = model.reads.iter().any(follows_open)
         || !crate::layout::index::open(layout, collections).is_empty();
     if unserved.is_empty() && is_open {
-        return undecided("CK-12", layout.decisions)
-            .unwrap_or_else(|| check("CK-12", None, "where ids are held is open"));
+        return undecided(CheckId::Indexes, layout.decisions)
+            .unwrap_or_else(|| check(CheckId::Indexes, None, "where ids are held is open"));
     }
     if unserved.is_empty() {
-        return check("CK-12", Some(true), "every read has an index");
+        return check(CheckId::Indexes, Some(true), "every read has an index");
     }
     let because = format!(
         "no condition and no order, so all documents are read: {}",
         text::list(&unserved, 5)
     );
-    check("CK-12", Some(false), because)
+    fails(CheckId::Indexes, &unserved, because)
 }
 
 /// The names of reads, each once.
@@ -383,7 +401,7 @@ fn is_handful(collection: &CollectionPlan) -> bool {
 fn shard_keys(layout: &Layout<'_>, collections: &[CollectionPlan]) -> DesignCheck {
     let model = layout.model;
     if model.deployment.shards < 2 {
-        return check("CK-13", None, "not sharded");
+        return check(CheckId::ShardKeys, None, "not sharded");
     }
     // What a document holds of others, and how it is asked for, may be open.
     let is_undecided = |c: &CollectionPlan| {
@@ -399,7 +417,7 @@ fn shard_keys(layout: &Layout<'_>, collections: &[CollectionPlan]) -> DesignChec
     let (undecided, unsound) = (names(&undecided), names(&unsound));
     if unsound.is_empty() && !undecided.is_empty() {
         let because = format!("relationships are undecided of: {}", text::list(&undecided, 5));
-        return check("CK-13", None, because);
+        return check(CheckId::ShardKeys, None, because);
     }
     let is_open = |c: &&CollectionPlan| {
         let key = c.shard.as_ref().map(|shard| &shard.key);
@@ -408,11 +426,11 @@ fn shard_keys(layout: &Layout<'_>, collections: &[CollectionPlan]) -> DesignChec
     let open: Vec<&str> = collections.iter().filter(is_open).map(|c| c.name.as_str()).collect();
     if unsound.is_empty() && !open.is_empty() {
         let because = format!("figures of the keys are missing: {}", text::list(&open, 5));
-        return check("CK-13", None, because);
+        return check(CheckId::ShardKeys, None, because);
     }
     if unsound.is_empty() {
         let because = "every key has many values, rises nowhere and is named by reads";
-        return check("CK-13", Some(true), because);
+        return check(CheckId::ShardKeys, Some(true), because);
     }
     let failing = |name: &String| {
         let plan = collections.iter().find(|c| c.name == *name)?.shard.as_ref()?;
@@ -426,13 +444,13 @@ fn shard_keys(layout: &Layout<'_>, collections: &[CollectionPlan]) -> DesignChec
         "no sound key: {}{more}; a sound one has many values, does not rise and is named by reads (`distinct` and `top-share` say how many), or they stay on one shard",
         shown.join(", ")
     );
-    check("CK-13", Some(false), because)
+    fails(CheckId::ShardKeys, &unsound, because)
 }
 
 fn sizes(collections: &[CollectionPlan], capacity: &[Capacity]) -> DesignCheck {
     // Of several, the first: an archive is as large as what goes there.
     let Some(largest) = capacity.iter().rev().max_by_key(|c| c.document.1) else {
-        return check("CK-14", None, "no collection");
+        return check(CheckId::Sizes, None, "no collection");
     };
     let mut because = format!(
         "the largest, `{}`, has {} at p99",
@@ -447,7 +465,10 @@ fn sizes(collections: &[CollectionPlan], capacity: &[Capacity]) -> DesignCheck {
             field.name
         ));
     }
-    check("CK-14", Some(holds), because)
+    match holds {
+        true => check(CheckId::Sizes, Some(true), because),
+        false => fails(CheckId::Sizes, &[&largest.collection], because),
+    }
 }
 
 /// Binary data that is too large for a document of its own, wherever it stands.
@@ -458,13 +479,49 @@ fn blob(fields: &[Planned]) -> Option<&Planned> {
     })
 }
 
+/// The items of the check-list of designs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CheckId {
+    /// CK-8: every array has an end.
+    Arrays,
+    /// CK-9: frequent reads take one read.
+    SingleReads,
+    /// CK-10: what changes together is one document, or a transaction on record.
+    Atomicity,
+    /// CK-11: repeated counts and sums are stored.
+    Aggregates,
+    /// CK-12: every read has an index.
+    Indexes,
+    /// CK-13: shard keys are sound.
+    ShardKeys,
+    /// CK-14: documents are well under 16 MB.
+    Sizes,
+}
+
+impl CheckId {
+    /// The clause.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Arrays => "CK-8",
+            Self::SingleReads => "CK-9",
+            Self::Atomicity => "CK-10",
+            Self::Aggregates => "CK-11",
+            Self::Indexes => "CK-12",
+            Self::ShardKeys => "CK-13",
+            Self::Sizes => "CK-14",
+        }
+    }
+}
+
 /// An item of the check-list of designs (CK-8 to CK-15).
 #[derive(Clone, Debug, PartialEq)]
 pub struct DesignCheck {
     /// Its id.
-    pub id: &'static str,
+    pub id: CheckId,
     /// Whether it holds; `None` when it cannot be told.
     pub holds: Option<bool>,
     /// What speaks for it.
     pub because: String,
+    /// The reads, writes, relationships or collections that it fails for.
+    pub about: Vec<String>,
 }

@@ -13,7 +13,7 @@ use crate::decide::pattern::{Bucket, Pattern, Window};
 use crate::decide::vote::Choice;
 use crate::declared::access::is_tree;
 use crate::declared::field_plan::{
-    Origin, Planned, Rank, WAY_DOWN, add_kinds, declared, document_bytes, has_statistics,
+    Origin, Planned, Rank, TREE_DEPTH, add_kinds, declared, document_bytes, has_statistics,
     kind_field, own, previewed,
 };
 use crate::declared::naming::Naming;
@@ -150,7 +150,7 @@ impl<'m> Layout<'m> {
                         reference.clone(),
                     );
                     into.push(Planned { required: false, ..id });
-                    into.push(Planned::ids("ancestors", reference.clone(), WAY_DOWN));
+                    into.push(Planned::ids("ancestors", reference.clone(), TREE_DEPTH));
                 }
                 Pattern::ParentInChild => {
                     let name = self.naming.parent_field(relationship);

@@ -270,7 +270,7 @@ fn checks(out: &mut String, design: &Design, paint: Paint, look: Look) {
             Some(false) => paint.red("FAIL   "),
             None => paint.dim("unknown"),
         };
-        let line = wrap(&format!("{} {}", check.id, check.because), look.width, 10, 10);
+        let line = wrap(&format!("{} {}", check.id.name(), check.because), look.width, 10, 10);
         let _ = writeln!(out, "  {word} {line}");
     }
 }

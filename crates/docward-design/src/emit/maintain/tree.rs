@@ -4,7 +4,7 @@ use bson::{Bson, doc};
 use docward_model::Relationship;
 use docward_model::shell::quote;
 
-use crate::declared::field_plan::WAY_DOWN;
+use crate::declared::field_plan::TREE_DEPTH;
 use crate::emit::js::{self, SPREAD, given, member_of};
 use crate::emit::statement::{Job, Method, Script, Statement, Step};
 
@@ -95,7 +95,7 @@ impl<'m> Plans<'m> {
                 missing("own", &entity.name),
                 Step::Code(format!("const above = {above} === null ? [] : [...found.ancestors, {above}];")),
                 Step::Let("deepest", Statement::new(nodes, Method::Aggregate, [deepest.into()])),
-                Step::Code(format!("const levels = (deepest[0]?.most ?? own.ancestors.length) - own.ancestors.length;\nif (above.length + levels > {}) throw new Error(\"it would be too deep\");", WAY_DOWN.max)),
+                Step::Code(format!("const levels = (deepest[0]?.most ?? own.ancestors.length) - own.ancestors.length;\nif (above.length + levels > {}) throw new Error(\"it would be too deep\");", TREE_DEPTH.max)),
                 Step::Code(format!("if (above.some((one) => String(one) === String({id}))) throw new Error(\"it would be below itself\");")),
                 Step::Run(Statement::update(
                     nodes,
@@ -134,7 +134,7 @@ impl<'m> Plans<'m> {
             format!("refused(\"what is not there is not moved\", null, () => {shift}(at, new ObjectId(), null));"),
             format!(
                 "at.getCollection({collection}).updateOne({{ _id: top }}, {{ $set: {{ ancestors: Array.from({{ length: {} }}, () => new ObjectId()) }} }});",
-                WAY_DOWN.max - 1
+                TREE_DEPTH.max - 1
             ),
             format!("refused(\"nothing gets too deep\", null, () => {shift}(at, middle, top));"),
             "expect(\"and all stays where it was\", way(), [other, middle].map(String));".to_owned(),
