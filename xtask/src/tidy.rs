@@ -40,8 +40,6 @@ const LAYERS: [(&str, u32); 22] = [
     ("docward-testkit", 9),
     ("docward-fuzz-cases", 9),
 ];
-/// Crates whose modules still have import cycles, which are to be removed.
-const KNOWN_CYCLES: [&str; 1] = ["docward-design"];
 /// A longer file contains more than one idea.
 const MAX_LINES: usize = 900;
 const STATUSES: [&str; 7] =
@@ -108,17 +106,13 @@ fn layers(faults: &mut Vec<String>) -> Result<()> {
 fn import_cycles(faults: &mut Vec<String>) -> Result<()> {
     for (name, _) in LAYERS {
         let cycles = import_graph::cycles_of(&root().join("crates").join(name).join("src"))?;
-        faults.extend(cycle_faults(name, &cycles, KNOWN_CYCLES.contains(&name)));
+        faults.extend(cycle_faults(name, &cycles));
     }
     Ok(())
 }
 
-/// The faults of a crate's import cycles, which may be a known exception.
-fn cycle_faults(name: &str, cycles: &[Vec<String>], is_known: bool) -> Vec<String> {
-    if is_known {
-        let message = format!("{name} has no import cycle: remove it from KNOWN_CYCLES");
-        return cycles.is_empty().then_some(message).into_iter().collect();
-    }
+/// The faults of a crate's import cycles.
+fn cycle_faults(name: &str, cycles: &[Vec<String>]) -> Vec<String> {
     let fault = |cycle: &Vec<String>| {
         let modules = cycle.join(", ");
         format!("{name} has an import cycle ({modules}): move what they share to a module below")
@@ -320,18 +314,10 @@ mod tests {
     use super::{cycle_faults, is_allowed, size_fault, targets};
 
     #[test]
-    fn import_cycles_are_faults_unless_they_are_known() {
-        let cycle = [vec!["a".to_owned(), "b".to_owned()]];
-        for (cycles, is_known, expect) in [
-            (&[][..], false, None),
-            (&cycle[..], false, Some("import cycle (a, b)")),
-            (&cycle[..], true, None),
-            (&[][..], true, Some("remove it from KNOWN_CYCLES")),
-        ] {
-            let faults = cycle_faults("docward-x", cycles, is_known);
-            assert_eq!(faults.len(), usize::from(expect.is_some()), "{faults:?}");
-            assert!(faults.iter().all(|f| f.contains(expect.unwrap_or_default())), "{faults:?}");
-        }
+    fn import_cycles_are_faults() {
+        assert_eq!(cycle_faults("docward-x", &[]), Vec::<String>::new());
+        let faults = cycle_faults("docward-x", &[vec!["a".to_owned(), "b".to_owned()]]);
+        assert!(matches!(&faults[..], [one] if one.contains("import cycle (a, b)")), "{faults:?}");
     }
 
     #[test]

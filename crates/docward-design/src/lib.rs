@@ -1,75 +1,52 @@
 //! The design advisor: from declared entities and access patterns (DP-1, DP-2) to a document model,
-//! with the arithmetic of every decision.
+//! with the arithmetic of every decision. Pure: no IO, no clock.
 //!
-//! [`read`] reads a model file, [`decide`] decides one relationship by rows of the decision tables
-//! (ALG-5). Pure: no IO, no clock.
+//! Modules read in one direction, and none imports one above it:
+//!
+//! 1. [`declared`]: what follows from a declared model alone: names, dates, fields and their sizes.
+//! 2. [`model_file`]: YAML to a model, starters, the interview.
+//! 3. [`decide`]: one relationship by rows of the decision tables (ALG-5), and its patterns.
+//! 4. [`layout`]: documents, collections, indexes, shard keys, sizes, the check-list.
+//! 5. [`cost`]: what each way to store a relationship costs, operation by operation.
+//! 6. [`design`]: a whole model, by constraints that run until nothing changes.
+//! 7. [`emit`]: scripts, validators, examples, pictures.
 
-mod aging;
-mod attribute;
-pub mod capacity;
-mod checks;
-mod clash;
-mod collection;
-mod compare;
+mod cost;
 mod decide;
-mod deciding;
-mod derive;
-mod documents;
+mod declared;
+mod design;
 pub mod emit;
-pub mod example;
-mod facts;
-mod fault;
-mod index;
-mod interview;
-pub mod js;
 mod layout;
-pub mod maintain;
-pub mod measured;
-mod naming;
-mod pattern;
-mod plan;
-mod planned;
-mod pools;
-mod position;
-mod predict;
-mod preview;
-pub mod quantile;
-mod quantity;
-mod read;
-mod readings;
-mod remarks;
-mod sensitivity;
-mod shard;
-pub mod size;
-mod starter;
-pub mod statement;
-mod table;
-mod tail;
-pub mod validator;
-mod whole;
-mod written;
-mod yaml;
+mod model_file;
 
-pub use capacity::{Capacity, Crossing};
-pub use clash::clashes;
-pub use collection::{CollectionPlan, Purpose};
-pub use compare::{Alternative, OperationCost, Way};
-pub use decide::{Choice, Row, Ruling, Vote, decide, is_outlier, rows};
-pub use derive::{Known, Question, known, questions};
-pub use facts::{Bounds, Facts, Growth, Kind};
-pub use fault::Fault;
-pub use index::{IndexPlan, Partial};
-pub use interview::{Ask, interview};
-pub use layout::Figure;
-pub use naming::Naming;
-pub use pattern::{Bucket, Pattern, Window};
-pub use plan::{Decision, Design, DesignCheck, EntityAdvice, Verdict, design, design_stored};
-pub use planned::{Kinds, Origin, Planned, Rank, document_bytes};
-pub use pools::{PoolPlan, Pools, pools};
-pub use predict::{Act, Fetch, Link, Predictor, ReadPlan, WritePlan, predictors};
-pub use read::{MAX_BYTES, read};
-pub use readings::{Readings, ReadingsWay, readings};
-pub use sensitivity::{Turn, turns};
-pub use shard::{KeyCandidate, ShardPlan};
-pub use starter::{LooksLikeSeries, STARTER, starter_from};
-pub use table::nearest;
+pub use cost::access_plan::{Act, Fetch, Link, ReadPlan, WritePlan};
+pub use cost::measured;
+pub use cost::pools::{PoolPlan, Pools, pools};
+pub use cost::predict::{Predictor, predictors};
+pub use cost::readings::{Readings, ReadingsWay, readings};
+pub use decide::alternative::{Alternative, Crossing, OperationCost, Way};
+pub use decide::decision::{Decision, EntityAdvice, Verdict};
+pub use decide::derive::{Known, Question, known, questions};
+pub use decide::facts::{Bounds, Facts, Growth, Kind};
+pub use decide::flip_points::{Turn, turns};
+pub use decide::pattern::{Bucket, Pattern, Window};
+pub use decide::vote::{Choice, Row, RowId, Ruling, Vote, decide, is_outlier, rows};
+pub use declared::field_plan::{Kinds, Origin, Planned, Rank, document_bytes};
+pub use declared::naming::Naming;
+pub use declared::{quantile, size};
+pub use design::clash::clashes;
+pub use design::{design, design_stored};
+pub use emit::{example, js, maintain, statement};
+pub use layout::capacity::Capacity;
+pub use layout::checks::{CheckId, DesignCheck};
+pub use layout::collection::{CollectionPlan, Purpose};
+pub use layout::fields::Figure;
+pub use layout::index_plan::{IndexPlan, Partial};
+pub use layout::plan::Design;
+pub use layout::shard_key::{KeyCandidate, ShardPlan};
+pub use layout::{capacity, validator};
+pub use model_file::fault::Fault;
+pub use model_file::interview::{Ask, interview};
+pub use model_file::read::{MAX_BYTES, read};
+pub use model_file::starter::{LooksLikeSeries, STARTER, starter_from};
+pub use model_file::table::nearest;

@@ -13,6 +13,7 @@ mod lifetimes;
 mod patterns;
 mod previews;
 mod questions;
+mod reviews;
 mod series;
 mod shards;
 mod sides;

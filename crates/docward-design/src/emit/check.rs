@@ -1,14 +1,16 @@
 //! The test plan as a script: in a scratch database it runs every function and says what must be true.
 
 use bson::doc;
-use docward_model::{DesignModel, shell::quote};
+use docward_model::DesignModel;
+use docward_model::shell::quote;
+
+use crate::emit::example::example;
+use crate::emit::js::{self, SPREAD, given};
+use crate::emit::maintain::Plans;
+use crate::emit::statement::Script;
+use crate::layout::collection::Purpose;
 
 use super::heading;
-use crate::collection::Purpose;
-use crate::example::example;
-use crate::js::{self, SPREAD, given};
-use crate::maintain::Plans;
-use crate::statement::Script;
 
 const HELP: &str = r#"
 var at = db.getSiblingDB(database);

@@ -2,8 +2,8 @@
 
 use docward_model::{BsonType, DesignModel, EntityField, Relationship};
 
-use crate::plan::Design;
-use crate::planned::{Origin, Planned};
+use crate::declared::field_plan::{Origin, Planned};
+use crate::layout::plan::Design;
 
 /// Entities and how they belong together.
 pub(super) fn model(model: &DesignModel) -> String {
@@ -49,10 +49,9 @@ pub(super) fn design(design: &Design) -> String {
     for collection in &design.collections {
         for field in &collection.fields {
             let Origin::Reference(entity) = &field.origin else { continue };
-            let target = design
-                .collections
-                .iter()
-                .find(|c| c.entity == *entity && c.purpose == crate::collection::Purpose::Entity);
+            let target = design.collections.iter().find(|c| {
+                c.entity == *entity && c.purpose == crate::layout::collection::Purpose::Entity
+            });
             let Some(target) = target else { continue };
             let end = if field.kind == BsonType::Array { "}o--o{" } else { "}o--||" };
             text.push_str(&format!(

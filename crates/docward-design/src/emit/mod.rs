@@ -2,29 +2,36 @@
 //! runs them all, pictures and a page that explains them. Text only; nothing is written here.
 
 mod check;
+pub mod example;
+pub mod js;
+pub mod maintain;
 mod mermaid;
 mod readme;
 mod shard;
+pub mod statement;
 
 use bson::{Bson, Document, doc};
-use docward_model::{DesignModel, ProfileName, shell::quote};
+use docward_model::shell::quote;
+use docward_model::{DesignModel, ProfileName};
 
-use crate::collection::{CollectionPlan, Purpose};
-use crate::example::example;
-use crate::index::{IndexPlan, number};
-use crate::js;
-use crate::maintain::{Plans, scripts};
-use crate::plan::Design;
-use crate::quantity;
-use crate::statement::{Script, wrapped};
-use crate::validator::validator;
+use crate::emit::example::example;
+use crate::emit::maintain::{Plans, refusals, scripts};
+use crate::emit::statement::{Job, Script, wrapped};
+use crate::layout::collection::{CollectionPlan, Purpose};
+use crate::layout::index_plan::{IndexPlan, number};
+use crate::layout::plan::Design;
+use crate::layout::validator::validator;
+use crate::model_file::quantity;
 
 /// Every file of a design: its path and its text.
 pub fn files(model: &DesignModel, design: &Design, profile: ProfileName) -> Vec<(String, String)> {
     let plans = Plans::new(model, design, profile);
     let scripts = scripts(model, design, profile);
     let mut files = vec![
-        ("README.md".to_owned(), readme::page(model, design, &scripts)),
+        (
+            "README.md".to_owned(),
+            readme::page(model, design, &scripts, &refusals(model, design, profile)),
+        ),
         ("01-collections.js".to_owned(), collections(model, design)),
         ("02-indexes.js".to_owned(), indexes(model, design)),
         ("03-shard.js".to_owned(), shard::script(design)),
@@ -279,7 +286,7 @@ fn pattern(script: &Script) -> String {
         "{} Functions for mongosh: load this file, then call them with a database. In an application, write the same statements with its driver.",
         script.intro
     ));
-    let jobs: Vec<String> = script.jobs.iter().map(crate::statement::Job::shell).collect();
+    let jobs: Vec<String> = script.jobs.iter().map(Job::shell).collect();
     let body = jobs.join("\n");
     if body.contains("pick(") {
         text.push_str(PICK);

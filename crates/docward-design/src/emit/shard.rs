@@ -4,11 +4,13 @@
 use bson::{Bson, Document};
 use docward_model::shell::{key, quote};
 
+use crate::emit::js;
+use crate::layout::collection::CollectionPlan;
+use crate::layout::plan::Design;
+use crate::layout::shard::stays_small;
+use crate::layout::shard_key::ShardPlan;
+
 use super::{database, heading};
-use crate::collection::CollectionPlan;
-use crate::js;
-use crate::plan::Design;
-use crate::shard::{ShardPlan, stays_small};
 
 pub(super) fn script(design: &Design) -> String {
     let mut text = heading(

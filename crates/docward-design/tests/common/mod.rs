@@ -157,7 +157,7 @@ impl Case {
     /// An item of the check-list: whether it holds, and why.
     #[track_caller]
     pub(crate) fn check(&self, id: &str) -> (Option<bool>, &str) {
-        let found = self.design.checks.iter().find(|check| check.id == id);
+        let found = self.design.checks.iter().find(|check| check.id.name() == id);
         let check = found.unwrap_or_else(|| panic!("no check {id}"));
         (check.holds, &check.because)
     }

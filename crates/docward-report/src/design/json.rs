@@ -39,7 +39,7 @@ pub(crate) fn json(design: &Design, pools: &Pools) -> String {
         "shardKeys": shard_keys(design),
         "capacity": capacity(design),
         "checks": design.checks.iter().map(|check| json!({
-            "id": check.id,
+            "id": check.id.name(),
             "verdict": match check.holds { Some(true) => "pass", Some(false) => "fail", None => "unknown" },
             "evidence": check.because,
         })).collect::<Vec<_>>(),

@@ -104,7 +104,7 @@ pub(crate) fn markdown(design: &Design, pools: &Pools) -> String {
             Some(false) => "**fail**",
             None => "unknown",
         };
-        let _ = writeln!(out, "| {} | {word} | {} |", check.id, cell(&check.because));
+        let _ = writeln!(out, "| {} | {word} | {} |", check.id.name(), cell(&check.because));
     }
     out.push_str(&clients(pools));
     let questions = design.questions();

@@ -68,7 +68,7 @@ fn summary(out: &mut String, design: &Design, paint: Paint, look: Look) {
     }
     let failing = design.checks.iter().filter(|check| check.holds == Some(false));
     for check in failing {
-        let line = wrap(&format!("{} {}", check.id, check.because), look.width, 8, 8);
+        let line = wrap(&format!("{} {}", check.id.name(), check.because), look.width, 8, 8);
         let _ = writeln!(out, "  {} {line}", paint.red("FAILS"));
     }
     match design.questions().len() {
@@ -337,14 +337,14 @@ fn checks(out: &mut String, design: &Design, paint: Paint, look: Look, detail: D
     for check in &design.checks {
         let word = match check.holds {
             Some(true) if detail == Detail::Usual => {
-                passed.push(check.id.as_ref());
+                passed.push(check.id.name());
                 continue;
             }
             Some(true) => paint.green("pass   "),
             Some(false) => paint.red("FAIL   "),
             None => paint.dim("unknown"),
         };
-        let line = wrap(&format!("{} {}", check.id, check.because), look.width, 10, 10);
+        let line = wrap(&format!("{} {}", check.id.name(), check.because), look.width, 10, 10);
         let _ = writeln!(out, "  {word} {line}");
     }
     if !passed.is_empty() {

@@ -91,7 +91,7 @@ pub(crate) fn page(design: &Design, pools: &Pools) -> String {
                 ul {
                     @for check in &design.checks {
                         @let (class, word) = match check.holds { Some(true) => ("good", "pass"), Some(false) => ("bad", "fail"), None => ("note", "unknown") };
-                        li { span class={ "badge " (class) } { (word) } " " b { (check.id) } " " (code_spans(&check.because)) }
+                        li { span class={ "badge " (class) } { (word) } " " b { (check.id.name()) } " " (code_spans(&check.because)) }
                     }
                 }
                 @if !open.is_empty() {

@@ -13,7 +13,7 @@ use std::{
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand, ValueEnum};
 use docward_config::FailOn;
-use docward_design::{Bounds, Design, Verdict, design as decide, pools};
+use docward_design::{Bounds, CheckId, Design, Verdict, design as decide, pools};
 use docward_model::{DesignModel, ProfileName, Severity};
 use docward_report::{Detail, Look, Shape, design_pictures, design_report};
 
@@ -207,6 +207,9 @@ fn emit(
     }
     let shown = directory.display();
     complain(&format!("{shown}: {} files; begin with {shown}/README.md", files.len()));
+    for refusal in docward_design::maintain::refusals(model, design, profile) {
+        complain(&refusal.sentence);
+    }
     Ok(())
 }
 
@@ -228,7 +231,7 @@ fn designed(
 }
 
 /// Checks of the list that are recommendations.
-const RECOMMENDED: [&str; 2] = ["CK-9", "CK-11"];
+const RECOMMENDED: [CheckId; 2] = [CheckId::SingleReads, CheckId::Aggregates];
 
 fn exit_code(design: &Design, fail_on: FailOn) -> u8 {
     let open = design.decisions.iter().any(|decision| decision.verdict == Verdict::Undecided)

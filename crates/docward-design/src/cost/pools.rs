@@ -1,0 +1,233 @@
+//! Pools of the clients of a design, by the arithmetic of `docward connect plan` (ALG-3, CN-03.1). What the
+//! deployment does not say is asked for, never guessed.
+
+use docward_connect::{
+    CONNECT_TIMEOUT_MS, Deployment, Given, Gravity, MAX_IDLE_MS, Method, Plan, WAIT_QUEUE_MS, plan,
+    share_text,
+};
+use docward_model::{DesignModel, LimitScope, text};
+
+use crate::decide::derive::Question;
+
+/// The largest pool that is advised where nobody said how long an operation takes (PP-1).
+const LARGEST: u64 = 200;
+
+/// What is known of the pools.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Pools {
+    /// Limit and clients are declared.
+    Planned(Box<PoolPlan>),
+    /// One of them is missing, and this is what to declare.
+    Open(Question),
+}
+
+/// The pool of every client.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PoolPlan {
+    /// Client objects, as declared.
+    pub clients: u64,
+    /// The largest pool that stays within 80 %; nothing fits when it is 0.
+    pub cap: u64,
+    /// Declared reads and writes in a second, of all clients.
+    pub per_second: f64,
+    /// The plan with that pool: its sum, its share, what is wrong with it.
+    pub plan: Plan,
+}
+
+/// Sizes the pools of a model's clients.
+pub fn pools(model: &DesignModel) -> Pools {
+    let declared = &model.deployment;
+    let limit = declared.connection_limit.filter(|limit| *limit > 0);
+    let clients = declared.clients.filter(|clients| *clients > 0);
+    let (Some(limit), Some(clients)) = (limit, clients) else {
+        return Pools::Open(question(limit.is_none(), clients.is_none()));
+    };
+    // A set is counted by each server, as `docward connect plan` does; what stands before shards is taken
+    // for a load balancer, because nobody says how many mongos there are.
+    let (method, scope) = match declared.shards {
+        0 | 1 => (Method::ReplicaSet, LimitScope::PerNode),
+        _ => (Method::LoadBalancer, LimitScope::Total),
+    };
+    let deployment = Deployment { method, routers: 1, members: None, limit, scope };
+    let with = |pool: u64| {
+        let pool = Some(pool);
+        let given = Given { instances: clients, processes: 1, pool, ..Given::default() };
+        plan(&deployment, &[given])
+    };
+    let cap = with(1).services.first().map_or(0, |service| service.cap);
+    // Drivers take 0 for "no limit": where nothing fits, the plan with one connection says so.
+    let plan = with(cap.clamp(1, LARGEST));
+    let reads = model.reads.iter().map(|read| read.per_second);
+    let writes = model.writes.iter().map(|write| write.per_second);
+    Pools::Planned(Box::new(PoolPlan { clients, cap, per_second: reads.chain(writes).sum(), plan }))
+}
+
+fn question(no_limit: bool, no_clients: bool) -> Question {
+    let mut asked = Vec::new();
+    let mut keys = Vec::new();
+    if no_limit {
+        asked.push("how many connections does the deployment take");
+        keys.push("`connection-limit: 3000`");
+    }
+    if no_clients {
+        asked.push("how many clients (instances times processes) share its connections");
+        keys.push("`clients: 20`");
+    }
+    Question {
+        about: "deployment".to_owned(),
+        ask: format!("{}?", asked.join(", and ")),
+        write: format!("add {} to `deployment`, and pools are sized", keys.join(" and ")),
+    }
+}
+
+impl PoolPlan {
+    /// `maxPoolSize`.
+    pub fn max_pool(&self) -> u64 {
+        self.plan.services.first().map_or(1, |service| service.pool)
+    }
+
+    /// The options of every client: name, value, clause.
+    pub fn options(&self) -> [(&'static str, u64, &'static str); 5] {
+        let min = self.plan.services.first().map_or(1, |service| service.min_pool);
+        [
+            ("maxPoolSize", self.max_pool(), "CN-03.1"),
+            ("minPoolSize", min, "PP-2"),
+            ("maxIdleTimeMS", MAX_IDLE_MS, "PP-3"),
+            ("waitQueueTimeoutMS", WAIT_QUEUE_MS, "PP-4"),
+            ("connectTimeoutMS", CONNECT_TIMEOUT_MS, "PP-5"),
+        ]
+    }
+
+    /// Where the size comes from, with its figures.
+    pub fn formula(&self) -> String {
+        let limit = text::count(self.plan.deployment.limit);
+        let each = format!(
+            "80 % of {limit} connections / {} = {} each",
+            text::plural(self.clients, "client"),
+            text::count(self.cap)
+        );
+        match self.cap {
+            0 => format!("{each}: not even one connection for every client fits (CN-03.1)"),
+            cap if cap > LARGEST => {
+                format!("{each}, of which {LARGEST} is the usual most (CN-03.1, ALG-3, PP-1)")
+            }
+            _ => format!("{each} (CN-03.1, ALG-3)"),
+        }
+    }
+
+    /// What all pools come to.
+    pub fn sum(&self) -> String {
+        let (clients, pool) = (text::count(self.clients), text::count(self.max_pool()));
+        let sum = text::count(self.clients.saturating_mul(self.max_pool()));
+        format!(
+            "{clients} × {pool} = {sum}, {} of the limit: {}",
+            share_text(self.plan.share),
+            self.plan.verdict.name()
+        )
+    }
+
+    /// How clients are taken to connect, and what changes where they do not.
+    pub fn way(&self) -> &'static str {
+        match self.plan.deployment.method {
+            Method::ReplicaSet => {
+                "the limit is taken as that of each member of a replica set: a client has a pool for every member it reads from"
+            }
+            _ => {
+                "clients are taken to connect through a load balancer (PF-1); with SRV or a list of mongos each mongos has a pool: divide by their number (PF-2, PF-3)"
+            }
+        }
+    }
+
+    /// The command that says what the declared operations need, once their time is known.
+    pub fn next(&self) -> Option<String> {
+        let each = self.per_second / self.clients as f64;
+        // A rate that rounds to nothing needs no plan.
+        let each = (each * 100.0).ceil() / 100.0;
+        (each > 0.0).then(|| {
+            format!(
+                "docward connect plan --apps {} --method {} --limit {} --qps {each} --latency-ms MS",
+                self.clients,
+                self.plan.deployment.method.name(),
+                self.plan.deployment.limit
+            )
+        })
+    }
+
+    /// What is wrong with it, what matters most first.
+    pub fn warnings(&self) -> impl Iterator<Item = &docward_connect::Warning> {
+        self.plan.warnings.iter().filter(|warning| warning.gravity < Gravity::Note)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use docward_connect::Verdict;
+
+    fn sized(shards: u32, limit: u64, clients: u64) -> PoolPlan {
+        let mut model = crate::read("model.yaml", crate::STARTER).unwrap_or_default();
+        model.deployment.shards = shards;
+        model.deployment.connection_limit = Some(limit);
+        model.deployment.clients = Some(clients);
+        match pools(&model) {
+            Pools::Planned(plan) => *plan,
+            Pools::Open(question) => panic!("{question:?}"),
+        }
+    }
+
+    #[test]
+    fn alg_3_cn_03_1_pools_are_those_of_connect_plan() {
+        for (limit, clients, cap, pool) in [
+            (3000, 25, 96, 96),
+            (3000, 30, 80, 80),
+            (3000, 20, 120, 120),
+            // More than the usual most is left alone, less is told.
+            (3000, 2, 1200, 200),
+            (3000, 100, 24, 24),
+        ] {
+            for shards in [1, 4] {
+                let plan = sized(shards, limit, clients);
+                assert_eq!((plan.cap, plan.max_pool()), (cap, pool), "{limit} {clients}");
+                assert_eq!(plan.plan.verdict, Verdict::Fits, "{limit} {clients}");
+                assert_eq!(plan.warnings().count(), usize::from(pool < 50), "{limit} {clients}");
+            }
+        }
+    }
+
+    #[test]
+    fn cn_03_1_where_nothing_fits_that_is_said() {
+        let plan = sized(4, 100, 90);
+        assert_eq!((plan.cap, plan.max_pool()), (0, 1));
+        assert_eq!(plan.plan.verdict, Verdict::OverBudget);
+        assert!(plan.formula().contains("not even one"), "{}", plan.formula());
+        assert!(plan.warnings().any(|warning| warning.clause == "CN-03.1"));
+    }
+
+    #[test]
+    fn cn_03_1_what_is_not_declared_is_asked_for() {
+        let mut model = crate::read("model.yaml", crate::STARTER).unwrap_or_default();
+        for (limit, clients, wanted, other) in [
+            (None, None, "connection-limit", ""),
+            (None, Some(3), "connection-limit", "clients:"),
+            (Some(3000), None, "clients:", "connection-limit"),
+            (Some(0), Some(0), "connection-limit", ""),
+        ] {
+            model.deployment.connection_limit = limit;
+            model.deployment.clients = clients;
+            let Pools::Open(question) = pools(&model) else { panic!("{limit:?} {clients:?}") };
+            assert!(question.write.contains(wanted), "{question:?}");
+            assert!(other.is_empty() || !question.write.contains(other), "{question:?}");
+        }
+    }
+
+    #[test]
+    fn pf_4_the_next_command_has_the_declared_rate_of_a_client() {
+        let plan = sized(4, 4000, 40);
+        let each = (plan.per_second / 40.0 * 100.0).ceil() / 100.0;
+        let next = plan.next().unwrap_or_default();
+        assert!(
+            next.contains(&format!("--apps 40 --method lb --limit 4000 --qps {each} ")),
+            "{next}"
+        );
+    }
+}

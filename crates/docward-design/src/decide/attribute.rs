@@ -1,0 +1,72 @@
+//! Fields that are searched alike go into a list of names and values; not those that something else needs
+//! by their own name.
+
+use docward_model::{BsonType, DesignModel, Entity, EntityField};
+
+use crate::declared::field_plan::discriminator;
+
+/// From so many fields on one index for all of them is worth a list.
+const ALIKE: usize = 3;
+
+/// The listed fields of an entity that can be attributes, when they are enough, and remarks on the others.
+pub(crate) fn listed(model: &DesignModel, entity: &Entity) -> (Vec<String>, Vec<String>) {
+    let (mut fields, mut remarks) = (Vec::new(), Vec::new());
+    for field in entity.attributes.iter().filter_map(|name| entity.field(name)) {
+        match needed(model, entity, field) {
+            Some(why) => remarks.push(format!("`{}` is no attribute: {why}", field.name)),
+            None => fields.push(field.name.clone()),
+        }
+    }
+    if fields.len() >= ALIKE {
+        return (fields, remarks);
+    }
+    if !entity.attributes.is_empty() {
+        remarks.push("fewer than three fields alike are indexed one by one".to_owned());
+    }
+    (Vec::new(), remarks)
+}
+
+/// Why a field must be one of its own: an element of a list has no name to sort, copy or sum by.
+fn needed(model: &DesignModel, entity: &Entity, field: &EntityField) -> Option<String> {
+    let name = &field.name;
+    if field.unique {
+        return Some("it is unique".to_owned());
+    }
+    if !entity.variants.is_empty() && discriminator(entity) == *name {
+        return Some("it tells the kinds apart".to_owned());
+    }
+    if entity.variants.iter().any(|variant| variant.fields.iter().any(|f| f.name == *name)) {
+        return Some("one of the kinds has a field of this name too".to_owned());
+    }
+    if entity.series.as_ref().is_some_and(|s| s.time == *name || s.id.contains(name)) {
+        return Some("it is of the series".to_owned());
+    }
+    if model.deployment.zones.as_ref().is_some_and(|(zone, _)| zone == name) {
+        return Some("it says where documents live".to_owned());
+    }
+    let touching = |relationship: &str| {
+        model
+            .relationship(relationship)
+            .filter(|r| r.child == entity.name || r.parent == entity.name)
+    };
+    for read in &model.reads {
+        if read.from == entity.name && read.sort.iter().any(|(sorted, _)| sorted == name) {
+            return Some(format!("`{}` sorts by it", read.name));
+        }
+        let summed = |(of, sum): &(String, String)| sum == name && touching(of).is_some();
+        if read.sums.iter().any(summed) {
+            return Some(format!("`{}` sums it", read.name));
+        }
+        for with in read.with.iter().filter(|with| touching(&with.relationship).is_some()) {
+            if with.fields.contains(name) {
+                return Some(format!("`{}` wants it by its name, beside others", read.name));
+            }
+            if with.newest.as_ref().is_some_and(|(_, by)| by.as_ref() == Some(name)) {
+                return Some(format!("`{}` finds the newest by it", read.name));
+            }
+        }
+    }
+    let ages = entity.lifecycle.is_some_and(|l| l.kept_days.is_some() || l.cold_days.is_some())
+        || model.relationships.iter().any(|r| r.child == entity.name && r.keep_newest.is_some());
+    (field.kind == BsonType::Date && ages).then(|| "documents go by their dates".to_owned())
+}

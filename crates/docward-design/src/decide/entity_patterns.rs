@@ -1,0 +1,202 @@
+//! Patterns of single entities: time series, buckets, kinds, archives, versions.
+
+use docward_model::{DesignModel, Entity};
+
+use crate::decide::attribute;
+use crate::decide::derive::Question;
+use crate::decide::pattern::{Bucket, Made, Pattern, Window};
+use crate::declared::field_plan::discriminator;
+use crate::declared::{access, dates, size};
+
+/// Patterns of an entity by itself.
+pub(crate) fn of_entity(model: &DesignModel, entity: &Entity, bytes: u64) -> Made {
+    let mut made = Made { patterns: Vec::new(), remarks: Vec::new(), questions: Vec::new() };
+    if entity.series.is_some() {
+        made.series(model, entity, bytes);
+    }
+    if !entity.variants.is_empty() {
+        let discriminator = discriminator(entity);
+        made.patterns.push(Pattern::Polymorphic { discriminator });
+    }
+    let (fields, remarks) = attribute::listed(model, entity);
+    made.remarks.extend(remarks);
+    if !fields.is_empty() {
+        made.patterns.push(Pattern::Attribute { fields });
+    }
+    let has = |patterns: &[Pattern], of: fn(&Pattern) -> bool| patterns.iter().any(of);
+    let is_native = has(&made.patterns, |p| matches!(p, Pattern::TimeSeries { .. }));
+    let is_bucket = has(&made.patterns, |p| matches!(p, Pattern::Bucket(_)));
+    if let Some(cold) = entity.lifecycle.and_then(|life| {
+        // What is deleted before it grows cold needs no archive.
+        life.cold_days.filter(|cold| life.kept_days.is_none_or(|kept| kept > *cold))
+    }) {
+        if is_native {
+            made.remarks.push(
+                "the server packs readings of a time series, and taking single ones out (7.0 and newer can) unpacks them: what has grown cold stays where it is, and there is no archive".to_owned(),
+            );
+        } else if is_bucket || dates::dated(entity).is_some() {
+            made.patterns.push(Pattern::Archive { days: cold.max(1.0) as u64 });
+            let guessed = dates::dated(entity).filter(|_| dates::coming(entity).is_none());
+            if let Some(date) = guessed.filter(|_| !is_bucket) {
+                made.remarks.push(format!(
+                    "no date field says when it came (as `createTime` would), so what is cold is told by `{date}`, the first that may say how old it is: declare the right one before it, where it is another"
+                ));
+            }
+        }
+    }
+    if entity.keeps_versions {
+        if is_native || is_bucket {
+            made.remarks.push(
+                "readings are many to a document, which has one version: no old versions are kept, and a wrong reading is corrected by another beside it".to_owned(),
+            );
+        } else {
+            made.patterns.push(Pattern::DocumentVersioning);
+        }
+    }
+    if let Some(current) = entity.shape_version {
+        if entity.series.is_some() {
+            made.remarks.push(
+                "readings of several shapes are told apart by their time, not by a version"
+                    .to_owned(),
+            );
+        } else {
+            made.patterns.push(Pattern::SchemaVersioning { current });
+        }
+    }
+    made
+}
+
+impl Made {
+    /// Readings over time: a native series from 5.0 on when nothing it lacks is needed (GC-30), else
+    /// buckets.
+    fn series(&mut self, model: &DesignModel, entity: &Entity, bytes: u64) {
+        let Some(series) = &entity.series else { return };
+        let sum = |keep: &dyn Fn(&docward_model::DesignWrite) -> bool| -> f64 {
+            access::total(model.writes.iter().filter(|w| keep(w)))
+        };
+        let updates = sum(&|w| w.updates.contains(&entity.name));
+        let inserts = sum(&|w| w.inserts.contains(&entity.name));
+        // ALG-8: nearly insert-only.
+        let changes = updates > 0.01 * (updates + inserts);
+        let native = model.deployment.server >= (5, 0);
+        // What is declared answers the question (GC-30).
+        if let Some(field) = entity.fields.iter().find(|field| field.unique) {
+            self.remarks.push(format!(
+                "`{}` is unique, which neither a time series nor a list in a bucket can hold: readings are documents of their own (GC-30)",
+                field.name
+            ));
+            return;
+        }
+        let corrected = model.writes.iter().find(|w| w.updates.contains(&entity.name));
+        let needs_plain = match (corrected, entity.needs_plain) {
+            (Some(_), None) => Some(true),
+            (Some(write), Some(false)) if native && !changes => {
+                self.remarks.push(format!(
+                    "`{}` changes readings: a time series takes updates of its meta field alone, so insert a corrected reading beside the wrong one (GC-30)",
+                    write.name
+                ));
+                Some(false)
+            }
+            (_, said) => said,
+        };
+        if native && !changes {
+            match needs_plain {
+                Some(false) => {
+                    let granularity = match series.per_second {
+                        rate if rate > 1.0 / 60.0 => "seconds",
+                        rate if rate > 1.0 / 3600.0 => "minutes",
+                        _ => "hours",
+                    };
+                    self.patterns.push(Pattern::TimeSeries {
+                        time: series.time.clone(),
+                        meta: series.id.clone(),
+                        granularity,
+                    });
+                    return;
+                }
+                Some(true) => self.remarks.push(
+                    "a time series has no validators, change streams, unique indexes or free updates, and one of them is needed (GC-30)".to_owned(),
+                ),
+                None => {
+                    self.questions.push(Question {
+                        about: entity.name.clone(),
+                        ask: format!(
+                            "does `{}` need change streams, validators, unique indexes, or updates of single readings? A time series has none of them (GC-30)",
+                            entity.name
+                        ),
+                        write: format!(
+                            "add `needs-change-streams-or-updates: false` (or `true`) to entity `{}`",
+                            entity.name
+                        ),
+                    });
+                    return;
+                }
+            }
+        } else if !native {
+            let (major, minor) = model.deployment.server;
+            self.remarks
+                .push(format!("time series begin with 5.0, and the server is {major}.{minor}"));
+        }
+        if native && changes {
+            self.remarks
+                .push("readings are updated, which a time series hardly allows (ALG-8)".to_owned());
+        }
+        let bucket = bucket(series, bytes);
+        if bucket.most < 2 {
+            self.remarks.push(
+                "a bucket would hold one reading, so readings are documents of their own (PT-bucket.1)"
+                    .to_owned(),
+            );
+            return;
+        }
+        if let Some(write) = model.writes.iter().find(|w| w.deletes.contains(&entity.name)) {
+            self.remarks.push(format!(
+                "`{}` deletes single readings, and no function does: a full bucket would be open again, beside the one that is (GC-37). Have it change the reading to one that does not count, or let readings go with their bucket (`kept`)",
+                write.name
+            ));
+        }
+        self.patterns.push(Pattern::Bucket(bucket));
+    }
+}
+
+/// Seconds of a day, an hour.
+pub(crate) const DAY: f64 = 86_400.0;
+
+pub(crate) const HOUR: f64 = 3600.0;
+
+/// Bytes of a bucket (DM-05.1) and its elements (DM-08.1).
+pub(crate) const BUCKET_BYTES: u64 = 102_400;
+
+pub(crate) const BUCKET_MOST: u64 = 1000;
+
+/// Bytes of a bucket beside its readings: ids, times, count, statistics.
+pub(crate) const BUCKET_HEAD: u64 = 300;
+
+/// The largest of the usual buckets that stays below 1,000 readings and 100 KB (PT-bucket.2, GC-50).
+pub(crate) fn bucket(series: &docward_model::Series, bytes: u64) -> Bucket {
+    let full = |most: u64| size::array(most, bytes).saturating_add(BUCKET_HEAD);
+    let fits = |most: u64| most < BUCKET_MOST && full(most) <= BUCKET_BYTES;
+    let in_window = |seconds: f64| (series.per_second * seconds).ceil().max(1.0) as u64;
+    let yearly = series.per_second * 365.0 * DAY;
+    let (window, most) = if fits(in_window(DAY)) {
+        (Window::Day, in_window(DAY))
+    } else if fits(in_window(HOUR)) {
+        (Window::Hour, in_window(HOUR))
+    } else {
+        let most = size::fitting(BUCKET_BYTES - BUCKET_HEAD, bytes).clamp(1, 100);
+        (Window::Events(most), most)
+    };
+    let documents = match window {
+        Window::Day => 365.0_f64.min(yearly),
+        Window::Hour => (365.0 * 24.0_f64).min(yearly),
+        Window::Events(most) => (yearly / most as f64).ceil(),
+    };
+    Bucket {
+        time: series.time.clone(),
+        series: series.id.clone(),
+        window,
+        most,
+        bytes: full(most),
+        per_year: (documents.round() as u64, yearly.round() as u64),
+    }
+}

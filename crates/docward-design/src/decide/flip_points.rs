@@ -1,0 +1,246 @@
+//! What would turn a decision: each fact is moved by itself until the other side wins.
+
+use docward_model::text;
+
+use crate::decide::facts::{Bounds, Facts, Growth, Kind};
+use crate::decide::vote::{self, Choice};
+
+/// A change of one fact that turns the decision.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Turn {
+    /// The other side.
+    pub choice: Choice,
+    /// The fact as it would have to be: `99th percentile of children is 50 or more`.
+    pub when: String,
+    /// The value of the fact from which it turns; `None` for those that are true or false.
+    pub from: Option<f64>,
+}
+
+/// What bears on a relationship beside its own facts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Around {
+    /// Only the newest so many are kept, however many come (PT-slice.1).
+    pub keep_newest: Option<u64>,
+    /// Bytes of other lists that are embedded in the same parent, at the 99th percentile.
+    pub lists: Vec<u64>,
+    /// Bytes of the names of all of them.
+    pub names: u64,
+}
+
+impl Around {
+    /// Whether a list stays in its parent beside the others: while they are too large together, the largest
+    /// goes (CK-14).
+    fn holds(&self, facts: &Facts, bounds: &Bounds) -> bool {
+        let own = facts.children_bytes();
+        // Of two that are as large the one that is asked about goes.
+        let smaller = self.lists.iter().filter(|list| **list <= own);
+        let base = facts.parent_bytes.saturating_add(self.names);
+        let beside = smaller.fold(base, |sum, list| sum.saturating_add(*list));
+        beside.saturating_add(own) <= bounds.safe_bytes
+    }
+}
+
+/// Every single fact that turns the decision: numbers, sizes, shares, then what is true or false.
+pub fn turns(facts: &Facts, bounds: &Bounds, around: &Around) -> Vec<Turn> {
+    let outcome = |facts: &Facts| match vote::choice(facts, bounds) {
+        Choice::Embed if !around.holds(facts, bounds) => Choice::Reference,
+        choice => choice,
+    };
+    let choice = outcome(facts);
+    let turned = |facts: &Facts| outcome(facts) != choice;
+    let mut found = Vec::new();
+    let mut say = |when: String, from: Option<f64>| {
+        found.push(Turn { choice: choice.other(), when, from });
+    };
+    let children = |number: u64| {
+        let mut moved = facts.clone();
+        let spread = &mut moved.children;
+        spread.p99 = number;
+        spread.p50 = spread.p50.min(number);
+        spread.p95 = spread.p95.min(number);
+        // A longer list has a longer tail; a shorter one is shorter altogether.
+        spread.max = if number < facts.children.p99 { number } else { spread.max.max(number) };
+        moved
+    };
+    if matches!(facts.kind, Kind::OneToMany) {
+        let p99 = facts.children.p99;
+        // More than are kept there never are.
+        let most = around.keep_newest.unwrap_or(u64::MAX).min(bounds.many * 2);
+        let small = |n: u64| children(n).children_bytes() <= bounds.small_bytes;
+        let safe = |n: u64| children(n).projected() <= bounds.safe_bytes;
+        let marks: Vec<u64> =
+            [bounds.few, bounds.many, ceasing(most, &small), ceasing(most, &safe)]
+                .into_iter()
+                .flat_map(|mark| [mark.saturating_sub(1), mark])
+                .collect();
+        if let Some(turning) = first(p99, most, &marks, &|n| turned(&children(n))) {
+            let until = turning
+                .until
+                .map_or(String::new(), |most| format!(", up to {},", text::count(most)));
+            say(
+                format!("a parent has {} or more{until} at p99", text::count(turning.at)),
+                Some(turning.at as f64),
+            );
+        }
+        // The largest parents may speak against it alone.
+        let largest = |number: u64| {
+            let mut moved = facts.clone();
+            moved.children.max = number;
+            moved
+        };
+        let below = match facts.children.max > p99 && turned(&largest(p99)) {
+            true => last(facts.children.max, &marks, &|n| n < p99 || turned(&largest(n))),
+            false => last(p99, &marks, &|n| turned(&children(n))),
+        };
+        // That there are none is no advice.
+        if let Some(turning) = below.filter(|turning| turning.at > 0) {
+            let until = turning.until.filter(|least| *least > 1).map_or(String::new(), |least| {
+                format!(", and one has {} or more at p99", text::count(least))
+            });
+            say(
+                format!("no parent has more than {}{until}", text::count(turning.at)),
+                Some(turning.at as f64),
+            );
+        }
+    }
+    // Large ones stay as much larger as they are.
+    let times = facts.child_p99 as f64 / facts.child_bytes.max(1) as f64;
+    let bytes = |number: u64| Facts {
+        child_bytes: number,
+        child_p99: (number as f64 * times).round() as u64,
+        ..facts.clone()
+    };
+    let spread = facts.child_p99 > facts.child_bytes + facts.child_bytes / 10;
+    let mean = if spread { ", at the mean and large ones in proportion" } else { "" };
+    let largest = 16 * 1024 * 1024;
+    let small = |n: u64| bytes(n).children_bytes() <= bounds.small_bytes;
+    let safe = |n: u64| bytes(n).projected() <= bounds.safe_bytes;
+    let marks: Vec<u64> = [ceasing(largest, &small), ceasing(largest, &safe)]
+        .into_iter()
+        .flat_map(|mark| [mark.saturating_sub(1), mark])
+        .collect();
+    let ends = |word: &str, until: Option<String>| {
+        until.map_or(String::new(), |until| format!(", {word} to {until}"))
+    };
+    if let Some(turning) = first(facts.child_bytes.max(1), largest, &marks, &|n| turned(&bytes(n)))
+    {
+        let until = ends("up", turning.until.map(text::bytes));
+        let at = text::bytes(turning.at);
+        say(format!("a child has {at} or more{until}{mean}"), Some(turning.at as f64));
+    }
+    if let Some(turning) = last(facts.child_bytes, &marks, &|n| turned(&bytes(n))) {
+        let until = ends("down", turning.until.filter(|least| *least > 1).map(text::bytes));
+        let at = text::bytes(turning.at);
+        say(format!("a child has {at} or less{until}{mean}"), Some(turning.at as f64));
+    }
+    let marks: Vec<u64> = [bounds.mostly, bounds.often, bounds.rarely]
+        .into_iter()
+        .map(|share| (share * 100.0).round() as u64)
+        .flat_map(|mark| [mark.saturating_sub(1), mark, mark + 1])
+        .collect();
+    let mut share = |value: Option<f64>, noun: &str, set: &dyn Fn(f64) -> Facts| {
+        let now = value.map_or(0, |value| (value * 100.0).round() as u64);
+        let holds = |n: u64| turned(&set(n as f64 / 100.0));
+        if let Some(Turning { at, until }) = first(now, 100, &marks, &holds) {
+            let or_more = if at < 100 { " or more" } else { "" };
+            let until = ends("up", until.map(|until| format!("{until} %")));
+            say(format!("{noun} in {at} %{or_more}{until}"), Some(at as f64 / 100.0));
+        }
+        if let Some(Turning { at, until }) = last(now, &marks, &holds) {
+            let or_less = if at > 0 { " or less" } else { "" };
+            let until = ends("down", until.map(|until| format!("{until} %")));
+            say(format!("{noun} in {at} %{or_less}{until}"), Some(at as f64 / 100.0));
+        }
+    };
+    share(facts.co_read, "reads have both", &|value| Facts {
+        co_read: Some(value),
+        // What is read with its parent is not read alone.
+        queried_alone: facts.queried_alone.map(|alone| alone.min(1.0 - value)),
+        ..facts.clone()
+    });
+    share(facts.queried_alone, "reads want the child alone", &|value| Facts {
+        queried_alone: Some(value),
+        co_read: facts.co_read.map(|both| both.min(1.0 - value)),
+        ..facts.clone()
+    });
+    share(facts.child_only_update, "updates change the child alone", &|value| Facts {
+        child_only_update: Some(value),
+        ..facts.clone()
+    });
+    if let Some(atomic) = facts.atomic
+        && turned(&Facts { atomic: Some(!atomic), ..facts.clone() })
+    {
+        let need = if atomic { "need not" } else { "must" };
+        say(format!("both {need} change together"), None);
+    }
+    match facts.growth {
+        _ if around.keep_newest.is_some() => {}
+        // One child is one, whatever comes.
+        _ if matches!(facts.kind, Kind::OneToOne | Kind::ManyToOne) => {}
+        Growth::Endless if turned(&Facts { growth: Growth::Bounded, ..facts.clone() }) => {
+            say("there is an end to the children of one parent".to_owned(), None);
+        }
+        Growth::Bounded if turned(&Facts { growth: Growth::Endless, ..facts.clone() }) => {
+            say("there is no end to the children of one parent".to_owned(), None);
+        }
+        _ => {}
+    }
+    found
+}
+
+/// Numbers for which something holds, from the one that is nearest to what is declared on.
+struct Turning {
+    at: u64,
+    /// The last of them; `None` when it holds as far as was looked.
+    until: Option<u64>,
+}
+
+/// The smallest numbers above `now`, up to `end`, for which something holds: sought in doubling steps, and at marks, as it
+/// may hold between two of them only.
+fn first(now: u64, end: u64, marks: &[u64], holds: &dyn Fn(u64) -> bool) -> Option<Turning> {
+    let steps = (0..u64::BITS).map(|power| now.saturating_add(1 << power).min(end));
+    let mut tried: Vec<u64> = steps.take_while(|n| *n < end).chain([end]).collect();
+    tried.extend(marks);
+    tried.retain(|n| *n > now && *n <= end);
+    tried.sort_unstable();
+    tried.dedup();
+    turning(now, &tried, holds)
+}
+
+/// The largest numbers below `now` for which something holds.
+fn last(now: u64, marks: &[u64], holds: &dyn Fn(u64) -> bool) -> Option<Turning> {
+    let steps = (0..u64::BITS).map_while(|power| now.checked_sub(1 << power));
+    let mut tried: Vec<u64> = steps.chain([0, 1]).collect();
+    tried.extend(marks);
+    tried.retain(|n| *n < now);
+    tried.sort_unstable_by(|a, b| b.cmp(a));
+    tried.dedup();
+    turning(now, &tried, holds)
+}
+
+/// `tried` leads away from `now`, for which it does not hold.
+fn turning(now: u64, tried: &[u64], holds: &dyn Fn(u64) -> bool) -> Option<Turning> {
+    let found = tried.iter().position(|n| holds(*n))?;
+    let before = found.checked_sub(1).map_or(now, |i| tried[i]);
+    let at = edge(tried[found], before, holds);
+    let gone = tried[found..].iter().position(|n| !holds(*n));
+    let until = gone.map(|i| edge(tried[found + i - 1], tried[found + i], holds));
+    Some(Turning { at, until })
+}
+
+/// The last number for which something holds on the way to one for which it does not.
+fn edge(mut yes: u64, mut no: u64, holds: &dyn Fn(u64) -> bool) -> u64 {
+    while yes.abs_diff(no) > 1 {
+        let middle = yes.min(no) + yes.abs_diff(no) / 2;
+        if holds(middle) { yes = middle } else { no = middle }
+    }
+    yes
+}
+
+/// The first number up to `end` that is too large for something that holds for small ones.
+fn ceasing(end: u64, holds: &dyn Fn(u64) -> bool) -> u64 {
+    match holds(0) && !holds(end) {
+        true => edge(0, end, holds) + 1,
+        false => 0,
+    }
+}

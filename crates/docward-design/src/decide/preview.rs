@@ -1,0 +1,243 @@
+//! The newest few children in their parent (PT-subset.1): which of them, how many, and when none.
+
+use docward_model::{DesignModel, Entity, Relationship, With, text};
+
+use crate::decide::derive::Question;
+use crate::decide::facts::{Bounds, Facts};
+use crate::decide::pattern::{Made, Pattern};
+use crate::declared::access::{self, arrivals};
+use crate::declared::dates::date_field;
+use crate::declared::field_plan::{Rank, declared, document_bytes, previewed};
+use crate::declared::size;
+use crate::model_file::quantity::often;
+
+/// A preview is a fifth of what a list may hold at most (GC-06): lists are read as a whole.
+const SHARE_OF_A_LIST: u64 = 5;
+
+/// Bytes of a document that is at the core of an application (CK-2).
+const CORE_BYTES: u64 = 1_048_576;
+
+/// What a page shows of the newest children.
+#[derive(Clone)]
+struct Shown {
+    newest: u64,
+    by: Option<String>,
+    fields: Vec<String>,
+    /// Times a second.
+    rate: f64,
+}
+
+impl Shown {
+    /// What serves several pages at once.
+    fn together(pages: &[Self]) -> Option<Self> {
+        let first = pages.first()?;
+        let mut all = Self { newest: 0, rate: 0.0, ..first.clone() };
+        for page in pages {
+            all.newest = all.newest.max(page.newest);
+            all.rate += page.rate;
+            // Without names a page shows all of them, and so does the preview.
+            if page.fields.is_empty() {
+                all.fields.clear();
+            } else if !all.fields.is_empty() {
+                let more = page.fields.iter().filter(|name| !all.fields.contains(name));
+                let more: Vec<String> = more.cloned().collect();
+                all.fields.extend(more);
+            }
+        }
+        Some(all)
+    }
+}
+
+/// What says which children are the newest: what a read names, or the one date that a child has. `None` leaves
+/// it to whoever shows them.
+pub(crate) fn order(by: Option<&String>, child: Option<&Entity>) -> Option<String> {
+    by.cloned().or_else(|| child.and_then(date_field))
+}
+
+/// A preview as a parent has it.
+#[derive(Clone, Copy)]
+pub(crate) struct Preview<'p> {
+    pub(crate) newest: u64,
+    pub(crate) by: &'p str,
+    /// None means all.
+    pub(crate) fields: &'p [String],
+}
+
+impl<'p> Preview<'p> {
+    pub(crate) fn of(patterns: &'p [Pattern]) -> Option<Self> {
+        patterns.iter().find_map(|pattern| match pattern {
+            Pattern::Subset { newest, by, fields } => Some(Self { newest: *newest, by, fields }),
+            _ => None,
+        })
+    }
+
+    /// Whether it has what a read fetches of the children: so many, in the same order, with these fields.
+    /// `dated` is the one date of a child, which says what is newest where nothing else does.
+    pub(crate) fn answers(&self, with: &With, dated: Option<&str>) -> bool {
+        let Some((newest, by)) = &with.newest else { return false };
+        let same_order = by.as_deref().or(dated).is_none_or(|by| by == self.by);
+        let has_all = || {
+            !with.fields.is_empty() && with.fields.iter().all(|wanted| self.fields.contains(wanted))
+        };
+        *newest <= self.newest && same_order && (self.fields.is_empty() || has_all())
+    }
+}
+
+/// The fields that a read shows of the newest children and that must be current: it reads the children
+/// anyway, so nothing is copied for it.
+fn fresh(relationship: &Relationship, child: Option<&Entity>, with: &With) -> Vec<String> {
+    let all = || child.map(declared).unwrap_or_default().into_iter().map(|field| field.name);
+    let wanted = if with.fields.is_empty() { all().collect() } else { with.fields.clone() };
+    let by = with.newest.as_ref().and_then(|(_, by)| order(by.as_ref(), child));
+    let mut names: Vec<String> = wanted.into_iter().chain(by).collect();
+    names.retain(|name| relationship.must_be_current(name));
+    names.dedup();
+    names
+}
+
+impl Made {
+    /// Reference, and the parent's page shows the newest few.
+    pub(crate) fn preview(
+        &mut self,
+        model: &DesignModel,
+        relationship: &Relationship,
+        facts: &Facts,
+        bounds: &Bounds,
+    ) {
+        let child = model.entity(&relationship.child);
+        let mut pages = self.shown(model, relationship, child);
+        // Pages that do not say what is newest take the order of the others.
+        let named = pages.iter().find_map(|page| page.by.clone());
+        for page in &mut pages {
+            page.by = page.by.take().or_else(|| named.clone());
+        }
+        if let Some(page) = pages.first()
+            && page.by.is_none()
+        {
+            self.questions.push(Question {
+                about: relationship.name.clone(),
+                ask: format!("by which field are the newest `{}` found?", relationship.role()),
+                write: "add `by: createTime` beside `newest`".to_owned(),
+            });
+            return;
+        }
+        // One that is too short for a page does not spare it the second read.
+        let most = |page: &Shown| {
+            let by = page.by.as_deref().unwrap_or_default();
+            (bounds.many / SHARE_OF_A_LIST).min(fitting(child, &page.fields, by, facts))
+        };
+        let too_long = pages.iter().filter(|page| page.newest > most(page));
+        if let Some(page) = too_long.max_by_key(|page| page.newest) {
+            self.remarks.push(format!(
+                "the newest {} are more than a preview may hold, which is {}: whoever wants so many reads `{}` (GC-06, DM-08.1)",
+                text::count(page.newest),
+                match most(page) {
+                    0 => "none, as one alone makes the parent too large".to_owned(),
+                    most => text::count(most),
+                },
+                relationship.child
+            ));
+        }
+        pages.retain(|page| page.newest <= most(page));
+        let Some(by) = busiest_order(&pages) else { return };
+        let (mut pages, others): (Vec<Shown>, Vec<Shown>) =
+            pages.into_iter().partition(|page| page.by.as_ref() == Some(&by));
+        // Fields of one page may leave no room for as many as another shows: the one that is read least goes.
+        while let Some(all) = Shown::together(&pages)
+            && all.newest > most(&all)
+            && let Some(least) =
+                (0..pages.len()).min_by(|a, b| pages[*a].rate.total_cmp(&pages[*b].rate))
+        {
+            let page = pages.remove(least);
+            self.remarks.push(format!(
+                "what pages show together is more than a preview may hold: the one of the newest {} reads `{}` (GC-06, DM-08.1)",
+                text::count(page.newest),
+                relationship.child
+            ));
+        }
+        let Some(Shown { newest, fields, rate, .. }) = Shown::together(&pages) else { return };
+        let arriving = arrivals(model, &relationship.child);
+        if rate < arriving {
+            self.remarks.push(format!(
+                "the newest {newest} are shown {} and change {}: a preview would be written more often than read",
+                often(rate),
+                often(arriving)
+            ));
+            return;
+        }
+        if let Some(other) = others.iter().find_map(|page| page.by.as_ref()) {
+            self.remarks.push(format!(
+                "a preview has one order, which is that of `{by}`: pages in the order of `{other}` read `{}` (PT-subset.1)",
+                relationship.child
+            ));
+        }
+        self.patterns.push(Pattern::Subset { newest, by, fields });
+    }
+
+    /// What pages of the parent show, but for those that look at the children anyway.
+    fn shown(
+        &mut self,
+        model: &DesignModel,
+        relationship: &Relationship,
+        child: Option<&Entity>,
+    ) -> Vec<Shown> {
+        let mut shown = Vec::new();
+        let mut current: Vec<String> = Vec::new();
+        for read in access::along(model, relationship) {
+            if !access::comes_by_parent(model, read, relationship) {
+                continue;
+            }
+            for with in read.with.iter().filter(|with| with.relationship == relationship.name) {
+                let Some((newest, by)) = &with.newest else { continue };
+                let fresh = fresh(relationship, child, with);
+                if !fresh.is_empty() {
+                    current.extend(fresh);
+                    continue;
+                }
+                shown.push(Shown {
+                    newest: *newest,
+                    by: order(by.as_ref(), child),
+                    fields: with.fields.clone(),
+                    rate: read.per_second,
+                });
+            }
+        }
+        current.sort();
+        current.dedup();
+        if !current.is_empty() {
+            self.say_current(relationship, &current);
+        }
+        shown
+    }
+
+    fn say_current(&mut self, relationship: &Relationship, fields: &[String]) {
+        let number = fields.len() as u64;
+        self.remarks.push(format!(
+            "{} must be current, so {} in no preview: pages that show {} read `{}` (ER-F.5)",
+            text::list(fields, 3),
+            text::form(number, "it is", "they are"),
+            text::form(number, "it", "them"),
+            relationship.child
+        ));
+    }
+}
+
+/// The order in which most of what pages show is read.
+fn busiest_order(pages: &[Shown]) -> Option<String> {
+    let rate = |by: &String| -> f64 {
+        let same = pages.iter().filter(|page| page.by.as_ref() == Some(by));
+        same.map(|page| page.rate).sum()
+    };
+    let orders = pages.iter().filter_map(|page| page.by.as_ref());
+    orders.reduce(|a, b| if rate(b) > rate(a) { b } else { a }).cloned()
+}
+
+/// How many of the newest fit beside what the parent has, at the 99th percentile.
+fn fitting(child: Option<&Entity>, fields: &[String], by: &str, facts: &Facts) -> u64 {
+    let Some(child) = child else { return u64::MAX };
+    let shown = previewed(child, by, fields);
+    let id = size::element(&child.name, 12 + 2);
+    let bytes = |rank| document_bytes(&shown, rank).saturating_add(id);
+    let room = CORE_BYTES.saturating_sub(facts.parent_bytes);
+    size::fitting_large(room, bytes(Rank::Mean), bytes(Rank::P99))
+}

@@ -1,0 +1,432 @@
+//! Fields of planned documents: what they hold, where they come from, and how many bytes they take (ALG-2).
+
+use docward_model::{BsonType, Entity, EntityField, Spread};
+
+use crate::declared::{quantile, size};
+
+/// A field of a planned document.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Planned {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub kind: BsonType,
+    /// Where it comes from.
+    pub origin: Origin,
+    /// Bytes of the value when it has no fixed length: typical and 99th percentile.
+    pub bytes: (u64, u64),
+    /// Fields of an object, or of the objects in an array.
+    pub fields: Vec<Planned>,
+    /// The type of elements that are no objects.
+    pub element: Option<BsonType>,
+    /// Elements of an array.
+    pub items: Option<Spread>,
+    /// How many of an embedded object a document has: none or one.
+    pub there: Option<Spread>,
+    /// Whether every document has it.
+    pub required: bool,
+    /// Whether it may be null.
+    pub nullable: bool,
+    /// The values of an enumeration.
+    pub values: Vec<String>,
+    /// The kinds of its entity that have it; `None` when all do.
+    pub kinds: Option<Kinds>,
+}
+
+/// Some of the kinds of an entity: a document is of one of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kinds {
+    /// Which, by their place among all.
+    pub of: Vec<usize>,
+    /// How many there are.
+    pub all: usize,
+}
+
+/// Where a field comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// The document's own id.
+    Id,
+    /// Declared.
+    Own,
+    /// The id of another entity's document.
+    Reference(String),
+    /// A copy of a field of another entity: `customer.name`.
+    Copy(String),
+    /// Children embedded by a relationship.
+    Embedded(String),
+    /// The newest children of a relationship.
+    Preview(String),
+    /// A count or sum over a relationship.
+    Computed(String),
+    /// What a pattern adds: flags, counters, periods.
+    Pattern(&'static str),
+}
+
+impl Origin {
+    /// What is said about it, for readers.
+    pub fn note(&self) -> Option<String> {
+        Some(match self {
+            Self::Id | Self::Own => return None,
+            Self::Reference(entity) => format!("id of `{entity}`"),
+            Self::Copy(path) => format!("copy of `{path}`"),
+            Self::Embedded(name) => format!("`{name}`, embedded"),
+            Self::Preview(name) => format!("newest of `{name}`"),
+            Self::Computed(name) => format!("kept for `{name}`"),
+            Self::Pattern(name) => format!("{name} pattern"),
+        })
+    }
+}
+
+/// Which documents a size is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum Rank {
+    Typical,
+    /// Not one document but the mean of many: what many operations move is many times this.
+    Mean,
+    P99,
+    Max,
+}
+
+impl Rank {
+    /// How far from the mean so large a sum of many is, of values that deviate by so much.
+    fn far(self, deviation: f64) -> u64 {
+        // Normal sums: one in a hundred, and one in thirty thousand.
+        let times = match self {
+            Self::Typical | Self::Mean => 0.0,
+            Self::P99 => 2.33,
+            Self::Max => 4.0,
+        };
+        (times * deviation).round() as u64
+    }
+}
+
+/// Bytes of documents at each rank.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Ranked {
+    typical: u64,
+    mean: u64,
+    p99: u64,
+    max: u64,
+    /// How far kinds are from their mean.
+    deviation: f64,
+}
+
+impl Ranked {
+    /// Bytes of a document of these fields.
+    pub(crate) fn of(fields: &[Planned]) -> Self {
+        let of = |rank| document_bytes(fields, rank);
+        Self {
+            typical: of(Rank::Typical),
+            mean: of(Rank::Mean),
+            p99: of(Rank::P99),
+            max: of(Rank::Max),
+            deviation: deviation(fields),
+        }
+    }
+
+    pub(crate) fn at(self, rank: Rank) -> u64 {
+        match rank {
+            Rank::Typical => self.typical,
+            Rank::Mean => self.mean,
+            Rank::P99 => self.p99,
+            Rank::Max => self.max,
+        }
+    }
+
+    /// Bytes of an array of so many.
+    pub(crate) fn array(self, rank: Rank, count: u64) -> u64 {
+        match rank {
+            Rank::P99 | Rank::Max => {
+                size::mixed_array(count, self.mean, self.at(rank), rank.far(self.deviation))
+            }
+            rank => size::array(count, self.at(rank)),
+        }
+    }
+
+    /// All of them so much larger or smaller.
+    pub(crate) fn map(self, change: impl Fn(u64) -> u64) -> Self {
+        Self {
+            typical: change(self.typical),
+            mean: change(self.mean),
+            p99: change(self.p99),
+            max: change(self.max),
+            deviation: self.deviation,
+        }
+    }
+}
+
+impl Planned {
+    pub(crate) fn new(name: impl Into<String>, kind: BsonType, origin: Origin) -> Self {
+        Self {
+            name: name.into(),
+            kind,
+            origin,
+            bytes: (0, 0),
+            fields: Vec::new(),
+            element: None,
+            items: None,
+            there: None,
+            required: true,
+            nullable: false,
+            values: Vec::new(),
+            kinds: None,
+        }
+    }
+
+    /// Share of the documents that are of a kind that has it. Nobody says how frequent kinds are, so all are
+    /// alike.
+    pub(crate) fn share(&self) -> f64 {
+        self.kinds.as_ref().map_or(1.0, |kinds| kinds.of.len() as f64 / kinds.all.max(1) as f64)
+    }
+
+    /// Share of documents of that rank that have it. What is declared counts as there; what is embedded is as
+    /// often there as it was said.
+    pub(crate) fn presence(&self, rank: Rank) -> f64 {
+        let Some(there) = self.there else { return 1.0 };
+        match rank {
+            Rank::Typical => there.p50.min(1) as f64,
+            Rank::Mean => quantile::mean(there).min(1.0),
+            Rank::P99 => there.p99.min(1) as f64,
+            Rank::Max => there.max.min(1) as f64,
+        }
+    }
+
+    /// Bytes that it takes in a document of that rank, with its name.
+    fn element_bytes(&self, rank: Rank) -> u64 {
+        let bytes = size::element(&self.name, self.value_bytes(rank));
+        match self.presence(rank) {
+            1.0 => bytes,
+            share => (share * bytes as f64).round() as u64,
+        }
+    }
+
+    pub(crate) fn object(name: impl Into<String>, origin: Origin, fields: Vec<Self>) -> Self {
+        Self { fields, ..Self::new(name, BsonType::Object, origin) }
+    }
+
+    pub(crate) fn list(
+        name: impl Into<String>,
+        origin: Origin,
+        fields: Vec<Self>,
+        items: Spread,
+    ) -> Self {
+        Self { fields, items: Some(items), ..Self::new(name, BsonType::Array, origin) }
+    }
+
+    pub(crate) fn ids(name: impl Into<String>, origin: Origin, items: Spread) -> Self {
+        Self {
+            element: Some(BsonType::ObjectId),
+            items: Some(items),
+            ..Self::new(name, BsonType::Array, origin)
+        }
+    }
+
+    /// Bytes of a text, or of binary data.
+    fn own_bytes(&self, rank: Rank) -> u64 {
+        match rank {
+            Rank::Typical => self.bytes.0,
+            Rank::Mean => quantile::mean(quantile::lengths(self.bytes)).round() as u64,
+            Rank::P99 | Rank::Max => self.bytes.1,
+        }
+    }
+
+    /// Bytes of the value (ALG-2).
+    pub fn value_bytes(&self, rank: Rank) -> u64 {
+        let own = self.own_bytes(rank);
+        match self.kind {
+            // One of the listed values is as good as another.
+            BsonType::String if rank == Rank::Mean && !self.values.is_empty() => {
+                let all: usize = self.values.iter().map(String::len).sum();
+                5 + (all / self.values.len()) as u64
+            }
+            BsonType::String => own.saturating_add(5),
+            BsonType::BinData => own.saturating_add(5),
+            BsonType::Object => document_bytes(&self.fields, rank),
+            BsonType::Array => {
+                let items = self.items.unwrap_or(Spread::always(0));
+                let of_one = |rank| match self.element {
+                    Some(kind) => scalar_bytes(kind, self.own_bytes(rank)),
+                    None => document_bytes(&self.fields, rank),
+                };
+                let far = rank.far(deviation(&self.fields));
+                let large = |count| size::mixed_array(count, of_one(Rank::Mean), of_one(rank), far);
+                match rank {
+                    Rank::Typical => size::array(items.p50, of_one(rank)),
+                    Rank::Mean => size::mean_array(quantile::mean(items), of_one(rank)) as u64,
+                    Rank::P99 => large(items.p99),
+                    Rank::Max => large(items.max),
+                }
+            }
+            kind => scalar_bytes(kind, own),
+        }
+    }
+}
+
+/// The field of a path at the top, and the one at its end.
+pub(crate) fn at_path<'f>(fields: &'f [Planned], path: &str) -> Option<(&'f Planned, &'f Planned)> {
+    let mut parts = path.split('.');
+    let first = parts.next()?;
+    let top = fields.iter().find(|field| field.name == first)?;
+    let leaf = parts.try_fold(top, |field, part| field.fields.iter().find(|f| f.name == part))?;
+    Some((top, leaf))
+}
+
+fn scalar_bytes(kind: BsonType, own: u64) -> u64 {
+    match kind {
+        BsonType::Double | BsonType::Date | BsonType::Long | BsonType::Timestamp => 8,
+        BsonType::Int => 4,
+        BsonType::Decimal => 16,
+        BsonType::ObjectId => 12,
+        BsonType::Bool => 1,
+        BsonType::String | BsonType::BinData => own.saturating_add(5),
+        BsonType::Object | BsonType::Array => size::DOCUMENT_OVERHEAD,
+        _ => 0,
+    }
+}
+
+/// Bytes of a document of these fields. Fields that not every document has count as there, but a document is
+/// of one kind: typically as large as kinds are at the mean, and at most as large as the largest.
+pub fn document_bytes(fields: &[Planned], rank: Rank) -> u64 {
+    let bytes = |field: &Planned| field.element_bytes(rank);
+    let of_all = fields.iter().filter(|field| field.kinds.is_none());
+    let inside = of_all.map(bytes).fold(size::DOCUMENT_OVERHEAD, u64::saturating_add);
+    let of_kinds = || fields.iter().filter_map(|field| Some((field, field.kinds.as_ref()?)));
+    let Some(all) = of_kinds().map(|(_, kinds)| kinds.all).max() else { return inside };
+    inside.saturating_add(match rank {
+        Rank::Typical | Rank::Mean => {
+            let shares = of_kinds().map(|(field, _)| field.share() * bytes(field) as f64);
+            shares.sum::<f64>().round() as u64
+        }
+        Rank::P99 | Rank::Max => by_kind(fields, all, rank).into_iter().max().unwrap_or(0),
+    })
+}
+
+/// Bytes that each of so many kinds adds to a document.
+fn by_kind(fields: &[Planned], all: usize, rank: Rank) -> Vec<u64> {
+    let mut each = vec![0_u64; all];
+    for field in fields {
+        let bytes = field.element_bytes(rank);
+        for kind in field.kinds.iter().flat_map(|kinds| &kinds.of) {
+            each[*kind] = each[*kind].saturating_add(bytes);
+        }
+    }
+    each
+}
+
+/// How much documents of several kinds differ in size from their mean, as a standard deviation.
+fn deviation(fields: &[Planned]) -> f64 {
+    let all = fields.iter().filter_map(|field| Some(field.kinds.as_ref()?.all)).max();
+    let Some(all) = all else { return 0.0 };
+    let each = by_kind(fields, all, Rank::Mean);
+    let mean = each.iter().map(|bytes| *bytes as f64).sum::<f64>() / all.max(1) as f64;
+    let squares = each.iter().map(|bytes| (*bytes as f64 - mean).powi(2)).sum::<f64>();
+    (squares / all.max(1) as f64).sqrt()
+}
+
+/// Levels above an entity of a tree; nobody declares them.
+pub(crate) const TREE_DEPTH: Spread = Spread { p50: 3, p95: 5, p99: 6, max: 99 };
+
+/// Bytes a string has when nobody said how long it is.
+pub(crate) const ASSUMED_STRING: u64 = 32;
+
+/// Bytes of binary data when nobody said.
+pub(crate) const ASSUMED_BINARY: u64 = 256;
+
+/// A declared field as it is stored.
+pub(crate) fn own(field: &EntityField) -> Planned {
+    let longest = field.values.iter().map(|value| value.len() as u64).max();
+    let bytes = field.bytes.or(longest.map(|longest| (longest, longest)));
+    let assumed = match field.kind {
+        BsonType::BinData => ASSUMED_BINARY,
+        _ => ASSUMED_STRING,
+    };
+    Planned {
+        bytes: bytes.unwrap_or((assumed, assumed)),
+        fields: field.fields.iter().map(own).collect(),
+        element: match (field.kind, field.fields.is_empty()) {
+            (BsonType::Array, true) => Some(field.element.unwrap_or(BsonType::String)),
+            _ => None,
+        },
+        items: field.items,
+        required: field.required,
+        nullable: field.nullable,
+        values: field.values.clone(),
+        ..Planned::new(field.name.clone(), field.kind, Origin::Own)
+    }
+}
+
+/// Kinds add fields that not every document has.
+pub(crate) fn add_kinds(entity: &Entity, fields: &mut Vec<Planned>) {
+    let all = entity.variants.len();
+    for (kind, variant) in entity.variants.iter().enumerate() {
+        for field in &variant.fields {
+            match fields.iter_mut().find(|have| have.name == field.name) {
+                Some(have) => {
+                    if let Some(kinds) = &mut have.kinds {
+                        kinds.of.push(kind);
+                    }
+                }
+                None => {
+                    let kinds = Some(Kinds { of: vec![kind], all });
+                    fields.push(Planned { required: false, kinds, ..own(field) });
+                }
+            }
+        }
+    }
+}
+
+/// The declared fields of an entity, those of its kinds among them.
+pub(crate) fn declared(entity: &Entity) -> Vec<Planned> {
+    let mut fields = entity.fields.iter().map(own).collect();
+    add_kinds(entity, &mut fields);
+    fields
+}
+
+/// The field that tells the kinds of an entity apart, where none of the declared ones does.
+pub(crate) fn kind_field(entity: &Entity) -> Option<Planned> {
+    let name = discriminator(entity);
+    if entity.variants.is_empty() || entity.field(&name).is_some() {
+        return None;
+    }
+    let values: Vec<String> = entity.variants.iter().map(|variant| variant.name.clone()).collect();
+    let longest = values.iter().map(|name| name.len() as u64).max().unwrap_or(8);
+    let origin = Origin::Pattern("polymorphic");
+    let bytes = (longest, longest);
+    Some(Planned { values, bytes, ..Planned::new(name, BsonType::String, origin) })
+}
+
+/// What a preview shows of a child: all fields, or those that are named, and the one they are sorted by
+/// (GC-36). Fields of some kinds come with the one that says of which kind a child is (PT-poly.1).
+pub(crate) fn previewed(child: &Entity, by: &str, fields: &[String]) -> Vec<Planned> {
+    let mut all: Vec<Planned> = kind_field(child).into_iter().collect();
+    all.extend(declared(child));
+    let named = |name: &str| fields.is_empty() || name == by || fields.iter().any(|f| f == name);
+    let of_kinds = all.iter().any(|field| field.kinds.is_some() && named(&field.name));
+    let kind = (of_kinds && !child.variants.is_empty()).then(|| discriminator(child));
+    all.retain(|field| named(&field.name) || kind.as_ref() == Some(&field.name));
+    all
+}
+
+/// Whether a bucket keeps least, greatest and sum of a field of its readings. Of one that they may lack, or that
+/// may be null, sum and count would not give the mean.
+pub(crate) fn has_statistics(field: &Planned) -> bool {
+    is_number(field.kind) && field.required && !field.nullable
+}
+
+pub(crate) fn is_number(kind: BsonType) -> bool {
+    matches!(kind, BsonType::Int | BsonType::Long | BsonType::Double | BsonType::Decimal)
+}
+
+/// The field that tells the kinds of an entity apart: one that lists them, or `type`.
+pub(crate) fn discriminator(entity: &Entity) -> String {
+    entity
+        .fields
+        .iter()
+        .find(|field| {
+            !field.values.is_empty()
+                && entity.variants.iter().all(|variant| field.values.contains(&variant.name))
+        })
+        .map_or_else(|| "type".to_owned(), |field| field.name.clone())
+}

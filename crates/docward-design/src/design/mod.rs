@@ -1,0 +1,138 @@
+//! A whole model: every relationship decided from the leaves up, the collections that follow, and what
+//! is still open.
+
+mod advice;
+pub(crate) mod clash;
+mod constraints;
+mod draft;
+mod previews;
+mod remarks;
+mod resolve;
+mod reviews;
+mod summary_feasibility;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use constraints::CONSTRAINTS;
+use docward_model::{BsonType, ChildGrowth, DesignModel, ProfileName, Relationship, Spread, text};
+use draft::Draft;
+use resolve::{Stage, State};
+
+use crate::decide::alternative::Way;
+use crate::decide::decision::{Decision, living_elsewhere};
+use crate::decide::facts::Bounds;
+use crate::decide::flip_points::turns;
+use crate::decide::pattern::Pattern;
+use crate::decide::vote::RowId;
+use crate::declared::access;
+use crate::declared::field_plan::{ASSUMED_STRING, TREE_DEPTH};
+use crate::declared::naming::Naming;
+use crate::layout::plan::Design;
+
+/// Designs a model.
+pub fn design(model: &DesignModel, profile: ProfileName, bounds: &Bounds) -> Design {
+    design_stored(model, profile, bounds, &BTreeMap::new())
+}
+
+/// Designs a model as data has it that does not follow its design yet: some relationships are references of a
+/// given pattern, whatever would be decided on them, and also where a question is open.
+pub fn design_stored(
+    model: &DesignModel,
+    profile: ProfileName,
+    bounds: &Bounds,
+    stored: &BTreeMap<String, Pattern>,
+) -> Design {
+    let naming = Naming::of(model, profile);
+    let mut state = State::new(model, bounds, naming, stored, &CONSTRAINTS);
+    state.resolve(Stage::Reviewed);
+    let around = state.around();
+    let deep = remarks::on_depth(constraints::depths(&state), state.embedded());
+    let Draft { mut decisions, advice, collections, capacity, checks } = state.into_draft();
+    for decision in &mut decisions {
+        decision.remarks.extend(deep.get(&decision.relationship).into_iter().flatten().cloned());
+    }
+    remarks::on_relationships(model, &mut decisions);
+    let elsewhere = living_elsewhere(&decisions);
+    for decision in &mut decisions {
+        say_size_of_table(decision);
+        // What lives elsewhere does not come here because of its figures.
+        let may_turn = decision.choice.is_some() && !elsewhere.contains(&decision.relationship);
+        if let Some(around) = around.get(&decision.relationship).filter(|_| may_turn) {
+            decision.turns = turns(&decision.facts, bounds, around);
+        }
+    }
+    Design {
+        name: model.name.clone(),
+        database: naming.database(model),
+        assumptions: assumptions(model),
+        decisions,
+        entities: advice,
+        collections,
+        capacity,
+        checks,
+    }
+}
+
+/// A row was judged by what was known of the parent then. What was decided afterwards may make it larger or
+/// smaller, as the table has it: both figures are said.
+fn say_size_of_table(decision: &mut Decision) {
+    let projected = decision.facts.projected();
+    let judged = text::bytes(projected);
+    let embedded = decision.alternatives.iter().find(|way| way.way == Way::Embed);
+    let Some((_, _, p99, _)) = embedded.and_then(|way| way.parent.first()) else { return };
+    let shown = text::bytes(*p99);
+    let row = decision.ruling.rows.iter_mut().find(|row| row.id == RowId::ParentSize);
+    if let Some(row) = row.filter(|_| shown != judged) {
+        row.because.push_str(&match *p99 > projected {
+            true => format!(", and {shown} with everything that was decided after it"),
+            false => format!("; {shown} in the table, with what was decided after it"),
+        });
+    }
+}
+
+fn assumptions(model: &DesignModel) -> Vec<String> {
+    let mut found = Vec::new();
+    let unsized_strings: Vec<String> = model
+        .entities
+        .iter()
+        .flat_map(|entity| entity.fields.iter().map(move |field| (entity, field)))
+        .filter(|(_, field)| {
+            field.kind == BsonType::String && field.bytes.is_none() && field.values.is_empty()
+        })
+        .map(|(entity, field)| format!("{}.{}", entity.name, field.name))
+        .collect();
+    if !unsized_strings.is_empty() {
+        found.push(format!(
+            "strings without `bytes` count as {} bytes: {}",
+            ASSUMED_STRING,
+            text::list(&unsized_strings, 5)
+        ));
+    }
+    let named = |keep: &dyn Fn(&Relationship) -> bool| -> Vec<&str> {
+        let kept = model.relationships.iter().filter(|r| keep(r));
+        kept.map(|r| r.name.as_str()).collect()
+    };
+    let trees = named(&access::is_tree);
+    if !trees.is_empty() {
+        let Spread { p50, max, .. } = TREE_DEPTH;
+        found.push(format!(
+            "a tree counts as {p50} levels deep, {max} at most: {}",
+            text::list(&trees, 5)
+        ));
+    }
+    let endless = named(
+        &|r| matches!(r.growth, Some(ChildGrowth::Endless { typical, p99 }) if typical == 0.0 && p99 == 0.0),
+    );
+    if !endless.is_empty() {
+        found.push(format!(
+            "`endless` without a figure adds nothing to sizes in later years: {}",
+            text::list(&endless, 5)
+        ));
+    }
+    if model.as_of.is_none() {
+        found.push("without `as-of`, growth is given in years, not in dates".to_owned());
+    }
+    found
+}

@@ -1,0 +1,427 @@
+//! What is worth saying of a finished design: parts that live or go with others, figures that contradict each
+//! other, dates that are missing.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use docward_model::{DesignModel, DesignRead, DesignWrite, Entity, Matching, Relationship, text};
+
+use crate::decide::decision::{Decision, EntityAdvice, living_elsewhere};
+use crate::decide::pattern::Pattern;
+use crate::decide::vote::Choice;
+use crate::declared::dates;
+use crate::layout::aging;
+use crate::model_file::quantity::{YEAR, lasting, often};
+
+/// Remarks about relationships.
+pub(crate) fn on_relationships(model: &DesignModel, decisions: &mut [Decision]) {
+    expiry(model, decisions);
+    dead_ids(model, decisions);
+    orphans(model, decisions);
+    figures(model, decisions);
+    homeless(decisions);
+    apart(model, decisions);
+}
+
+/// Levels of a document up to which nothing is said (DM-06.1).
+const SHALLOW: usize = 3;
+
+/// Where documents are deeper than they should be, by the outermost relationship that makes them so.
+pub(super) fn on_depth<'d>(
+    depths: BTreeMap<&'d str, (usize, Option<&'d Relationship>)>,
+    embedded: impl Iterator<Item = &'d Decision>,
+) -> BTreeMap<String, Vec<String>> {
+    let embedded: BTreeSet<&str> = embedded.map(|made| made.child.as_str()).collect();
+    let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (entity, (depth, first)) in depths {
+        if let Some(outermost) = first.filter(|_| depth > SHALLOW && !embedded.contains(entity)) {
+            found.entry(outermost.name.clone()).or_default().push(format!(
+                "documents of `{entity}` are {depth} levels deep; up to {SHALLOW} are easy to work with (DM-06.1)"
+            ));
+        }
+    }
+    found
+}
+
+/// One document of two services that have nothing else in common: no row decides on it, but somebody should know.
+fn apart(model: &DesignModel, decisions: &mut [Decision]) {
+    for decision in decisions.iter_mut().filter(|d| d.choice == Some(Choice::Embed)) {
+        let of = |entity: &str| model.entity(entity).map_or(&[][..], |entity| &entity.services);
+        let (above, below) = (of(&decision.parent), of(&decision.child));
+        let is_shared = above.iter().any(|service| below.contains(service));
+        if above.is_empty() || below.is_empty() || is_shared {
+            continue;
+        }
+        decision.remarks.push(format!(
+            "`{}` is of {} and `{}` of {}: embedded, services that share nothing else work on one document, and change its shape and its validator together",
+            decision.parent,
+            text::list(above, 3),
+            decision.child,
+            text::list(below, 3)
+        ));
+    }
+}
+
+/// Ids of children in a list of the parent, which stay there when the children go.
+fn dead_ids(model: &DesignModel, decisions: &mut [Decision]) {
+    for decision in decisions {
+        if decision.patterns.first() != Some(&Pattern::ChildrenInParent) {
+            continue;
+        }
+        let (parent, child) = (&decision.parent, &decision.child);
+        let stays = "so dead ids stay in the lists and take room there";
+        let deleting = dates::deleting(model, child);
+        if !deleting.is_empty() {
+            decision.remarks.push(format!(
+                "{} {} `{child}`, {stays}: whoever does it takes the id out of all lists of `{parent}` first (GC-07)",
+                text::list(&deleting, 3),
+                text::form(deleting.len() as u64, "deletes", "delete")
+            ));
+        }
+        // A list that goes first takes them along.
+        let listed = dates::goes_after(model, parent);
+        if let Some(days) = dates::goes_after(model, child)
+            && listed.is_none_or(|parent| parent > days)
+        {
+            decision.remarks.push(format!(
+                "`{child}` goes after {} by itself, {stays}: whoever reads a list of `{parent}` unlinks the ids that lead nowhere (GC-07)",
+                lasting(days)
+            ));
+        }
+    }
+}
+
+/// Children and pairs that name a parent which goes by itself before them: nobody is told when the server lets a
+/// document go.
+fn orphans(model: &DesignModel, decisions: &mut [Decision]) {
+    for decision in decisions {
+        let stays = match decision.patterns.first() {
+            Some(Pattern::ParentInChild | Pattern::ParentsInChild) => &decision.child,
+            Some(Pattern::Junction) => "the pairs",
+            _ => continue,
+        };
+        let Some(days) = dates::goes_after(model, &decision.parent) else { continue };
+        let is_pair = decision.patterns.first() == Some(&Pattern::Junction);
+        let own = dates::goes_after(model, &decision.child).filter(|_| !is_pair);
+        if own.is_some_and(|own| own <= days) {
+            continue;
+        }
+        let what = if is_pair { stays.to_owned() } else { format!("documents of `{stays}`") };
+        decision.remarks.push(format!(
+            "`{}` goes after {} by itself, and {what} that name it stay, with the id of one that is gone: look for those now and then, or let them go as early (DP-2)",
+            decision.parent,
+            lasting(days)
+        ));
+    }
+}
+
+/// Children that live in the documents of another parent.
+fn homeless(decisions: &mut [Decision]) {
+    let away = living_elsewhere(decisions);
+    for decision in decisions.iter_mut().filter(|d| away.contains(&d.relationship)) {
+        decision.remarks.push(format!(
+            "one of `{}` that belongs to a `{}` alone has no document to live in: declare those as an entity of their own (DM-07.6)",
+            decision.child, decision.parent
+        ));
+    }
+}
+
+/// By how much figures that say the same may differ.
+const ROUND: f64 = 1.5;
+
+/// Numbers of documents, and of children of a parent, that do not go together.
+fn figures(model: &DesignModel, decisions: &mut [Decision]) {
+    for decision in decisions {
+        let relationship = model.relationship(&decision.relationship);
+        let Some(relationship) = relationship.filter(|r| !r.is_shared() && r.parent != r.child)
+        else {
+            continue;
+        };
+        let others = model.relationships.iter().filter(|r| r.child == relationship.child);
+        let count = |name: &str| model.entity(name)?.count.filter(|count| *count > 0.0);
+        let (Some(parents), Some(children), Some(spread), 1) = (
+            count(&relationship.parent),
+            count(&relationship.child),
+            relationship.children.filter(|_| relationship.keep_newest.is_none()),
+            others.count(),
+        ) else {
+            continue;
+        };
+        let each = children / parents;
+        // Half of the parents have as many as the median, or more; the rest likewise.
+        let [p50, p95, p99, max] =
+            [spread.p50, spread.p95, spread.p99, spread.max].map(|number| number as f64);
+        let least = 0.45 * p50 + 0.04 * p95 + 0.01 * p99;
+        let most = 0.5 * p50 + 0.45 * p95 + 0.04 * p99 + 0.01 * max;
+        // Round figures are a little off.
+        if each > most * ROUND || each * ROUND < least {
+            decision.remarks.push(format!(
+                "{} of `{}` for {} of `{}` are {} each, and with these `children` it would be {} to {}: one of these figures is wrong",
+                text::count(children as u64),
+                relationship.child,
+                text::count(parents as u64),
+                relationship.parent,
+                figure(each),
+                figure(least),
+                figure(most)
+            ));
+        }
+    }
+}
+
+/// A mean: of a few with a tenth.
+fn figure(mean: f64) -> String {
+    if mean < 9.95 { format!("{mean:.1}") } else { text::count(mean.round() as u64) }
+}
+
+/// Children that go by themselves take no count or preview along.
+fn expiry(model: &DesignModel, decisions: &mut [Decision]) {
+    for decision in decisions {
+        let days = |name: &str| model.entity(name)?.lifecycle?.kept_days;
+        // A parent that goes first takes along what it keeps.
+        let first = days(&decision.child)
+            .is_some_and(|child| days(&decision.parent).is_none_or(|parent| parent > child));
+        // Without a date that says when they came, documents stay.
+        let child = model.entity(&decision.child);
+        let dated = child.is_some_and(|e| e.series.is_some() || dates::coming(e).is_some());
+        if !(first && dated && decision.choice == Some(Choice::Reference)) {
+            continue;
+        }
+        let has = |of: fn(&Pattern) -> bool| decision.patterns.iter().any(of);
+        let stays =
+            format!("`{}` goes by itself, and what the parent keeps of it stays", decision.child);
+        if has(|p| matches!(p, Pattern::Subset { .. } | Pattern::Computed { .. })) {
+            decision.remarks.push(format!(
+                "{stays}: run the rebuild function for parents that matter, or read such figures as of all time"
+            ));
+        } else if has(|p| matches!(p, Pattern::Approximation { .. })) {
+            decision.remarks.push(format!("{stays}: read the count as of all time"));
+        }
+    }
+}
+
+/// Reads that may find many and do not say how many: they are reckoned with one. Those by the id of a parent alone
+/// find all that it has.
+fn unlimited(model: &DesignModel, entity: &Entity) -> Option<String> {
+    let is_one = |(name, how): &(String, Matching)| {
+        let unique = entity.field(name).is_some_and(|field| field.unique);
+        *how == Matching::Equal && (name == "_id" || unique)
+    };
+    let by_other = |(name, _): &(String, Matching)| {
+        let ends = |r: &Relationship| {
+            let above = r.child == entity.name && (*name == r.parent || *name == r.name);
+            let below = r.parent == entity.name && r.role() == name;
+            above || below || r.field.as_ref() == Some(name)
+        };
+        model.relationships.iter().any(ends)
+    };
+    let is_open = |read: &&DesignRead| {
+        read.from == entity.name
+            && read.limit.is_none()
+            && !read.filter.is_empty()
+            && !read.filter.iter().any(is_one)
+            // Of two that are linked there is one.
+            && !(read.filter.len() <= 2 && read.filter.iter().all(by_other))
+    };
+    let reads: Vec<&str> =
+        model.reads.iter().filter(is_open).map(|read| read.name.as_str()).collect();
+    (!reads.is_empty()).then(|| {
+        format!(
+            "{} {} no `limit`, and {} reckoned with one document each time: say how many are found",
+            text::list(&reads, 5),
+            if reads.len() == 1 { "has" } else { "have" },
+            if reads.len() == 1 { "is" } else { "are" }
+        )
+    })
+}
+
+/// What an entity cannot have for itself while it is part of another's documents.
+pub(crate) fn parts_of_others(
+    model: &DesignModel,
+    decisions: &[Decision],
+    advice: &mut [EntityAdvice],
+) {
+    for (entity, advice) in model.entities.iter().zip(advice) {
+        let home = decisions.iter().find(|decision| {
+            decision.choice == Some(Choice::Embed) && decision.child == entity.name
+        });
+        advice.remarks.extend(readings(entity));
+        advice.remarks.extend(unlimited(model, entity));
+        let Some(home) = home else {
+            advice.remarks.extend(ageless(entity));
+            continue;
+        };
+        let (parent, role) = (&home.parent, &home.relationship);
+        advice.patterns.retain(|pattern| {
+            let (what, instead) = match pattern {
+                Pattern::DocumentVersioning => ("old versions are", "keeps-versions: true"),
+                Pattern::SchemaVersioning { .. } => ("its shape is", "shape-version"),
+                Pattern::Archive { .. } => ("what is cold is", "cold-after"),
+                _ => return true,
+            };
+            advice.remarks.push(format!(
+                "it is part of `{parent}`, so {what} kept with it: say `{instead}` there"
+            ));
+            false
+        });
+        let below_a_list = decisions.iter().any(|decision| {
+            decision.choice == Some(Choice::Embed)
+                && decision.child == *parent
+                && decision.facts.children.max > 1
+        });
+        let in_list = home.facts.children.max > 1;
+        let of_kinds = || entity.variants.iter().flat_map(|variant| &variant.fields);
+        for field in entity.fields.iter().chain(of_kinds()).filter(|field| field.unique) {
+            let of_kind = of_kinds().any(|other| other.name == field.name);
+            let why = if home.facts.shared.is_some() {
+                "copies, of which every parent has its own,"
+            } else if below_a_list {
+                "lists in a list"
+            } else if of_kind || in_list && !field.required {
+                "elements that may lack it"
+            } else {
+                continue;
+            };
+            advice.remarks.push(format!(
+                "`{}` is unique, which the server cannot hold for {why} of `{role}`: no index is proposed",
+                field.name
+            ));
+        }
+        let life = |name: &str| model.entity(name)?.lifecycle;
+        let kept = |name: &str| life(name)?.kept_days;
+        if let (Some(goes), Some(own)) = (kept(parent), life(&entity.name))
+            && own.kept_days.is_none_or(|days| days > goes)
+        {
+            let own = own
+                .kept_days
+                .map_or("for ever".to_owned(), |days| format!("for {}", lasting(days)));
+            advice.remarks.push(format!(
+                "to be kept {own}, but part of `{parent}`, which is to go after {} and would take it along, so nothing lets `{parent}` go: keep `{parent}` as long, or have it as an entity that is read and changed by itself (DP-2)",
+                lasting(goes)
+            ));
+        }
+        let Some(days) = kept(&entity.name) else { continue };
+        let later = |write: &&DesignWrite| {
+            write.inserts.contains(&entity.name) && !write.inserts.contains(parent)
+        };
+        // Where an index lets the parent go, and nothing above it.
+        let is_part = decisions
+            .iter()
+            .any(|decision| decision.choice == Some(Choice::Embed) && decision.child == *parent);
+        let goes = dates::goes_after(model, parent)
+            .filter(|goes| *goes == days && !is_part)
+            .filter(|_| !aging::holds_what_stays(model, decisions, parent));
+        if let Some(write) = model.writes.iter().find(later).filter(|_| goes.is_some()) {
+            advice.remarks.push(format!(
+                "`{}` adds to one of `{parent}` that is there, which goes {} after its own date: what came later goes with it, and is kept for a shorter time than declared (DP-2). Keep `{parent}` as much longer where that matters",
+                write.name,
+                lasting(days)
+            ));
+        }
+        if kept(parent).is_some_and(|parent| parent <= days) {
+            continue;
+        }
+        advice.remarks.push(match dates::coming(entity) {
+            Some(_) if below_a_list || !in_list => format!(
+                "kept for {}, but part of `{parent}`, which stays longer: take it out by hand",
+                lasting(days)
+            ),
+            Some(date) => format!(
+                "kept for {}, but part of `{parent}`, which stays longer: documents go by themselves, elements do not. Take those of `{role}` out every day whose `{date}` is older{}",
+                lasting(days),
+                lacking(entity, date).map_or(String::new(), |(_, lack)| format!(
+                    ". It {lack}: elements without it stay"
+                ))
+            ),
+            None => format!(
+                "part of `{parent}`, which is kept longer than the {} of `{role}`",
+                lasting(days)
+            ),
+        });
+    }
+}
+
+/// By how much the growth of a series may differ from what its rate makes.
+const ROUGH: f64 = 2.0;
+
+/// A series whose growth is not what its rate and its number make.
+fn readings(entity: &Entity) -> Option<String> {
+    let (series, life) = (entity.series.as_ref()?, entity.lifecycle.filter(|l| !l.growth_open)?);
+    let number = series.series.filter(|number| *number > 0.0)?;
+    let yearly = number * series.per_second * YEAR;
+    if yearly <= life.per_year * ROUGH && life.per_year <= yearly * ROUGH {
+        return None;
+    }
+    let each = match often(series.per_second).split_once(' ') {
+        Some(("once", unit)) => format!("one reading {unit}"),
+        _ => format!("readings {}", often(series.per_second)),
+    };
+    Some(format!(
+        "`growth` is {} a year, and {} series of {each} are {} a year: one of these figures is wrong (DP-2)",
+        text::count(life.per_year.round() as u64),
+        text::count(number as u64),
+        text::count(yearly.round() as u64)
+    ))
+}
+
+/// Why documents of an entity do not go by themselves, or to no archive, though it was asked for.
+fn ageless(entity: &Entity) -> Vec<String> {
+    let life = entity.lifecycle.unwrap_or_default();
+    let after = lasting;
+    let mut said = Vec::new();
+    if entity.series.is_some() {
+        return said;
+    }
+    if let Some(days) = life.kept_days
+        && dates::coming(entity).is_none()
+    {
+        said.push(format!(
+            "kept for {}, but no date field says when it came (as `createTime` would): documents do not go by themselves, and their number grows; `by: FIELD` in `lifecycle` names one",
+            after(days)
+        ));
+    }
+    if let Some(days) = life.kept_days
+        && let Some((date, lack)) = dates::coming(entity).and_then(|date| lacking(entity, date))
+    {
+        said.push(format!(
+            "kept for {} by `{date}`, which {lack}: documents without it never go by themselves (DP-2)",
+            after(days)
+        ));
+    }
+    if let (Some(cold), Some(kept)) = (life.cold_days, life.kept_days)
+        && cold >= kept
+    {
+        said.push(format!(
+            "it goes after {}, before it grows cold: there is no archive",
+            after(kept)
+        ));
+    }
+    if let Some(days) = life.cold_days
+        && life.kept_days.is_none_or(|kept| kept > days)
+        && dates::dated(entity).is_none()
+    {
+        said.push(format!(
+            "cold after {}, but no date field says how old it is (as `createTime` would): no archive is planned; `by: FIELD` in `lifecycle` names one",
+            after(days)
+        ));
+    }
+    if let Some(days) = life.cold_days
+        && life.kept_days.is_none_or(|kept| kept > days)
+        && let Some((date, lack)) = dates::dated(entity).and_then(|date| lacking(entity, date))
+    {
+        said.push(format!(
+            "cold after {} by `{date}`, which {lack}: documents without it never go to the archive (DP-2)",
+            after(days)
+        ));
+    }
+    said
+}
+
+/// A date that not every document has, and how it may be without.
+fn lacking<'e>(entity: &Entity, date: &'e str) -> Option<(&'e str, &'static str)> {
+    let field = entity.field(date)?;
+    match (field.required, field.nullable) {
+        (true, false) => None,
+        (true, true) => Some((date, "may be null")),
+        (false, _) => Some((date, "may be missing")),
+    }
+}

@@ -1,0 +1,167 @@
+//! The finished design speaks for or against what was decided: failing checks, lifetimes and costs (CK-12, CK-13, DP-2,
+//! DM-07.2).
+
+use std::collections::BTreeSet;
+
+use docward_model::{DesignModel, text};
+
+use crate::decide::alternative::{Alternative, OperationCost, Way};
+use crate::decide::decision::Decision;
+use crate::decide::vote::Choice;
+use crate::layout::aging::holds_what_stays;
+use crate::layout::checks::CheckId;
+
+use super::draft::Draft;
+use super::resolve::{Restriction, State, VetoId};
+
+/// Something that is wrong with a design.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Failure {
+    /// An item of the check-list fails for a read, a write or a collection.
+    Check(CheckId, String),
+    /// Documents of an entity cannot go when they should: parts of them are to be kept for longer.
+    Lifetime(String),
+}
+
+impl Failure {
+    fn text(&self) -> String {
+        match self {
+            Self::Check(id, about) => format!("{} for `{about}`", id.name()),
+            Self::Lifetime(entity) => format!("DP-2 for `{entity}`, which cannot go in time"),
+        }
+    }
+}
+
+/// What is wrong with a design.
+fn failures(model: &DesignModel, draft: &Draft) -> BTreeSet<Failure> {
+    let checks = draft.checks.iter().filter(|check| check.holds == Some(false));
+    let failing = checks
+        .flat_map(|check| check.about.iter().map(|about| Failure::Check(check.id, about.clone())));
+    let stays = model.entities.iter().filter(|entity| {
+        let is_part = |d: &Decision| d.choice == Some(Choice::Embed) && d.child == entity.name;
+        !draft.decisions.iter().any(is_part)
+            && holds_what_stays(model, &draft.decisions, &entity.name)
+    });
+    failing.chain(stays.map(|entity| Failure::Lifetime(entity.name.clone()))).collect()
+}
+
+/// The most relationships of a design that are tried the other way: each is a design of its own.
+const MOST_TRIED: usize = 24;
+
+/// What is embedded and may be the reason for a failure is tried as a reference. It turns where more is right then
+/// than wrong; else the design says why it stays.
+pub(super) fn failing(state: &State<'_>, found: &mut Vec<Restriction>) {
+    let draft = state.draft();
+    let before = failures(state.model, draft);
+    let suspects = draft.decisions.iter().filter(|decision| {
+        decision.choice == Some(Choice::Embed)
+            && !state.is_stored(&decision.relationship)
+            && !state.is_reviewed(&decision.relationship)
+            && before.iter().any(|failure| is_suspect(state.model, draft, decision, failure))
+    });
+    for decision in suspects.take(MOST_TRIED) {
+        let other = state.without_embedding(&decision.relationship);
+        let after = failures(state.model, other.draft());
+        let fixed: Vec<String> = before.difference(&after).map(Failure::text).collect();
+        let new: Vec<String> = after.difference(&before).map(Failure::text).collect();
+        let relationship = decision.relationship.clone();
+        if fixed.len() > new.len() {
+            let price = match new.as_slice() {
+                [] => String::new(),
+                new => format!(", at the price of {}", listed(new)),
+            };
+            let because = format!(
+                "embedded it fails {}, and as documents of its own it does not{price}",
+                listed(&fixed)
+            );
+            let is_lifetime = before.difference(&after).all(|f| matches!(f, Failure::Lifetime(_)));
+            let id = if is_lifetime { VetoId::Lifetime } else { VetoId::Check };
+            found.push(Restriction::Veto { relationship, id, because });
+        } else if !fixed.is_empty() {
+            let because = format!(
+                "embedded it fails {}, and as documents of its own it would fail {}: it stays embedded",
+                listed(&fixed),
+                listed(&new)
+            );
+            found.push(Restriction::Stays { relationship, because });
+        }
+    }
+}
+
+/// Whether a failure may be due to a relationship that is embedded.
+fn is_suspect(model: &DesignModel, draft: &Draft, decision: &Decision, failure: &Failure) -> bool {
+    let child = model.entity(&decision.child);
+    match failure {
+        Failure::Check(CheckId::Indexes, read) => {
+            model.reads.iter().any(|r| r.name == *read && r.from == decision.child)
+        }
+        // A unique index on a part rules out a shard key that it does not lead.
+        Failure::Check(CheckId::ShardKeys, collection) => {
+            let home = draft.collections.iter().find(|c| c.name == *collection);
+            home.is_some_and(|home| home.entity == decision.parent)
+                && child.is_some_and(|child| child.fields.iter().any(|field| field.unique))
+        }
+        Failure::Lifetime(entity) => {
+            let stays = |e: &str| model.entity(e).and_then(|e| e.lifecycle).map(|l| l.kept_days);
+            decision.parent == *entity && stays(entity) != stays(&decision.child)
+        }
+        Failure::Check(..) => false,
+    }
+}
+
+/// Embedding is given up where the table of costs has references better in every operation: no more documents, and
+/// less than half of the bytes, of lists that are large.
+const DEARER: f64 = 2.0;
+
+/// What is embedded although references would move less in every operation.
+pub(super) fn dearer(state: &State<'_>, found: &mut Vec<Restriction>) {
+    for decision in &state.draft().decisions {
+        let [chosen, others @ ..] = decision.alternatives.as_slice() else { continue };
+        let is_free = decision.facts.atomic != Some(true)
+            && chosen.way == Way::Embed
+            && !state.is_stored(&decision.relationship);
+        let Some(other) = others.iter().find(|way| is_free && way.way == Way::Reference) else {
+            continue;
+        };
+        let (own, less) = (bytes(chosen), bytes(other));
+        if own >= less * DEARER && own > 0.0 && is_never_dearer(other, chosen) {
+            let moved = format!(
+                "as documents of its own no operation takes more documents, and all of them move {} a second instead of {}",
+                text::bytes(less.round() as u64),
+                text::bytes(own.round() as u64)
+            );
+            let relationship = decision.relationship.clone();
+            let small = state.bounds.small_bytes;
+            found.push(match decision.facts.children_bytes() > small {
+                true => Restriction::Veto { relationship, id: VetoId::Cost, because: moved },
+                false => {
+                    let because = format!(
+                        "{moved}; below {} a list is small, and it stays embedded (DM-05.1)",
+                        text::bytes(small)
+                    );
+                    Restriction::Stays { relationship, because }
+                }
+            });
+        }
+    }
+}
+
+fn listed(all: &[String]) -> String {
+    match all {
+        [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
+        _ => all.concat(),
+    }
+}
+
+fn bytes(way: &Alternative) -> f64 {
+    let of = |cost: &OperationCost| cost.bytes;
+    way.per_second(false, of) + way.per_second(true, of)
+}
+
+/// Whether each operation takes no more documents and bytes one way than another.
+fn is_never_dearer(way: &Alternative, other: &Alternative) -> bool {
+    way.operations.len() == other.operations.len()
+        && way.operations.iter().zip(&other.operations).all(|(a, b)| {
+            a.documents <= b.documents && a.bytes <= b.bytes && a.transaction <= b.transaction
+        })
+}

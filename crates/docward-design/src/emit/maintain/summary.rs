@@ -1,0 +1,349 @@
+//! What a parent keeps of children that live elsewhere: the newest few, a count, sums and averages. One
+//! statement changes all of it, so that readers never see a half.
+
+use bson::{Bson, Document, doc};
+use docward_model::{BsonType, Relationship};
+
+use super::plans::{Plans, picked};
+use crate::decide::decision::Decision;
+use crate::decide::pattern::Pattern;
+use crate::declared::field_plan::{Origin, Planned};
+use crate::emit::js::{SPREAD, given, member_of};
+use crate::layout::collection::CollectionPlan;
+
+/// What is kept in a parent.
+pub(super) struct Summary<'m> {
+    pub(super) preview: Option<Preview<'m>>,
+    /// The field of the count.
+    pub(super) count: Option<String>,
+    pub(super) sums: Vec<Sum<'m>>,
+    pub(super) clauses: Vec<&'static str>,
+    /// Whether the preview is also brought up to date from the documents, when one of them changes or goes.
+    pub(super) follows: bool,
+}
+
+/// The newest children.
+pub(super) struct Preview<'m> {
+    /// The field of the list.
+    pub(super) name: String,
+    /// Its length.
+    pub(super) newest: u64,
+    /// What it is sorted by.
+    pub(super) by: &'m str,
+    /// The name of the child's id in it.
+    pub(super) key: &'m str,
+    /// The fields of the child that it shows.
+    pub(super) shown: Vec<&'m str>,
+}
+
+impl Preview<'_> {
+    /// The field of an element that it is sorted by: the id of a child has a name of its own there.
+    fn order(&self) -> &str {
+        if self.by == "_id" { self.key } else { self.by }
+    }
+
+    /// An element: the child's id, and the fields that are shown.
+    pub(super) fn element(&self, id: &str, child: &str) -> Document {
+        doc! { self.key: given(id), SPREAD: given(picked(child, &self.shown)) }
+    }
+}
+
+/// A sum over the children.
+pub(super) struct Sum<'m> {
+    /// The field of a child.
+    pub(super) field: &'m str,
+    /// The fields of the parent with the sum, and with the average.
+    pub(super) sum: String,
+    average: String,
+    /// The field with the number of children that have it, where not all do.
+    pub(super) having: Option<String>,
+    /// The sum of nothing, of the type of the sum.
+    zero: Bson,
+}
+
+impl<'m> Plans<'m> {
+    /// What a parent keeps of a relationship.
+    pub(super) fn summary(
+        &self,
+        relationship: &'m Relationship,
+        decision: &'m Decision,
+        parent: &'m CollectionPlan,
+    ) -> Summary<'m> {
+        let mut found = Summary::nothing();
+        for pattern in &decision.patterns {
+            match pattern {
+                Pattern::Subset { newest, by, .. } => {
+                    let is_it = Origin::Preview(relationship.name.clone());
+                    let list: Option<&Planned> = parent.fields.iter().find(|f| f.origin == is_it);
+                    let Some((id, shown)) = list.and_then(|list| list.fields.split_first()) else {
+                        continue;
+                    };
+                    found.preview = Some(Preview {
+                        name: self.layout.preview(relationship),
+                        newest: *newest,
+                        by,
+                        key: &id.name,
+                        shown: shown.iter().map(|field| field.name.as_str()).collect(),
+                    });
+                    found.clauses.extend(["PT-subset.2", "SN-05", "GC-36"]);
+                }
+                Pattern::Computed { counts, sums } => {
+                    found.count = counts.then(|| self.layout.count(relationship));
+                    found.sums.extend(sums.iter().map(|field| self.sum(relationship, field)));
+                    found.clauses.extend(["PT-computed.2", "SN-04"]);
+                    found.clauses.extend((!sums.is_empty()).then_some("GC-35"));
+                }
+                _ => {}
+            }
+        }
+        // Whoever takes one away fills the preview again, from documents that were written before it.
+        let mut writes = self.layout.model.writes.iter();
+        found.follows = found.preview.is_some()
+            && (self.is_changed(&relationship.child, &found)
+                || writes.any(|write| write.deletes.contains(&relationship.child)));
+        found
+    }
+
+    fn sum(&self, relationship: &'m Relationship, field: &'m str) -> Sum<'m> {
+        let made = self.layout.sum(relationship, field);
+        let child = self.layout.model.entity(&relationship.child);
+        let kind = child.and_then(|child| child.field(field)).map(|field| field.kind);
+        let exact = (kind == Some(BsonType::Decimal)).then(|| "0".parse().ok());
+        Sum {
+            field,
+            sum: made.sum,
+            average: made.average,
+            having: made.having,
+            zero: exact.flatten().map_or(Bson::Int32(0), Bson::Decimal128),
+        }
+    }
+
+    /// Whether a declared write changes what a parent keeps: it sets such a field, or does not say what it
+    /// sets.
+    pub(super) fn is_changed(&self, child: &str, summary: &Summary<'_>) -> bool {
+        let kept = |field: &str| {
+            summary.sums.iter().any(|sum| sum.field == field)
+                || summary.preview.iter().any(|preview| preview.shown.contains(&field))
+        };
+        self.layout.model.writes.iter().any(|write| {
+            let mut sets = write.sets.iter().filter(|(entity, _)| entity == child).peekable();
+            if sets.peek().is_none() {
+                let needs_child = summary.preview.is_some() || !summary.sums.is_empty();
+                return needs_child && write.updates.iter().any(|name| name == child);
+            }
+            sets.any(|(_, field)| kept(field))
+        })
+    }
+}
+
+/// Whether an expression has a value.
+fn is_given(value: impl Into<Bson>) -> Document {
+    doc! { "$ne": [{ "$ifNull": [value.into(), Bson::Null] }, Bson::Null] }
+}
+
+/// A figure of a parent that may not have it yet.
+fn before(name: &str, zero: Bson) -> Document {
+    doc! { "$ifNull": [format!("${name}"), zero] }
+}
+
+impl Sum<'_> {
+    /// A total that the server works out. Of nothing it makes an int, which is no decimal.
+    pub(super) fn typed(&self, total: impl Into<Bson>) -> Bson {
+        match &self.zero {
+            zero @ Bson::Decimal128(_) => doc! { "$add": [zero.clone(), total.into()] }.into(),
+            _ => total.into(),
+        }
+    }
+
+    /// Lines of a check: sum and average are those of a list; `read` reads a field of the parent.
+    pub(super) fn holds(&self, list: &str, read: impl Fn(&str) -> String) -> [String; 2] {
+        let value = member_of("one", self.field);
+        let total = format!("{list}.reduce((sum, one) => sum + Number({value} ?? 0), 0)");
+        let number = match self.having {
+            Some(_) => format!("{list}.filter((one) => ({value} ?? null) !== null).length"),
+            None => format!("{list}.length"),
+        };
+        [
+            format!(
+                "expect(\"the sum is right\", near(Number({}), {total}), true);",
+                read(&self.sum)
+            ),
+            format!(
+                "expect(\"the average is exact (GC-35)\", near(Number({}), {total} / {number}), true);",
+                read(&self.average)
+            ),
+        ]
+    }
+}
+
+impl Summary<'_> {
+    pub(super) fn nothing() -> Self {
+        Self { preview: None, count: None, sums: Vec::new(), clauses: Vec::new(), follows: false }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.preview.is_none() && self.count.is_none() && self.sums.is_empty()
+    }
+
+    /// The update of the parent when a child comes; `child` and `id` are expressions.
+    pub(super) fn arrival(&self, child: &str, id: &str) -> Bson {
+        if self.sums.is_empty() && !self.follows {
+            let mut update = Document::new();
+            if let Some(preview) = &self.preview {
+                // Of those of one moment the newer id stands first.
+                let mut order = doc! { preview.order(): -1 };
+                order.insert(preview.key, -1);
+                let push = doc! {
+                    "$each": [preview.element(id, child)],
+                    "$sort": order,
+                    "$slice": preview.newest as i32,
+                };
+                update.insert("$push", doc! { &preview.name: push });
+            }
+            if let Some(count) = &self.count {
+                update.insert("$inc", doc! { count: 1 });
+            }
+            return update.into();
+        }
+        let mut set = self.added(child, 1);
+        if let Some(preview) = &self.preview {
+            let Preview { name, newest, by, key, .. } = preview;
+            // The list is sorted, so the new one goes behind those that are newer. It may be there already,
+            // where somebody else has brought the preview up to date.
+            let list = doc! { "$ifNull": [format!("${name}"), []] };
+            let other = doc! { "$ne": [format!("$$this.{key}"), { "$literal": given(id) }] };
+            let value = if *by == "_id" { id.to_owned() } else { member_of(child, by) };
+            let time = doc! { "$literal": given(value) };
+            let this = format!("$$this.{}", preview.order());
+            let mut newer = doc! { "$gt": [&this, time.clone()] };
+            if preview.order() != *key {
+                let ids = doc! { "$gt": [format!("$$this.{key}"), { "$literal": given(id) }] };
+                let of_one_moment = doc! { "$and": [{ "$eq": [&this, time] }, ids] };
+                newer = doc! { "$or": [newer, of_one_moment] };
+            }
+            let part = |mut test: Document| {
+                if self.follows {
+                    test = doc! { "$and": [other.clone(), test] };
+                }
+                Bson::from(doc! { "$filter": { "input": list.clone(), "cond": test } })
+            };
+            let older = doc! { "$not": [newer.clone()] };
+            let new = doc! { "$literal": preview.element(id, child) };
+            let all = doc! { "$concatArrays": [part(newer), [new], part(older)] };
+            set.insert(name, doc! { "$slice": [all, *newest as i32] });
+        }
+        self.stages([set])
+    }
+
+    /// The update of the parent when a child goes.
+    pub(super) fn departure(&self, child: &str, id: &str) -> Bson {
+        if self.sums.is_empty() {
+            let mut update = Document::new();
+            if let Some(Preview { name, key, .. }) = &self.preview {
+                update.insert("$pull", doc! { name: { *key: given(id) } });
+            }
+            if let Some(count) = &self.count {
+                update.insert("$inc", doc! { count: -1 });
+            }
+            return update.into();
+        }
+        let mut set = self.added(child, -1);
+        if let Some(Preview { name, key, .. }) = &self.preview {
+            let test = doc! { "$ne": [format!("$$this.{key}"), { "$literal": given(id) }] };
+            let input = doc! { "$ifNull": [format!("${name}"), []] };
+            set.insert(name, doc! { "$filter": { "input": input, "cond": test } });
+        }
+        self.stages([set])
+    }
+
+    /// The update of the sums in the parent when a child becomes another.
+    pub(super) fn exchange(&self, old: &str, new: &str) -> Bson {
+        let mut set = Document::new();
+        for Sum { field, sum, having, zero, .. } in &self.sums {
+            let literal = |of: &str| doc! { "$literal": given(member_of(of, field)) };
+            let value = |of: &str| doc! { "$ifNull": [literal(of), 0] };
+            let more = doc! { "$subtract": [value(new), value(old)] };
+            set.insert(sum, doc! { "$add": [before(sum, zero.clone()), more] });
+            if let Some(having) = having {
+                let one = |of: &str| doc! { "$cond": [is_given(literal(of)), 1, 0] };
+                let more = doc! { "$subtract": [one(new), one(old)] };
+                set.insert(having, doc! { "$add": [before(having, 0.into()), more] });
+            }
+        }
+        self.stages([set])
+    }
+
+    /// A pipeline that sets all of this, one after the other, and then the averages.
+    pub(super) fn stages(&self, sets: impl IntoIterator<Item = Document>) -> Bson {
+        let all = sets.into_iter().chain([self.averages()]).filter(|set| !set.is_empty());
+        all.map(|set| Bson::from(doc! { "$set": set })).collect::<Vec<_>>().into()
+    }
+
+    /// What a `$group` works out of children: `sum price`, `having price`.
+    pub(super) fn grouped(&self) -> Document {
+        let mut group = Document::new();
+        for Sum { field, having, .. } in &self.sums {
+            let value = format!("${field}");
+            if having.is_some() {
+                let one = doc! { "$cond": [is_given(&value), 1, 0] };
+                group.insert(format!("having {field}"), doc! { "$sum": one });
+            }
+            group.insert(format!("sum {field}"), doc! { "$sum": value });
+        }
+        group
+    }
+
+    /// Count and sums with one child more or less.
+    fn added(&self, child: &str, sign: i32) -> Document {
+        let mut set = Document::new();
+        if let Some(count) = &self.count {
+            set.insert(count, doc! { "$add": [before(count, 0.into()), sign] });
+        }
+        for Sum { field, sum, having, zero, .. } in &self.sums {
+            // What an application sends is a value, even when it looks like the path of a field.
+            // One without the field adds nothing; added as it is, it would make the whole sum null.
+            let literal = doc! { "$literal": given(member_of(child, field)) };
+            let value = doc! { "$ifNull": [literal.clone(), 0] };
+            let operator = if sign > 0 { "$add" } else { "$subtract" };
+            set.insert(sum, doc! { operator: [before(sum, zero.clone()), value] });
+            if let Some(having) = having {
+                let more = doc! { "$cond": [is_given(literal), sign, 0] };
+                set.insert(having, doc! { "$add": [before(having, 0.into()), more] });
+            }
+        }
+        set
+    }
+
+    /// Averages out of sums and the count; of nothing there is none.
+    fn averages(&self) -> Document {
+        let mut set = Document::new();
+        for Sum { sum, average, having, .. } in &self.sums {
+            let Some(count) = having.as_ref().or(self.count.as_ref()) else { continue };
+            let some = doc! { "$gt": [format!("${count}"), 0] };
+            let mean = doc! { "$divide": [format!("${sum}"), format!("${count}")] };
+            set.insert(average, doc! { "$cond": [some, mean, "$$REMOVE"] });
+        }
+        set
+    }
+
+    /// What is said about it.
+    pub(super) fn words(&self) -> String {
+        let mut said = Vec::new();
+        if let Some(preview) = &self.preview {
+            let (name, newest, by) = (&preview.name, preview.newest, preview.order());
+            said.push(format!(
+                "`{name}` keeps at most {newest}, the newest by `{by}` first: elements carry that field, or they could not be sorted"
+            ));
+        }
+        if let Some(count) = &self.count {
+            said.push(format!("`{count}` counts them"));
+        }
+        for Sum { field, sum, average, having, .. } in &self.sums {
+            let by = having.as_ref().map_or("the count".to_owned(), |having| format!("`{having}`"));
+            said.push(format!(
+                "`{average}` is `{sum}` by {by}, worked out in the server, so that two writers of `{field}` at the same time lose nothing"
+            ));
+        }
+        said.join("; ")
+    }
+}

@@ -1,0 +1,338 @@
+//! Statements that keep a pattern true, as data and as functions for mongosh. What a function is given
+//! stands in the data as a value of the BSON type JavaScript: an expression over its parameters.
+
+use bson::{Bson, Document};
+use docward_model::shell::quote;
+
+use crate::emit::js;
+
+/// What is called on a collection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are the shell's")]
+pub enum Method {
+    InsertOne,
+    InsertMany,
+    UpdateOne,
+    UpdateMany,
+    ReplaceOne,
+    DeleteMany,
+    BulkWrite,
+    FindOne,
+    FindOneAndDelete,
+    FindOneAndUpdate,
+    Find,
+    Aggregate,
+    CountDocuments,
+}
+
+impl Method {
+    /// The name in mongosh.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::InsertOne => "insertOne",
+            Self::InsertMany => "insertMany",
+            Self::UpdateOne => "updateOne",
+            Self::UpdateMany => "updateMany",
+            Self::ReplaceOne => "replaceOne",
+            Self::DeleteMany => "deleteMany",
+            Self::BulkWrite => "bulkWrite",
+            Self::FindOne => "findOne",
+            Self::FindOneAndDelete => "findOneAndDelete",
+            Self::FindOneAndUpdate => "findOneAndUpdate",
+            Self::Find => "find",
+            Self::Aggregate => "aggregate",
+            Self::CountDocuments => "countDocuments",
+        }
+    }
+}
+
+/// One call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Statement {
+    /// The collection.
+    pub collection: String,
+    /// What is called.
+    pub method: Method,
+    /// What it is given, in order: a document, a filter and an update, a pipeline, options.
+    pub arguments: Vec<Bson>,
+    /// What is called on the cursor: `sort`, `limit`.
+    pub cursor: Vec<(&'static str, Bson)>,
+    /// Fields of the shard key that its filter does not name: they are looked up first.
+    pub key: Vec<String>,
+}
+
+impl Statement {
+    pub(crate) fn new(
+        collection: impl Into<String>,
+        method: Method,
+        arguments: impl IntoIterator<Item = Bson>,
+    ) -> Self {
+        let arguments = arguments.into_iter().collect();
+        Self {
+            collection: collection.into(),
+            method,
+            arguments,
+            cursor: Vec::new(),
+            key: Vec::new(),
+        }
+    }
+
+    pub(crate) fn insert(collection: &str, document: Document) -> Self {
+        Self::new(collection, Method::InsertOne, [document.into()])
+    }
+
+    pub(crate) fn update(collection: &str, filter: Document, update: impl Into<Bson>) -> Self {
+        Self::new(collection, Method::UpdateOne, [filter.into(), update.into()])
+    }
+
+    pub(crate) fn find(collection: &str, filter: Document) -> Self {
+        Self::new(collection, Method::Find, [filter.into()])
+    }
+
+    pub(crate) fn with(mut self, option: Document) -> Self {
+        self.arguments.push(option.into());
+        self
+    }
+
+    pub(crate) fn then(mut self, call: &'static str, argument: impl Into<Bson>) -> Self {
+        self.cursor.push((call, argument.into()));
+        self
+    }
+
+    /// Lets the shard key of a collection be looked up, where a server before 7.1 would not find the document
+    /// without it: `findOneAnd…` wants the key, `updateOne` and `replaceOne` the key or `_id`.
+    pub(crate) fn look_up(&mut self, key: &[(String, bool)]) {
+        let Some(filter) = self.filter() else { return };
+        let is_one = match self.method {
+            Method::FindOneAndDelete | Method::FindOneAndUpdate => true,
+            Method::UpdateOne | Method::ReplaceOne => !is_value(filter.get("_id")),
+            _ => false,
+        };
+        let lacks = |(field, _): &&(String, bool)| !is_value(filter.get(field));
+        let lacking: Vec<String> =
+            key.iter().filter(lacks).map(|(field, _)| field.clone()).collect();
+        if is_one && !self.is_upsert() {
+            self.key = lacking;
+        }
+    }
+
+    /// Whether it inserts what it does not find.
+    pub(crate) fn is_upsert(&self) -> bool {
+        let options = self.arguments.get(2).and_then(Bson::as_document);
+        options.is_some_and(|options| options.get_bool("upsert").unwrap_or(false))
+    }
+
+    /// The filter, of calls that have one.
+    pub fn filter(&self) -> Option<&Document> {
+        match self.method {
+            Method::InsertOne | Method::InsertMany | Method::Aggregate => None,
+            _ => self.arguments.first().and_then(Bson::as_document),
+        }
+    }
+
+    /// The update, of calls that have one: a document, or a pipeline.
+    pub fn update_part(&self) -> Option<&Bson> {
+        match self.method {
+            Method::UpdateOne | Method::UpdateMany | Method::FindOneAndUpdate => {
+                self.arguments.get(1)
+            }
+            _ => None,
+        }
+    }
+
+    /// As mongosh takes it, on a database called `db`.
+    pub fn shell(&self, indent: usize) -> String {
+        let open = format!("db.getCollection({}).{}(", quote(&self.collection), self.method.name());
+        let mut parts: Vec<String> =
+            self.arguments.iter().map(|part| js::value(part, indent + 2)).collect();
+        if let Some(filter) = parts.first_mut().filter(|_| !self.key.is_empty()) {
+            let key: Vec<String> = self.key.iter().map(|field| quote(field)).collect();
+            *filter = js::enclosed(
+                "withKey(",
+                vec![
+                    "db".to_owned(),
+                    quote(&self.collection),
+                    filter.clone(),
+                    format!("[{}]", key.join(", ")),
+                ],
+                ")",
+                indent + 2,
+            );
+        }
+        let mut text = match parts.as_slice() {
+            [keyed] if !self.key.is_empty() => {
+                js::enclosed(&open, vec![keyed.clone()], ")", indent)
+            }
+            // A single object opens in the line of the call.
+            [_] => format!("{open}{})", js::value(&self.arguments[0], indent)),
+            _ => js::enclosed(&open, parts, ")", indent),
+        };
+        for (call, argument) in &self.cursor {
+            text.push_str(&format!(".{call}({})", js::value(argument, indent)));
+        }
+        if matches!(self.method, Method::Find | Method::Aggregate)
+            && !self.cursor.iter().any(|(call, _)| *call == "toArray")
+        {
+            text.push_str(".toArray()");
+        }
+        text
+    }
+}
+
+/// Whether a condition is one value, not an operator.
+pub(crate) fn is_value(condition: Option<&Bson>) -> bool {
+    match condition {
+        Some(Bson::Document(operators)) => !operators.keys().any(|name| name.starts_with('$')),
+        condition => condition.is_some(),
+    }
+}
+
+/// A step of a function.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Step {
+    /// A comment.
+    Note(String),
+    /// Lines of JavaScript around the statements.
+    Code(String),
+    /// A statement whose result is not looked at.
+    Run(Statement),
+    /// A statement whose result has a name.
+    Let(&'static str, Statement),
+    /// A statement whose result is the function's.
+    Return(Statement),
+    /// Tried again as long as another writer is first (error 11000). Results have names: the shell does not
+    /// wait for a statement in `return`, so what it refuses would not be caught.
+    Retry(Vec<Step>),
+    /// What a function inside does.
+    Inside(Vec<Step>),
+}
+
+/// A function that does one thing the application does.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Job {
+    /// Its name: `addComment`.
+    pub name: String,
+    /// Its parameters behind `db`.
+    pub parameters: Vec<String>,
+    /// What it does and why so, in sentences.
+    pub does: String,
+    /// The clauses it follows.
+    pub clauses: Vec<&'static str>,
+    /// How.
+    pub steps: Vec<Step>,
+}
+
+impl Job {
+    /// Its statements, in order.
+    pub fn statements(&self) -> Vec<&Statement> {
+        fn of<'s>(steps: &'s [Step], into: &mut Vec<&'s Statement>) {
+            for step in steps {
+                match step {
+                    Step::Run(statement) | Step::Let(_, statement) | Step::Return(statement) => {
+                        into.push(statement);
+                    }
+                    Step::Retry(steps) | Step::Inside(steps) => of(steps, into),
+                    Step::Note(_) | Step::Code(_) => {}
+                }
+            }
+        }
+        let mut found = Vec::new();
+        of(&self.steps, &mut found);
+        found
+    }
+
+    /// As a function for mongosh. It is given the database, so the one of a session makes it part of a
+    /// transaction.
+    pub fn shell(&self) -> String {
+        let mut text = String::from("/**\n");
+        for line in wrapped(&self.does, 96) {
+            text.push_str(&format!(" * {line}\n"));
+        }
+        if !self.clauses.is_empty() {
+            text.push_str(&format!(" * Clauses: {}.\n", self.clauses.join(", ")));
+        }
+        text.push_str(" */\n");
+        let parameters: Vec<&str> =
+            ["db"].into_iter().chain(self.parameters.iter().map(String::as_str)).collect();
+        text.push_str(&format!("function {}({}) {{\n", self.name, parameters.join(", ")));
+        write(&self.steps, 2, &mut text);
+        text.push_str("}\n");
+        text
+    }
+}
+
+fn write(steps: &[Step], indent: usize, text: &mut String) {
+    let space = " ".repeat(indent);
+    for step in steps {
+        match step {
+            Step::Note(note) => {
+                for line in wrapped(note, 96 - indent) {
+                    text.push_str(&format!("{space}// {line}\n"));
+                }
+            }
+            Step::Code(code) => {
+                for line in code.lines() {
+                    text.push_str(&format!("{space}{line}\n"));
+                }
+            }
+            Step::Run(statement) => {
+                text.push_str(&format!("{space}{};\n", statement.shell(indent)));
+            }
+            Step::Let(name, statement) => {
+                text.push_str(&format!("{space}const {name} = {};\n", statement.shell(indent)));
+            }
+            Step::Return(statement) => {
+                text.push_str(&format!("{space}return {};\n", statement.shell(indent)));
+            }
+            Step::Inside(steps) => write(steps, indent + 2, text),
+            Step::Retry(steps) => {
+                text.push_str(&format!(
+                    "{space}for (let attempt = 0; ; attempt++) {{\n{space}  try {{\n"
+                ));
+                write(steps, indent + 4, text);
+                text.push_str(&format!(
+                    "{space}  }} catch (error) {{\n{space}    if (error.code !== 11000 || attempt === 100) throw error;\n{space}  }}\n{space}}}\n"
+                ));
+            }
+        }
+    }
+}
+
+/// Text in lines of at most so many characters, broken between words.
+pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        // What would end the comment it stands in does not.
+        let word = word.replace("*/", "* /");
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(&word);
+            }
+            _ => lines.push(word),
+        }
+    }
+    lines
+}
+
+/// Functions of one file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Script {
+    /// The relationship or entity.
+    pub about: String,
+    /// The pattern, as in the file's name.
+    pub pattern: &'static str,
+    /// What the file is about, in sentences.
+    pub intro: String,
+    /// Its functions.
+    pub jobs: Vec<Job>,
+    /// Lines of JavaScript that run the functions in a scratch database and say what must be true.
+    pub check: Vec<String>,
+}
+
+impl Script {
+    /// The name of the file: `post-comments-subset.js`.
+    pub fn file(&self) -> String {
+        format!("{}-{}.js", docward_model::words::split(&self.about).join("-"), self.pattern)
+    }
+}

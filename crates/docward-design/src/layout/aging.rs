@@ -1,0 +1,47 @@
+//! When documents and buckets of a design go to the archive or expire.
+
+use docward_model::{DesignModel, Entity};
+
+use crate::decide::decision::Decision;
+use crate::decide::pattern::{Pattern, Window};
+use crate::decide::vote::Choice;
+use crate::declared::access;
+use crate::declared::dates::dated;
+use crate::layout::fields::Layout;
+
+/// The date by which documents of an entity, or buckets of them, go to the archive, and the seconds by
+/// which they do so later.
+pub(crate) fn cooling(layout: &Layout<'_>, entity: &Entity) -> Option<(String, u64)> {
+    bucket_aging(layout, entity).or_else(|| Some((dated(entity)?.to_owned(), 0)))
+}
+
+/// The date of a bucket. It goes when its last reading may.
+pub(crate) fn bucket_aging(layout: &Layout<'_>, entity: &Entity) -> Option<(String, u64)> {
+    let advice = layout.advice.iter().find(|advice| advice.entity == entity.name)?;
+    let window = advice.patterns.iter().find_map(|pattern| match pattern {
+        Pattern::Bucket(bucket) => Some(&bucket.window),
+        _ => None,
+    })?;
+    let (word, longer) = match window {
+        Window::Day => ("start", 86_400),
+        Window::Hour => ("start", 3_600),
+        Window::Events(_) => ("end", 0),
+    };
+    Some((layout.naming.field(&["bucket", word]), longer))
+}
+
+/// Whether documents hold parts that are to be kept longer than they are: letting them go would take those along.
+pub(crate) fn holds_what_stays(model: &DesignModel, decisions: &[Decision], entity: &str) -> bool {
+    let life = |name: &str| model.entity(name)?.lifecycle;
+    let Some(goes) = life(entity).and_then(|life| life.kept_days) else { return false };
+    let inside = |at: &str| {
+        let embedded = decisions.iter().filter(|d| d.choice == Some(Choice::Embed));
+        let below = embedded.filter(|d| d.parent == at && d.facts.shared.is_none());
+        below.filter_map(|d| Some(model.entity(&d.child)?.name.as_str())).collect()
+    };
+    let stays = |part: &&str| {
+        let own = life(part).filter(|own| !own.kept_open);
+        own.is_some_and(|own| own.kept_days.is_none_or(|days| days > goes))
+    };
+    access::parts(entity, "", inside).iter().any(stays)
+}

@@ -1,0 +1,60 @@
+//! A finished design.
+
+use crate::decide::decision::{self, Decision, EntityAdvice};
+use crate::decide::derive::Question;
+use crate::decide::vote::Choice;
+use crate::layout::capacity::Capacity;
+use crate::layout::checks::DesignCheck;
+use crate::layout::collection::CollectionPlan;
+
+/// The answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Design {
+    /// What the model is called.
+    pub name: String,
+    /// The database.
+    pub database: String,
+    /// Relationships, in the order of the file.
+    pub decisions: Vec<Decision>,
+    /// Entities, in the order of the file.
+    pub entities: Vec<EntityAdvice>,
+    /// The collections that follow.
+    pub collections: Vec<CollectionPlan>,
+    /// How large each gets.
+    pub capacity: Vec<Capacity>,
+    /// The check-list.
+    pub checks: Vec<DesignCheck>,
+    /// What was assumed because nobody said.
+    pub assumptions: Vec<String>,
+}
+
+impl Design {
+    /// The decision by which the children of a referenced relationship live in the documents of another parent.
+    pub fn home_elsewhere(&self, relationship: &str) -> Option<&Decision> {
+        let away = self.decisions.iter().find(|decision| decision.relationship == relationship)?;
+        if !decision::living_elsewhere(&self.decisions).contains(relationship) {
+            return None;
+        }
+        let homes = self.decisions.iter().filter(|d| d.choice == Some(Choice::Embed));
+        homes.rev().find(|home| home.child == away.child && home.parent != away.parent)
+    }
+
+    /// Everything that is open, each question once.
+    pub fn questions(&self) -> Vec<&Question> {
+        let mut all: Vec<&Question> = self
+            .entities
+            .iter()
+            .flat_map(|advice| &advice.questions)
+            .chain(self.decisions.iter().flat_map(|decision| &decision.questions))
+            .collect();
+        let mut seen: Vec<&Question> = Vec::new();
+        all.retain(|question| {
+            let new = !seen.contains(question);
+            if new {
+                seen.push(question);
+            }
+            new
+        });
+        all
+    }
+}

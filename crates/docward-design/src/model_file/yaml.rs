@@ -1,0 +1,149 @@
+//! YAML to a tree in which everything knows its place. Built from events, because what libraries load
+//! into maps keeps the last of two equal keys, and a model with two entities of one name is a mistake.
+
+use saphyr_parser::{Event, Marker, Parser, ScalarStyle};
+
+use crate::model_file::fault::Faults;
+use crate::model_file::position::At;
+
+/// A piece of the file.
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    pub(crate) at: At,
+    pub(crate) value: Value,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Value {
+    /// Text as it was written, and whether it was in quotes.
+    Scalar(String, bool),
+    List(Vec<Node>),
+    /// Keys with their places, in the order of the file.
+    Map(Vec<(String, At, Node)>),
+}
+
+/// Deeper files are no models.
+const MAX_DEPTH: usize = 32;
+
+impl Node {
+    /// What it is, for messages.
+    pub(crate) fn noun(&self) -> &'static str {
+        match &self.value {
+            Value::Scalar(text, quoted) if text.is_empty() && !quoted => "nothing",
+            Value::Scalar(..) => "a single value",
+            Value::List(_) => "a list",
+            Value::Map(_) => "a table of names and values",
+        }
+    }
+
+    /// Whether nothing stands there: `key:` alone, `~` or `null`.
+    pub(crate) fn is_nothing(&self) -> bool {
+        matches!(&self.value, Value::Scalar(text, false) if matches!(text.as_str(), "" | "~" | "null"))
+    }
+}
+
+/// Reads one document; what it cannot read is a fault.
+pub(crate) fn parse(text: &str, faults: &mut Faults<'_>) -> Option<Node> {
+    let mut builder = Builder { events: Parser::new_from_str(text), faults, failed: false };
+    let node = builder.document();
+    if builder.failed { None } else { node }
+}
+
+struct Builder<'t, 'f, 'n> {
+    events: Parser<'t, saphyr_parser::StrInput<'t>>,
+    faults: &'f mut Faults<'n>,
+    failed: bool,
+}
+
+impl<'t> Builder<'t, '_, '_> {
+    fn document(&mut self) -> Option<Node> {
+        let mut root = None;
+        while let Some((event, at)) = self.next() {
+            match event {
+                Event::StreamStart | Event::DocumentStart(_) | Event::DocumentEnd => {}
+                Event::StreamEnd => break,
+                _ if root.is_some() => {
+                    self.fail(at, "a second document begins here", "keep one model in a file");
+                    break;
+                }
+                event => root = Some(self.node(event, at, 0)?),
+            }
+        }
+        root
+    }
+
+    fn next(&mut self) -> Option<(Event<'t>, At)> {
+        match self.events.next_event()? {
+            Ok((event, span)) => Some((event, at(&span.start))),
+            Err(error) => {
+                let message = format!("this is no YAML: {}", error.info());
+                self.fail(at(error.marker()), message, "check indentation, colons and quotes");
+                None
+            }
+        }
+    }
+
+    fn fail(&mut self, at: At, message: impl Into<String>, hint: &str) {
+        self.failed = true;
+        self.faults.push(at, message, Some(hint.to_owned()));
+    }
+
+    fn node(&mut self, event: Event<'t>, at: At, depth: usize) -> Option<Node> {
+        if depth > MAX_DEPTH {
+            self.fail(at, format!("more than {MAX_DEPTH} levels deep"), "flatten the model");
+            return None;
+        }
+        let value = match event {
+            Event::Scalar(text, style, _, _) => {
+                Value::Scalar(text.into_owned(), style != ScalarStyle::Plain)
+            }
+            Event::SequenceStart(..) => {
+                let mut items = Vec::new();
+                loop {
+                    let (event, at) = self.next()?;
+                    if matches!(event, Event::SequenceEnd) {
+                        break;
+                    }
+                    items.push(self.node(event, at, depth + 1)?);
+                }
+                Value::List(items)
+            }
+            Event::MappingStart(..) => Value::Map(self.map(depth)?),
+            Event::Alias(_) => {
+                // Written out they could grow without end, and places would lie.
+                self.fail(at, "aliases (`*name`) are not read", "write the value out");
+                return None;
+            }
+            _ => return None,
+        };
+        Some(Node { at, value })
+    }
+
+    fn map(&mut self, depth: usize) -> Option<Vec<(String, At, Node)>> {
+        let mut entries: Vec<(String, At, Node)> = Vec::new();
+        loop {
+            let (event, key_at) = self.next()?;
+            if matches!(event, Event::MappingEnd) {
+                return Some(entries);
+            }
+            let Event::Scalar(key, ..) = event else {
+                self.fail(key_at, "a name must be plain text", "write `name: value`");
+                return None;
+            };
+            let key = key.into_owned();
+            let (event, at) = self.next()?;
+            let node = self.node(event, at, depth + 1)?;
+            if let Some((_, first, _)) = entries.iter().find(|(name, _, _)| *name == key) {
+                let message = format!("`{key}` stands here again, first in line {}", first.line);
+                self.faults.push(key_at, message, Some("keep one of them".to_owned()));
+                continue;
+            }
+            entries.push((key, key_at, node));
+        }
+    }
+}
+
+fn at(marker: &Marker) -> At {
+    let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+    At { line: number(marker.line().max(1)), column: number(marker.col() + 1) }
+}
