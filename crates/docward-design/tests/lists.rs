@@ -25,71 +25,6 @@ const OUTLIER: &str = "children: {p50: 1, p99: 40, max: 5000}, growth: bounded";
 const PAGE: &str = "from: parent, where: [_id], with: [parent.children], rate: 10/s";
 
 #[test]
-fn pt_outlier_1_gc_35_an_element_in_the_parent_and_its_count_are_one_statement() {
-    let add = job(&lists(), "addBuyer");
-    let statements = add.statements();
-    let on_books: Vec<String> = statements
-        .iter()
-        .filter(|s| s.collection == "book")
-        .map(|s| s.update_part().unwrap().to_string())
-        .collect();
-    // With the element, for the flag, and after a page took the element.
-    let [push, flag, count] = on_books.as_slice() else { panic!("{on_books:#?}") };
-    assert!(push.contains("$concatArrays") && push.contains("buyerCount"), "{push}");
-    assert!(flag.contains("hasOverflow") && !flag.contains("buyerCount"), "{flag}");
-    assert!(count.contains("buyerCount") && !count.contains("$concatArrays"), "{count}");
-    let place = |of: &str| statements.iter().rposition(|s| s.collection == of);
-    assert!(place("book") > place("book_buyer_overflow"), "a page that refuses is not counted");
-}
-
-#[test]
-fn pt_outlier_1_what_is_unique_is_looked_for_in_parents_and_on_pages() {
-    let case = lists();
-    assert_eq!(
-        case.indexes("book_buyer_overflow"),
-        ["{ bookId: 1, page: 1 } unique", "{ buyers.email: 1 } unique where buyers.email is there"]
-    );
-    let asked: Vec<String> =
-        job(&case, "hasBuyer").statements().iter().map(|s| s.collection.clone()).collect();
-    assert_eq!(asked, ["book", "book_buyer_overflow"]);
-    for statement in job(&case, "addBuyer").statements() {
-        let filter = statement.filter().map(ToString::to_string).unwrap_or_default();
-        let pushes = statement.update_part().is_some_and(|u| u.to_string().contains("buyers"));
-        assert!(!pushes || filter.contains("\"buyers.email\": { \"$ne\""), "{filter}");
-    }
-}
-
-#[test]
-fn pt_outlier_1_elements_are_removed_and_changed_on_pages_too() {
-    let case = lists();
-    for name in ["changeBuyer", "removeBuyer", "expireBuyers", "rebuildBuyers"] {
-        let text = job(&case, name).shell();
-        for collection in ["\"book\"", "\"book_buyer_overflow\""] {
-            assert!(text.contains(collection), "{name} does not look at {collection}");
-        }
-    }
-}
-
-#[test]
-fn pt_outlier_1_pages_go_with_their_parent() {
-    let case = lists();
-    let removed = job(&case, "removeMessage");
-    let on_pages = |name: &str| {
-        let pages = "message_reaction_overflow";
-        job(&case, name).statements().iter().any(|s| s.collection == pages)
-    };
-    assert!(on_pages("removeMessage") && on_pages("dropPagesOfReactions"), "{removed:?}");
-    // Both by the date of the message.
-    for collection in ["message", "message_reaction_overflow"] {
-        let indexes = case.indexes(collection);
-        assert!(indexes.iter().any(|i| i == "{ at: 1 } for 31536000 s"), "{indexes:?}");
-    }
-    assert!(job(&case, "addReaction").shell().contains("...pick(marked, [\"at\"])"));
-    // A book stays, and so do its pages.
-    assert_eq!(case.find("book_buyer_overflow", "boughtAt"), None);
-}
-
-#[test]
 fn pt_outlier_1_pt_computed_1_a_list_with_pages_is_not_counted_by_its_size() {
     let counting = |rate: &str| {
         let read = format!("from: parent, where: [_id], count: [parent.children], rate: {rate}");
@@ -116,8 +51,6 @@ fn pt_outlier_1_pt_slice_1_what_is_cut_has_no_pages() {
     assert_eq!(many.named("parent.children"), ["parent-id-in-child"]);
     let how = &many.decision("parent.children").ruling.how;
     assert_eq!(how, "vetoed: the newest 1,500 are kept, more than a list may hold");
-    let add = job(&many, "addChild").shell();
-    assert!(add.contains(".skip(1500)") && add.contains("removeChild("), "{add}");
 }
 
 #[test]
@@ -333,19 +266,11 @@ fn pt_extref_1_elements_come_with_the_copies_beside_their_references() {
     let case = lists();
     let files = emit::files(&case.model, &case.design, ProfileName::Neutral);
     let check = &files.iter().find(|(path, _)| path == "check.js").unwrap().1;
-    for (file, list, copy, add) in [
-        ("stay-guests-capped-array.js", "stay", "guests.tenant", "addStayGuest"),
-        ("bid-offers-outlier.js", "bid", "offers.grade", "addOffer"),
-    ] {
-        assert!(case.field(list, copy).required, "{copy}");
-        let (_, name) = copy.split_once('.').unwrap();
-        let part = check
-            .split("section = ")
-            .find(|part| part.starts_with(&format!("\"{file}\"")))
-            .unwrap();
-        assert!(part.contains(&format!("{name}: {{")), "{part}");
-        assert!(job(&case, add).does.contains(&format!("`{name}` comes along")), "{add}");
-    }
+    assert!(case.field("stay", "guests.tenant").required);
+    let mut parts = check.split("section = ");
+    let part = parts.find(|part| part.starts_with("\"stay-guests-capped-array.js\"")).unwrap();
+    assert!(part.contains("tenant: {"), "{part}");
+    assert!(job(&case, "addStayGuest").does.contains("`tenant` comes along"));
 }
 
 /// Readings in buckets, at a rate.

@@ -326,7 +326,7 @@ pub(crate) fn parts_of_others(
                 lasting(days)
             ),
             Some(date) => format!(
-                "kept for {}, but part of `{parent}`, which stays longer: documents go by themselves, elements do not. A function takes those of `{role}` out whose `{date}` is older; run it every day{}",
+                "kept for {}, but part of `{parent}`, which stays longer: documents go by themselves, elements do not. Take those of `{role}` out every day whose `{date}` is older{}",
                 lasting(days),
                 lacking(entity, date).map_or(String::new(), |(_, lack)| format!(
                     ". It {lack}: elements without it stay"

@@ -15,7 +15,7 @@ use docward_model::shell::quote;
 use docward_model::{DesignModel, ProfileName};
 
 use crate::emit::example::example;
-use crate::emit::maintain::{Plans, scripts};
+use crate::emit::maintain::{Plans, refusals, scripts};
 use crate::emit::statement::{Job, Script, wrapped};
 use crate::layout::collection::{CollectionPlan, Purpose};
 use crate::layout::index_plan::{IndexPlan, number};
@@ -28,7 +28,10 @@ pub fn files(model: &DesignModel, design: &Design, profile: ProfileName) -> Vec<
     let plans = Plans::new(model, design, profile);
     let scripts = scripts(model, design, profile);
     let mut files = vec![
-        ("README.md".to_owned(), readme::page(model, design, &scripts)),
+        (
+            "README.md".to_owned(),
+            readme::page(model, design, &scripts, &refusals(model, design, profile)),
+        ),
         ("01-collections.js".to_owned(), collections(model, design)),
         ("02-indexes.js".to_owned(), indexes(model, design)),
         ("03-shard.js".to_owned(), shard::script(design)),

@@ -3,10 +3,16 @@
 use docward_model::DesignModel;
 
 use crate::cost::pools::{PoolPlan, Pools, pools};
+use crate::emit::maintain::Refusal;
 use crate::emit::statement::{Script, is_value};
 use crate::layout::plan::Design;
 
-pub(super) fn page(model: &DesignModel, design: &Design, scripts: &[Script]) -> String {
+pub(super) fn page(
+    model: &DesignModel,
+    design: &Design,
+    scripts: &[Script],
+    refused: &[Refusal],
+) -> String {
     let mut text = format!("# {}\n\nDatabase `{}`.\n\n## Files\n\n", design.name, design.database);
     text.push_str("| file | what it is |\n|---|---|\n");
     let mut row = |file: &str, what: &str| text.push_str(&format!("| `{file}` | {what} |\n"));
@@ -55,6 +61,7 @@ pub(super) fn page(model: &DesignModel, design: &Design, scripts: &[Script]) -> 
         .decisions
         .iter()
         .filter(|d| !d.patterns.is_empty() && !scripts.iter().any(|s| s.about == d.relationship))
+        .filter(|d| !refused.iter().any(|refusal| refusal.relationship == d.relationship))
         .map(|d| d.relationship.as_str())
         .collect();
     if !without.is_empty() {
@@ -63,8 +70,13 @@ pub(super) fn page(model: &DesignModel, design: &Design, scripts: &[Script]) -> 
             without.join(", ")
         ));
     }
+    if !refused.is_empty() {
+        text.push_str("\n## Not generated\n\n");
+    }
+    for refusal in refused {
+        text.push_str(&format!("- {}\n", refusal.sentence));
+    }
     text.push_str(&on_shards(model, design, scripts));
-    text.push_str(&test_plan(scripts));
     text.push_str(&client_pools(model));
     text
 }
@@ -107,32 +119,6 @@ fn on_shards(model: &DesignModel, design: &Design, scripts: &[Script]) -> String
             "\nAn upsert there needs the whole key in its filter, and these have a part of it: {}. Find the document first, and insert where there is none.\n",
             upserting.join(", ")
         ));
-    }
-    text
-}
-
-fn test_plan(scripts: &[Script]) -> String {
-    let mut text = String::from(
-        "\n## Test plan\n\n`check.js` does all of this, in a database of its own that it drops at the end:\n\n- running 01 and 02 twice is fine; every validator takes its example and refuses a wrong type (error 121)\n",
-    );
-    for script in scripts {
-        // The words of the checks are the plan.
-        let mut said: Vec<&str> = script
-            .check
-            .iter()
-            .filter_map(|line| {
-                line.split("expect(\"").nth(1).or_else(|| line.split("refused(\"").nth(1))
-            })
-            .filter_map(|rest| rest.split('"').next())
-            .collect();
-        said.dedup();
-        let mut once: Vec<&str> = Vec::new();
-        for what in said {
-            if !once.contains(&what) {
-                once.push(what);
-            }
-        }
-        text.push_str(&format!("- `{}`: {}\n", script.file(), once.join("; ")));
     }
     text
 }

@@ -1,10 +1,10 @@
 //! Statements that keep a pattern true, as data and as functions for mongosh. What a function is given
 //! stands in the data as a value of the BSON type JavaScript: an expression over its parameters.
 
-use bson::{Bson, Document, doc};
+use bson::{Bson, Document};
 use docward_model::shell::quote;
 
-use crate::emit::js::{self, SPREAD};
+use crate::emit::js;
 
 /// What is called on a collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,40 +97,6 @@ impl Statement {
     pub(crate) fn then(mut self, call: &'static str, argument: impl Into<Bson>) -> Self {
         self.cursor.push((call, argument.into()));
         self
-    }
-
-    /// Puts more operators into an update.
-    pub(crate) fn also(&mut self, more: Document) {
-        let Some(Bson::Document(update)) = self.arguments.get_mut(1) else { return };
-        // Operators that a function is given stay beside these.
-        let given = match update.get(SPREAD) {
-            Some(Bson::JavaScriptCode(given)) => Some(given.clone()),
-            _ => None,
-        };
-        for (operator, part) in more {
-            match (update.get_mut(&operator), part) {
-                (Some(Bson::Document(have)), Bson::Document(part)) => have.extend(part),
-                (_, Bson::Document(part)) if given.is_some() => {
-                    let own = given.iter().map(|given| js::given(format!("{given}.{operator}")));
-                    let mut both: Document = own.map(|own| (SPREAD.to_owned(), own)).collect();
-                    both.extend(part);
-                    update.insert(operator, both);
-                }
-                (_, part) => {
-                    update.insert(operator, part);
-                }
-            }
-        }
-    }
-
-    /// Adds one to a number, whatever else an update does.
-    pub(crate) fn raise(&mut self, field: &str) {
-        if let Some(Bson::Array(stages)) = self.arguments.get_mut(1) {
-            let before = doc! { "$ifNull": [format!("${field}"), 0] };
-            stages.push(doc! { "$set": { field: { "$add": [before, 1] } } }.into());
-        } else {
-            self.also(doc! { "$inc": { field: 1 } });
-        }
     }
 
     /// Lets the shard key of a collection be looked up, where a server before 7.1 would not find the document

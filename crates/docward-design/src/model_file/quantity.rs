@@ -118,14 +118,6 @@ pub(crate) fn seconds(days: f64) -> u64 {
     (days * DAY).round().max(1.0) as u64
 }
 
-/// Days as milliseconds, as a script says them.
-pub(crate) fn milliseconds(days: f64) -> String {
-    match days.fract() == 0.0 {
-        true => format!("{days} * 86400000"),
-        false => format!("{} * 1000", seconds(days)),
-    }
-}
-
 /// A share: `0.2` or `20%`.
 pub(crate) fn share(text: &str) -> Option<f64> {
     let value = match text.strip_suffix('%') {
@@ -204,7 +196,5 @@ mod tests {
             assert_eq!(super::seconds(days(written).unwrap()), seconds, "{written}");
         }
         assert_eq!((lasting(1.0 / 48.0), lasting(182.5)), ("30 minutes".into(), "183 days".into()));
-        assert_eq!(milliseconds(30.0), "30 * 86400000");
-        assert_eq!(milliseconds(1.0 / 48.0), "1800 * 1000");
     }
 }

@@ -517,6 +517,7 @@ fn functions(case: &Case) -> String {
 #[test]
 fn sk_4_functions_name_the_shard_key_of_the_document_they_find() {
     let models = [
+        include_str!("../../../../examples/models/bank.yaml"),
         include_str!("../models/all.yaml"),
         include_str!("../models/kept.yaml"),
         include_str!("../models/lists.yaml"),

@@ -198,6 +198,9 @@ fn emit(
     }
     let shown = directory.display();
     complain(&format!("{shown}: {} files; begin with {shown}/README.md", files.len()));
+    for refusal in docward_design::maintain::refusals(model, design, profile) {
+        complain(&refusal.sentence);
+    }
     Ok(())
 }
 

@@ -5,13 +5,14 @@ use docward_model::shell::quote;
 use docward_model::{Entity, text};
 
 use crate::decide::vote::Choice;
+use crate::emit::example::day;
 use crate::emit::js::{self, SPREAD, given};
 use crate::emit::statement::{Job, Method, Script, Statement, Step};
 use crate::layout::aging::cooling;
 use crate::layout::collection::{CollectionPlan, Purpose};
 
-use super::series::series_fields;
-use super::{Plans, unchanged, vary};
+use super::bucket_corrections::series_fields;
+use super::plans::{Plans, unchanged, vary};
 
 /// Documents that are moved at a time: all of them are in memory meanwhile.
 const BATCH: i32 = 100;
@@ -60,13 +61,6 @@ impl<'m> Plans<'m> {
             Method::BulkWrite,
             [given(format!("found.map((one) => ({each}))")), doc! { "ordered": false }.into()],
         );
-        let keepers: Vec<String> = self
-            .layout
-            .linked()
-            .filter(|(r, _)| r.child == entity.name)
-            .filter_map(|(r, decision)| self.keeper(r, decision))
-            .map(|keeper| keeper.relationship.parent.clone())
-            .collect();
         let what = match home.purpose {
             Purpose::Bucket(_) => "buckets whose readings are all",
             _ => "documents that are",
@@ -75,12 +69,6 @@ impl<'m> Plans<'m> {
             "Moves {what} more than {days} days old by `{date}` to `{}`, {BATCH} at a time, and returns how many. Deleted is what was copied, as it was copied: what somebody changes meanwhile stays, and is copied again in the next round. It can be stopped and started at any time.",
             archive.name
         );
-        if !keepers.is_empty() {
-            does.push_str(&format!(
-                " Counts, sums and previews in {} are of all there are, here and there: they stay as they are.",
-                text::list(&keepers, 3)
-            ));
-        }
         let unique: Vec<&str> =
             entity.fields.iter().filter(|f| f.unique).map(|f| f.name.as_str()).collect();
         if !unique.is_empty() {
@@ -129,7 +117,7 @@ impl<'m> Plans<'m> {
         (home, archive): (&CollectionPlan, &CollectionPlan),
         (date, days, later): (&str, u64, u64),
     ) -> Vec<String> {
-        let day = crate::emit::example::day(self.layout.model);
+        let day = day(self.layout.model);
         let aged = |days: u64| {
             let at = format!("new Date({day} - {} * 1000)", days * 86_400 + later);
             let mut made = doc! { SPREAD: given(self.made(home)), date: given(at) };

@@ -5,14 +5,15 @@ use bson::{Bson, Document, doc};
 use docward_model::Entity;
 use docward_model::shell::quote;
 
-use crate::decide::pattern::Bucket;
-use crate::declared::field_plan::{Planned, has_statistics};
+use crate::decide::pattern::{Bucket, Window};
+use crate::declared::dates::{DAY, HOUR};
+use crate::declared::field_plan::{Origin, Planned, has_statistics};
+use crate::emit::example::day;
 use crate::emit::js::{self, given, member_of};
 use crate::emit::statement::{Job, Method, Statement, Step};
 use crate::layout::collection::CollectionPlan;
 
-use super::Plans;
-use super::series::{length, series_fields};
+use super::plans::{Plans, varies, vary};
 
 /// What the functions speak of.
 pub(super) struct Packed<'p, 'm> {
@@ -122,13 +123,31 @@ impl<'m> Plans<'m> {
     /// In a check: the first of the readings is changed.
     pub(super) fn corrected_check(&self, packed: &Packed<'_, 'm>, change: &Job) -> Option<String> {
         let field = packed.inside.fields.iter().find(|field| {
-            field.name != packed.bucket.time && super::varies(field) && field.values.is_empty()
+            field.name != packed.bucket.time && varies(field) && field.values.is_empty()
         })?;
-        let value = super::vary(field, false, crate::emit::example::day(self.layout.model));
+        let value = vary(field, false, day(self.layout.model));
         let changes = js::object(&doc! { &field.name: given(value) }, 0);
         let (change, time) = (&change.name, member_of("first", &packed.bucket.time));
         Some(format!(
             "{{\n  const i = 3;\n  expect(\"a reading is changed\", {change}(at, mine, {time}, {changes}), true);\n  expect(\"and one that is not there is not\", {change}(at, mine, new Date(0), {changes}), false);\n}}"
         ))
+    }
+}
+
+/// The fields of the series, which stand in front of the period.
+pub(super) fn series_fields(home: &CollectionPlan) -> Vec<&Planned> {
+    home.fields
+        .iter()
+        .take_while(|field| field.origin != Origin::Pattern("bucket"))
+        .filter(|field| field.origin != Origin::Id)
+        .collect()
+}
+
+/// Milliseconds of a bucket's period; `None` when it ends by number.
+pub(super) fn length(bucket: &Bucket) -> Option<i64> {
+    match bucket.window {
+        Window::Day => Some(DAY),
+        Window::Hour => Some(HOUR),
+        Window::Events(_) => None,
     }
 }

@@ -7,12 +7,13 @@ use docward_model::{BsonType, Entity, Relationship};
 use crate::decide::decision::Decision;
 use crate::decide::pattern::Pattern;
 use crate::declared::field_plan::{Origin, Planned};
+use crate::emit::example::day;
 use crate::emit::js::{self, SPREAD, given, member_of};
 use crate::emit::statement::{Job, Method, Script, Statement, Step};
 use crate::layout::collection::{CollectionPlan, Purpose};
 use crate::layout::index_plan::Partial;
 
-use super::{Place, Plans, factory, unchanged};
+use super::plans::{Plans, at, by_id, factory, is_one_of_each, unchanged, vary};
 
 impl<'m> Plans<'m> {
     pub(super) fn of_entity(&self, entity: &'m Entity, pattern: &'m Pattern) -> Option<Script> {
@@ -36,7 +37,7 @@ impl<'m> Plans<'m> {
     }
 
     fn versions(&self, entity: &'m Entity) -> Option<Script> {
-        let home = self.place(&entity.name).filter(|place| place.path.is_empty())?.collection;
+        let home = self.own(&entity.name)?;
         let versions = self.beside(entity, &Purpose::Versions)?;
         let held = self.layout.naming.id_of(&entity.name);
         let id = js::parameter(&held);
@@ -116,7 +117,7 @@ impl<'m> Plans<'m> {
     }
 
     fn shapes(&self, entity: &'m Entity, current: u64) -> Option<Script> {
-        let home = self.place(&entity.name).filter(|place| place.path.is_empty())?.collection;
+        let home = self.own(&entity.name)?;
         let shape = self.layout.shape();
         let (upgrade, count) = (
             js::function(&["upgrade", &entity.name]),
@@ -247,7 +248,7 @@ impl<'m> Plans<'m> {
     }
 
     fn attributes(&self, entity: &'m Entity, first: &str) -> Option<Script> {
-        let home = self.place(&entity.name).filter(|place| place.path.is_empty())?.collection;
+        let home = self.own(&entity.name)?;
         let find = js::function(&["find", &entity.name, "by attribute"]);
         let set = js::function(&["set", &entity.name, "attribute"]);
         let id = js::parameter(&self.layout.naming.id_of(&entity.name));
@@ -329,7 +330,7 @@ impl<'m> Plans<'m> {
     }
 
     fn kinds(&self, entity: &'m Entity, discriminator: &str) -> Option<Script> {
-        let home = self.place(&entity.name).filter(|place| place.path.is_empty())?.collection;
+        let home = self.own(&entity.name)?;
         let name = js::function(&["list", &entity.name, "of kind"]);
         let filter = doc! { SPREAD: given("more"), discriminator: given("kind") };
         let job = Job {
@@ -398,22 +399,21 @@ impl<'m> Plans<'m> {
         &self,
         relationship: &'m Relationship,
         decision: &Decision,
-        parent: &Place<'_>,
+        parent: &CollectionPlan,
         parent_id: &str,
     ) -> Option<(Job, Vec<String>)> {
-        let root_id = parent.id_in("root");
         let step = decision.patterns.iter().find_map(|pattern| match pattern {
             Pattern::Approximation { step } => Some(*step),
             _ => None,
         })?;
-        let count = format!("{}{}", parent.path, self.layout.count(relationship));
-        let parents = parent.collection.name.as_str();
+        let count = self.layout.count(relationship);
+        let parents = parent.name.as_str();
         let name = self.name("count", relationship, false);
         let more = given(format!("by * {step}"));
         let sum = doc! { "$add": [{ "$ifNull": [format!("${count}"), 0] }, more] };
         let update = Statement::update(
             parents,
-            parent.by(parent_id),
+            by_id(parent_id),
             vec![Bson::from(doc! { "$set": { &count: { "$max": [0, sum] } } })],
         );
         let job = Job {
@@ -434,15 +434,15 @@ impl<'m> Plans<'m> {
             ],
         };
         let found = format!("at.getCollection({}).findOne({{ _id: root._id }})", quote(parents));
-        let read = super::child_refs::at(&found, &count);
+        let read = at(&found, &count);
         let check = vec![
             format!("const was = Number({read});"),
-            format!("expect(\"most events are not written\", {name}(at, {root_id}, 0.99), false);"),
-            format!("expect(\"one in {step} is\", {name}(at, {root_id}, 0), true);"),
+            format!("expect(\"most events are not written\", {name}(at, root._id, 0.99), false);"),
+            format!("expect(\"one in {step} is\", {name}(at, root._id, 0), true);"),
             format!("expect(\"and stands for {step}\", Number({read}) - was, {step});"),
-            format!("{name}(at, {root_id}, 0, -1);"),
+            format!("{name}(at, root._id, 0, -1);"),
             format!("expect(\"one that goes is counted off\", Number({read}) - was, 0);"),
-            format!("for (let i = 0; i <= was / {step}; i++) {name}(at, {root_id}, 0, -1);"),
+            format!("for (let i = 0; i <= was / {step}; i++) {name}(at, root._id, 0, -1);"),
             format!("expect(\"down to nothing and no further\", Number({read}), 0);"),
         ];
         Some((job, check))
@@ -468,12 +468,12 @@ impl<'m> Plans<'m> {
         entity: Option<&Entity>,
     ) {
         let model = self.layout.model;
-        let day = crate::emit::example::day(model);
+        let day = day(model);
         for field in fields {
             let unique = entity.and_then(|entity| entity.field(&field.name));
             let unique = unique.is_some_and(|f| f.unique) && document.contains_key(&field.name);
             if unique && field.values.is_empty() {
-                document.insert(field.name.clone(), given(super::vary(field, true, day)));
+                document.insert(field.name.clone(), given(vary(field, true, day)));
             }
             if let Origin::Embedded(name) = &field.origin
                 && let Ok(inside) = document.get_document_mut(&field.name)
@@ -499,7 +499,7 @@ fn own_ids(document: &mut Document, fields: &[Planned], collection: &CollectionP
         }
         let is_id =
             field.kind == BsonType::ObjectId && matches!(field.origin, Origin::Reference(_));
-        if is_id && document.contains_key(&field.name) && super::is_one_of_each(collection, &path) {
+        if is_id && document.contains_key(&field.name) && is_one_of_each(collection, &path) {
             document.insert(&field.name, given("new ObjectId()"));
         }
     }

@@ -2,37 +2,30 @@
 //! were at the time (PT-extref.2).
 
 use bson::{Document, doc};
-use docward_model::shell::quote;
-use docward_model::{BsonType, Relationship};
+use docward_model::{BsonType, Relationship, shell::quote, text};
 
+use super::plans::{Plans, by_id, found, missing, one, picked, root_in, update};
+use super::summary::Summary;
 use crate::decide::decision::Decision;
 use crate::decide::pattern::Pattern;
 use crate::emit::js::{self, SPREAD, given, member_of};
 use crate::emit::statement::{Job, Method, Statement, Step};
-
-use super::child_refs::{at, missing, one};
-use super::summary::Summary;
-use super::{Place, Plans, picked};
+use crate::layout::collection::CollectionPlan;
 
 /// A document that another one names by its id, where more than the id follows from that: a copy beside
 /// the id, or figures that the named one keeps.
 pub(super) struct Other<'m> {
     /// The entity that is named, and where it is.
     entity: &'m str,
-    place: Place<'m>,
+    home: &'m CollectionPlan,
     /// The field with its id.
-    pub(super) held: String,
+    held: String,
     /// The field with the copy, and what is copied.
     copy: Option<(String, Vec<&'m str>)>,
     /// What it keeps of those that name it.
-    pub(super) summary: Summary<'m>,
+    summary: Summary<'m>,
     /// Whether there may be none.
     optional: bool,
-    /// The function that counts those that name it, roughly.
-    rough: Option<String>,
-    /// The function that removes one of those that name it, how many of them are kept, and what says which
-    /// are the newest.
-    newest: Option<(String, u64, Document)>,
 }
 
 impl Other<'_> {
@@ -43,22 +36,14 @@ impl Other<'_> {
 
     /// Finds it for a new document, or refuses.
     pub(super) fn fetch(&self, document: &str) -> Vec<Step> {
-        let fields = self.copy.as_ref().map_or(&[][..], |(_, fields)| fields);
-        let by_id = self.place.by(member_of(document, &self.held));
-        let mut find = one(&self.place.collection.name, &by_id, &self.place.path, fields);
-        if fields.is_empty() {
-            find = Statement::new(
-                &self.place.collection.name,
-                Method::FindOne,
-                [by_id.into(), doc! { "_id": 1 }.into()],
-            );
-        }
+        let id = member_of(document, &self.held);
+        let find = match &self.copy {
+            Some((_, fields)) => one(&self.home.name, &by_id(&id), fields),
+            None => found(&self.home.name, by_id(&id)),
+        };
         let name = self.found();
         let find = match self.optional {
-            true => {
-                let id = member_of(document, &self.held);
-                format!("({id} ?? null) === null ? undefined : {}", find.shell(0))
-            }
+            true => format!("({id} ?? null) === null ? undefined : {}", find.shell(0)),
             false => find.shell(0),
         };
         vec![Step::Code(format!("const {name} = {find};")), missing(&name, self.entity)]
@@ -67,8 +52,7 @@ impl Other<'_> {
     /// Puts the copy into a new document; one that is given is kept.
     pub(super) fn put(&self, document: &str, into: &mut Document) {
         let Some((copy, fields)) = &self.copy else { return };
-        let found = at(&self.found(), &self.place.path);
-        let from = format!("{} ?? {found}", member_of(document, copy));
+        let from = format!("{} ?? {}", member_of(document, copy), self.found());
         if self.optional {
             let copied = js::object(&doc! { copy: given(picked(&from, fields)) }, 2);
             into.insert(format!("{SPREAD}{copy}"), given(format!("(({from}) && {copied})")));
@@ -77,53 +61,19 @@ impl Other<'_> {
         }
     }
 
-    /// What it keeps follows when one comes that names it: figures, a rough count, the newest alone.
-    pub(super) fn arrival(&self, document: &str, id: &str, children: &str) -> Vec<Step> {
-        let named = member_of(document, &self.held);
-        let mut steps: Vec<Step> =
-            self.updated(document, self.summary.arrival(document, id)).into_iter().collect();
-        if let Some(counts) = &self.rough {
-            steps.push(self.where_named(document, &format!("{counts}(db, {named});")));
-        }
-        if let Some((remove, newest, order)) = &self.newest {
-            let older = Statement::new(
-                children,
-                Method::Find,
-                [doc! { &self.held: given(&named) }.into(), doc! { "_id": 1 }.into()],
-            )
-            .then("sort", order.clone())
-            .then("skip", *newest as i32);
-            let cut =
-                format!("for (const one of {}) {remove}(db, {named}, one._id);", older.shell(0));
-            steps.push(self.where_named(document, &cut));
-        }
-        steps
+    /// What it keeps follows when one comes that names it.
+    pub(super) fn arrival(&self, document: &str, id: &str) -> Option<Step> {
+        self.updated(document, self.summary.arrival(document, id))
     }
 
     /// The same when one goes.
-    pub(super) fn departure(&self, document: &str, id: &str) -> Vec<Step> {
-        let mut steps: Vec<Step> =
-            self.updated(document, self.summary.departure(document, id)).into_iter().collect();
-        if let Some(counts) = &self.rough {
-            let named = member_of(document, &self.held);
-            let off = format!("{counts}(db, {named}, Math.random(), -1);");
-            steps.push(self.where_named(document, &off));
-        }
-        steps
+    pub(super) fn departure(&self, document: &str, id: &str) -> Option<Step> {
+        self.updated(document, self.summary.departure(document, id))
     }
 
-    /// Something that is done where one is named.
-    fn where_named(&self, document: &str, code: &str) -> Step {
-        let named = member_of(document, &self.held);
-        Step::Code(match self.optional {
-            true => format!("if (({named} ?? null) !== null) {{\n  {code}\n}}"),
-            false => code.to_owned(),
-        })
-    }
-
-    fn updated(&self, document: &str, update: bson::Bson) -> Option<Step> {
-        let update = self.place.update(&member_of(document, &self.held), update);
-        (!self.summary.is_empty()).then_some(Step::Run(update))
+    fn updated(&self, document: &str, change: bson::Bson) -> Option<Step> {
+        let change = update(self.home, &member_of(document, &self.held), change);
+        (!self.summary.is_empty()).then_some(Step::Run(change))
     }
 
     /// What is said about it.
@@ -134,15 +84,6 @@ impl Other<'_> {
             said = format!(
                 " `{copy}` is copied from the document that `{held}` names, unless it is given."
             );
-        }
-        let calls = self.rough.iter().chain(self.newest.as_ref().map(|(remove, ..)| remove));
-        let calls: Vec<String> = calls.map(|name| format!("`{name}`")).collect();
-        if !calls.is_empty() {
-            said.push_str(&format!(
-                " It calls {} for the `{}` that `{held}` names: load that file, too.",
-                calls.join(" and "),
-                self.entity
-            ));
         }
         if !self.summary.is_empty() {
             said.push_str(&format!(
@@ -156,13 +97,13 @@ impl Other<'_> {
     /// In a check: one that is there, named by the sample, which leaves the copy to the function.
     pub(super) fn prepare(&self, plans: &Plans<'_>, sample: &mut Document) -> Vec<String> {
         let name = self.found();
-        sample.insert(&self.held, given(self.place.id_in(&name)));
+        sample.insert(&self.held, given(format!("{name}._id")));
         if let Some((copy, _)) = &self.copy {
             sample.remove(copy);
         }
         vec![
-            format!("const {name} = {};", plans.made_at(&self.place)),
-            format!("at.getCollection({}).insertOne({name});", quote(&self.place.collection.name)),
+            format!("const {name} = {};", plans.made(self.home)),
+            format!("at.getCollection({}).insertOne({name});", quote(&self.home.name)),
         ]
     }
 
@@ -175,18 +116,18 @@ impl Other<'_> {
                 "expect({}, plain({}), plain({}));",
                 quote(&format!("`{copy}` is copied along (PT-extref.1)")),
                 member_of(made, copy),
-                picked(&at(&name, &self.place.path), fields)
+                picked(&name, fields)
             ));
         }
         if let Some(count) = &self.summary.count {
             let found = format!(
                 "at.getCollection({}).findOne({{ _id: {name}._id }})",
-                quote(&self.place.collection.name)
+                quote(&self.home.name)
             );
             lines.push(format!(
                 "expect({}, Number({}), {number});",
                 quote(&format!("`{count}` counts along")),
-                at(&found, count)
+                member_of(&found, count)
             ));
         }
         lines
@@ -200,11 +141,10 @@ impl<'m> Plans<'m> {
         let mut found: Vec<Other<'m>> = Vec::new();
         let own = naming.parent_field(besides);
         for (r, decision) in self.layout.linked().filter(|(r, _)| r.name != besides.name) {
-            let (first, single) = (decision.patterns.first(), decision.facts.children.max <= 1);
-            let (named, held, copy, in_parent) = match first {
+            let single = decision.facts.children.max <= 1;
+            let (named, held, copy, in_parent) = match decision.patterns.first() {
                 Some(Pattern::ParentInChild) if r.child == entity => {
-                    let copy = naming.parent_copy(r);
-                    (&r.parent, naming.parent_field(r), copy, false)
+                    (&r.parent, naming.parent_field(r), naming.parent_copy(r), false)
                 }
                 Some(Pattern::ChildrenInParent) if r.parent == entity && single => {
                     let copy = naming.field(&[&naming.singular(r.role())]);
@@ -212,12 +152,7 @@ impl<'m> Plans<'m> {
                 }
                 _ => continue,
             };
-            // An id in a parent leads to a document, not to an object inside one.
-            let place = match in_parent {
-                true => self.place(named).filter(|place| place.path.is_empty()),
-                false => self.place_or_element(named),
-            };
-            let Some(place) = place else { continue };
+            let Some(home) = self.own(named) else { continue };
             let copied = decision.patterns.iter().find_map(|pattern| match pattern {
                 Pattern::ExtendedReference { fields, in_parent: here, .. }
                     if *here == in_parent =>
@@ -227,29 +162,12 @@ impl<'m> Plans<'m> {
                 _ => None,
             });
             let summary =
-                if in_parent { Summary::nothing() } else { self.summary(r, decision, &place) };
-            let is_rough = |p: &Pattern| matches!(p, Pattern::Approximation { .. });
-            let rough = decision.patterns.iter().any(is_rough) && !in_parent;
-            let rough = rough.then(|| self.name("count", r, false));
-            let newest = r
-                .keep_newest
-                .filter(|_| !in_parent)
-                .map(|newest| (self.name("remove", r, false), newest, self.newest_by(r, decision)));
+                if in_parent { Summary::nothing() } else { self.summary(r, decision, home) };
             let is_known = held == own || found.iter().any(|other| other.held == held);
-            let follows = !summary.is_empty() || rough.is_some() || newest.is_some();
-            if !is_known && (copied.is_some() || follows) {
+            if !is_known && (copied.is_some() || !summary.is_empty()) {
                 let optional =
                     if in_parent { decision.facts.children.p50 < 1 } else { r.parents < 1.0 };
-                found.push(Other {
-                    entity: named,
-                    place,
-                    held,
-                    copy: copied,
-                    summary,
-                    optional,
-                    rough,
-                    newest,
-                });
+                found.push(Other { entity: named, home, held, copy: copied, summary, optional });
             }
         }
         found
@@ -261,14 +179,12 @@ impl<'m> Plans<'m> {
         relationship: &Relationship,
         decision: &Decision,
         fields: &[&str],
-        (parent, children): (&Place<'_>, &str),
+        (parents, children): (&str, &str),
     ) -> Job {
         let naming = self.layout.naming;
         let held = naming.parent_field(relationship);
         let id = js::parameter(&held);
-        let copy = naming.parent_copy(relationship);
-        let source = one(&parent.collection.name, &parent.by(&id), &parent.path, fields);
-        let set = doc! { copy: given(picked(&at("parent", &parent.path), fields)) };
+        let set = doc! { naming.parent_copy(relationship): given(picked("parent", fields)) };
         let update = Statement::new(
             children,
             Method::UpdateMany,
@@ -276,71 +192,105 @@ impl<'m> Plans<'m> {
         );
         Job {
             name: self.name("refresh copies in", relationship, true),
-            parameters: vec![id],
-            does: self.refresh_words(decision, &relationship.parent),
+            parameters: vec![id.clone()],
+            does: refresh_words(decision, &relationship.parent),
             clauses: vec!["PT-extref.2", "DM-07.7"],
             steps: vec![
-                Step::Let("parent", source),
+                Step::Let("parent", one(parents, &by_id(id), fields)),
                 missing("parent", &relationship.parent),
                 Step::Return(update),
             ],
         }
     }
 
-    pub(super) fn refresh_words(&self, decision: &Decision, source: &str) -> String {
-        let changing = decision.patterns.iter().find_map(|pattern| match pattern {
-            Pattern::ExtendedReference { changing, .. } => Some(changing.as_slice()),
-            _ => None,
-        });
-        let advice = match changing {
-            Some([]) | None => "No declared write changes what is copied.".to_owned(),
-            Some(names) => format!(
-                "Declared writes change {}: call it after them if copies are to follow, and never if they are to stay as they were at the time. A copy that somebody makes or refreshes at the same moment, from what they read before the change, stays as it was: call it once more when they are through.",
-                docward_model::text::list(names, 3)
-            ),
-        };
-        format!("Brings the copies of `{source}` up to date. {advice}")
-    }
-
-    /// Copies stay until they are refreshed.
+    /// In a check: copies in the children of `root` stay until they are refreshed; `any` finds one of them.
     pub(super) fn copy_check(
         &self,
-        relationship: &Relationship,
-        fields: &[String],
-        copy: &str,
-        (parents, children): (&str, &str),
-        (path, held, root_id): (&str, &str, &str),
+        r: &Relationship,
+        (copy, fields): (&str, &[&str]),
+        (parents, any): (&str, &str),
     ) -> Vec<String> {
-        let refresh = self.name("refresh copies in", relationship, true);
-        let source = self.layout.model.entity(&relationship.parent);
-        let text = fields.iter().find(|name| {
-            source
-                .and_then(|entity| entity.field(name))
-                .is_some_and(|field| field.kind == BsonType::String && field.values.is_empty())
-        });
-        let Some(text) = text else { return Vec::new() };
-        let find = format!(
-            "at.getCollection({}).findOne({})",
-            quote(children),
-            js::object(&doc! { held: given(root_id) }, 0)
-        );
-        let mut set = Document::new();
-        set.insert(format!("{}{text}", path.replace(".$.", ".0.")), given("changed"));
+        let refresh = self.name("refresh copies in", r, true);
+        let Some(text) = self.text_among(&r.parent, fields) else { return Vec::new() };
         let copied = member_of(&member_of("copy", copy), text);
         vec![
             "const changed = \"changed \" + unique();".to_owned(),
             format!(
                 "at.getCollection({}).updateOne({{ _id: root._id }}, {});",
                 quote(parents),
-                js::object(&doc! { "$set": set }, 0)
+                js::object(&doc! { "$set": { text: given("changed") } }, 0)
             ),
-            format!("let copy = {find};"),
+            format!("let copy = {any};"),
             format!(
                 "expect(\"copies stay as they were (PT-extref.2)\", {copied} === changed, false);"
             ),
-            format!("{refresh}(at, {root_id});"),
-            format!("copy = {find};"),
+            format!("{refresh}(at, root._id);"),
+            format!("copy = {any};"),
             format!("expect(\"a refresh mirrors the change\", {copied}, changed);"),
         ]
     }
+
+    /// A text among fields that are copied, for checks.
+    pub(super) fn text_among<'f>(&self, entity: &str, fields: &[&'f str]) -> Option<&'f str> {
+        let entity = self.layout.model.entity(entity)?;
+        let is_text = |name: &&&str| {
+            let field = entity.field(name);
+            field.is_some_and(|f| f.kind == BsonType::String && f.values.is_empty())
+        };
+        fields.iter().find(is_text).copied()
+    }
+}
+
+/// In a check: a text of a child called `others[…]` is changed, and the copy on `now` follows when it is refreshed.
+pub(super) fn mirror_check(
+    (parents, children): (&str, &str),
+    (child, text): (&str, &str),
+    (refresh, copied): (&str, &str),
+) -> Vec<String> {
+    vec![
+        "const changed = \"changed \" + unique();".to_owned(),
+        format!(
+            "at.getCollection({}).updateOne({{ _id: {child}._id }}, {});",
+            quote(children),
+            js::object(&doc! { "$set": { text: given("changed") } }, 0)
+        ),
+        format!("expect(\"copies stay as they were (PT-extref.2)\", {copied} === changed, false);"),
+        format!("{refresh}(at, {child}._id);"),
+        format!("now = {};", root_in(parents)),
+        format!("expect(\"a refresh mirrors the change\", {copied}, changed);"),
+    ]
+}
+
+/// What is said about a refresh.
+pub(super) fn refresh_words(decision: &Decision, source: &str) -> String {
+    let changing = decision.patterns.iter().find_map(|pattern| match pattern {
+        Pattern::ExtendedReference { changing, .. } => Some(changing.as_slice()),
+        _ => None,
+    });
+    let advice = match changing {
+        Some([]) | None => "No declared write changes what is copied.".to_owned(),
+        Some(names) => format!(
+            "Declared writes change {}: call it after them if copies are to follow, and never if they are to stay as they were at the time. A copy that somebody makes or refreshes at the same moment, from what they read before the change, stays as it was: call it once more when they are through.",
+            text::list(names, 3)
+        ),
+    };
+    format!("Brings the copies of `{source}` up to date. {advice}")
+}
+
+/// Whether an index begins with a path.
+pub(super) fn serves(collection: &CollectionPlan, path: &str) -> bool {
+    let begins = |keys: &[(String, bool)]| keys.first().is_some_and(|(name, _)| name == path);
+    collection.indexes.iter().any(|index| index.only.is_none() && begins(&index.keys))
+}
+
+/// What is said about a refresh that no index serves: whether copies follow is not declared, and every
+/// index is paid for by every write.
+pub(super) fn unserved(collection: &CollectionPlan, path: &str) -> String {
+    if serves(collection, path) {
+        return String::new();
+    }
+    format!(
+        " It reads all of `{}`: if copies are to follow, create an index on `{path}` first.",
+        collection.name
+    )
 }

@@ -6,13 +6,14 @@ use docward_model::shell::quote;
 
 use crate::decide::pattern::{Bucket, Window};
 use crate::declared::dates::{DAY, HOUR};
-use crate::declared::field_plan::{Origin, Planned, has_statistics, is_number};
+use crate::declared::field_plan::{Planned, has_statistics, is_number};
+use crate::emit::example::day;
 use crate::emit::js::{self, given, member_of};
 use crate::emit::statement::{Job, Method, Script, Statement, Step};
 use crate::layout::collection::{CollectionPlan, Purpose};
 
-use super::bucket_corrections::Packed;
-use super::{Plans, factory, picked};
+use super::bucket_corrections::{Packed, length, series_fields};
+use super::plans::{Plans, factory, picked};
 
 impl<'m> Plans<'m> {
     /// Readings put together by hand.
@@ -110,7 +111,7 @@ impl<'m> Plans<'m> {
                 sample.insert(&field.name, value.clone());
             }
         }
-        let day = crate::emit::example::day(self.layout.model);
+        let day = day(self.layout.model);
         let span = length(bucket).unwrap_or(HOUR);
         let step = (span / (bucket.most as i64 + 1)).max(1);
         sample.insert(&bucket.time, given(format!("new Date({day} + i * {step})")));
@@ -302,7 +303,7 @@ impl<'m> Plans<'m> {
                 steps: vec![Step::Return(find)],
             },
         ];
-        let day = crate::emit::example::day(self.layout.model);
+        let day = day(self.layout.model);
         let mut sample = self.maker(true).document(home);
         sample.remove("_id");
         sample.insert(time, given(format!("new Date({day} + i * 60000)")));
@@ -328,23 +329,5 @@ impl<'m> Plans<'m> {
             jobs,
             check,
         })
-    }
-}
-
-/// The fields of the series, which stand in front of the period.
-pub(super) fn series_fields(home: &CollectionPlan) -> Vec<&Planned> {
-    home.fields
-        .iter()
-        .take_while(|field| field.origin != Origin::Pattern("bucket"))
-        .filter(|field| field.origin != Origin::Id)
-        .collect()
-}
-
-/// Milliseconds of a bucket's period; `None` when it ends by number.
-pub(super) fn length(bucket: &Bucket) -> Option<i64> {
-    match bucket.window {
-        Window::Day => Some(DAY),
-        Window::Hour => Some(HOUR),
-        Window::Events(_) => None,
     }
 }

@@ -4,115 +4,145 @@
 use bson::{Bson, Document, doc};
 use docward_model::{BsonType, Relationship};
 
+use super::plans::{Plans, picked};
 use crate::decide::decision::Decision;
 use crate::decide::pattern::Pattern;
 use crate::declared::field_plan::{Origin, Planned};
 use crate::emit::js::{SPREAD, given, member_of};
-
-use super::{Place, Plans, picked};
+use crate::layout::collection::CollectionPlan;
 
 /// What is kept in a parent.
-pub(crate) struct Summary<'m> {
-    /// The preview: its field, its length, what it is sorted by, the name of the child's id in it, and the
-    /// fields of the child that it shows.
-    pub(crate) preview: Option<(String, u64, &'m str, &'m str, Vec<&'m str>)>,
+pub(super) struct Summary<'m> {
+    pub(super) preview: Option<Preview<'m>>,
     /// The field of the count.
-    pub(crate) count: Option<String>,
-    /// Sums.
-    pub(crate) sums: Vec<Sum<'m>>,
-    /// The clauses.
-    pub(crate) clauses: Vec<&'static str>,
+    pub(super) count: Option<String>,
+    pub(super) sums: Vec<Sum<'m>>,
+    pub(super) clauses: Vec<&'static str>,
     /// Whether the preview is also brought up to date from the documents, when one of them changes or goes.
-    pub(crate) follows: bool,
+    pub(super) follows: bool,
+}
+
+/// The newest children.
+pub(super) struct Preview<'m> {
+    /// The field of the list.
+    pub(super) name: String,
+    /// Its length.
+    pub(super) newest: u64,
+    /// What it is sorted by.
+    pub(super) by: &'m str,
+    /// The name of the child's id in it.
+    pub(super) key: &'m str,
+    /// The fields of the child that it shows.
+    pub(super) shown: Vec<&'m str>,
+}
+
+impl Preview<'_> {
+    /// The field of an element that it is sorted by: the id of a child has a name of its own there.
+    fn order(&self) -> &str {
+        if self.by == "_id" { self.key } else { self.by }
+    }
+
+    /// An element: the child's id, and the fields that are shown.
+    pub(super) fn element(&self, id: &str, child: &str) -> Document {
+        doc! { self.key: given(id), SPREAD: given(picked(child, &self.shown)) }
+    }
 }
 
 /// A sum over the children.
-pub(crate) struct Sum<'m> {
+pub(super) struct Sum<'m> {
     /// The field of a child.
-    pub(crate) field: &'m str,
+    pub(super) field: &'m str,
     /// The fields of the parent with the sum, and with the average.
-    pub(crate) sum: String,
-    pub(crate) average: String,
+    pub(super) sum: String,
+    average: String,
     /// The field with the number of children that have it, where not all do.
-    pub(crate) having: Option<String>,
+    pub(super) having: Option<String>,
     /// The sum of nothing, of the type of the sum.
-    pub(crate) zero: Bson,
+    zero: Bson,
 }
 
 impl<'m> Plans<'m> {
     /// What a parent keeps of a relationship.
-    pub(crate) fn summary(
+    pub(super) fn summary(
         &self,
         relationship: &'m Relationship,
         decision: &'m Decision,
-        parent: &Place<'m>,
+        parent: &'m CollectionPlan,
     ) -> Summary<'m> {
-        let path = &parent.path;
         let mut found = Summary::nothing();
         for pattern in &decision.patterns {
             match pattern {
                 Pattern::Subset { newest, by, .. } => {
-                    let list: Option<&Planned> = parent
-                        .fields
-                        .iter()
-                        .find(|field| field.origin == Origin::Preview(relationship.name.clone()));
+                    let is_it = Origin::Preview(relationship.name.clone());
+                    let list: Option<&Planned> = parent.fields.iter().find(|f| f.origin == is_it);
                     let Some((id, shown)) = list.and_then(|list| list.fields.split_first()) else {
                         continue;
                     };
-                    let name = format!("{path}{}", self.layout.preview(relationship));
-                    let shown = shown.iter().map(|field| field.name.as_str()).collect();
-                    found.preview = Some((name, *newest, by, &id.name, shown));
+                    found.preview = Some(Preview {
+                        name: self.layout.preview(relationship),
+                        newest: *newest,
+                        by,
+                        key: &id.name,
+                        shown: shown.iter().map(|field| field.name.as_str()).collect(),
+                    });
                     found.clauses.extend(["PT-subset.2", "SN-05", "GC-36"]);
                 }
                 Pattern::Computed { counts, sums } => {
-                    if *counts {
-                        found.count = Some(format!("{path}{}", self.layout.count(relationship)));
-                    }
-                    for field in sums {
-                        let made = self.layout.sum(relationship, field);
-                        let child = self.layout.model.entity(&relationship.child);
-                        let kind = child.and_then(|child| child.field(field)).map(|f| f.kind);
-                        let zero = nothing(kind.unwrap_or(BsonType::Long));
-                        found.sums.push(Sum {
-                            field,
-                            sum: format!("{path}{}", made.sum),
-                            average: format!("{path}{}", made.average),
-                            having: made.having.map(|having| format!("{path}{having}")),
-                            zero,
-                        });
-                    }
+                    found.count = counts.then(|| self.layout.count(relationship));
+                    found.sums.extend(sums.iter().map(|field| self.sum(relationship, field)));
                     found.clauses.extend(["PT-computed.2", "SN-04"]);
-                    if !sums.is_empty() {
-                        found.clauses.push("GC-35");
-                    }
+                    found.clauses.extend((!sums.is_empty()).then_some("GC-35"));
                 }
                 _ => {}
             }
         }
-        // Whoever takes one away fills the preview again, from links or documents that were written before it.
-        let linked =
-            matches!(decision.patterns.first(), Some(Pattern::Junction | Pattern::ParentsInChild));
+        // Whoever takes one away fills the preview again, from documents that were written before it.
+        let mut writes = self.layout.model.writes.iter();
         found.follows = found.preview.is_some()
-            && (linked
-                || self.is_changed(&relationship.child, &found)
-                || self.is_deleted(&relationship.child));
+            && (self.is_changed(&relationship.child, &found)
+                || writes.any(|write| write.deletes.contains(&relationship.child)));
         found
+    }
+
+    fn sum(&self, relationship: &'m Relationship, field: &'m str) -> Sum<'m> {
+        let made = self.layout.sum(relationship, field);
+        let child = self.layout.model.entity(&relationship.child);
+        let kind = child.and_then(|child| child.field(field)).map(|field| field.kind);
+        let exact = (kind == Some(BsonType::Decimal)).then(|| "0".parse().ok());
+        Sum {
+            field,
+            sum: made.sum,
+            average: made.average,
+            having: made.having,
+            zero: exact.flatten().map_or(Bson::Int32(0), Bson::Decimal128),
+        }
+    }
+
+    /// Whether a declared write changes what a parent keeps: it sets such a field, or does not say what it
+    /// sets.
+    pub(super) fn is_changed(&self, child: &str, summary: &Summary<'_>) -> bool {
+        let kept = |field: &str| {
+            summary.sums.iter().any(|sum| sum.field == field)
+                || summary.preview.iter().any(|preview| preview.shown.contains(&field))
+        };
+        self.layout.model.writes.iter().any(|write| {
+            let mut sets = write.sets.iter().filter(|(entity, _)| entity == child).peekable();
+            if sets.peek().is_none() {
+                let needs_child = summary.preview.is_some() || !summary.sums.is_empty();
+                return needs_child && write.updates.iter().any(|name| name == child);
+            }
+            sets.any(|(_, field)| kept(field))
+        })
     }
 }
 
 /// Whether an expression has a value.
-pub(super) fn is_given(value: impl Into<Bson>) -> Document {
+fn is_given(value: impl Into<Bson>) -> Document {
     doc! { "$ne": [{ "$ifNull": [value.into(), Bson::Null] }, Bson::Null] }
 }
 
-/// The sum of nothing.
-pub(super) fn nothing(kind: BsonType) -> Bson {
-    let exact = (kind == BsonType::Decimal).then(|| "0".parse().ok());
-    exact.flatten().map_or(Bson::Int32(0), Bson::Decimal128)
-}
-
 /// A figure of a parent that may not have it yet.
-pub(super) fn before(name: &str, zero: Bson) -> Document {
+fn before(name: &str, zero: Bson) -> Document {
     doc! { "$ifNull": [format!("${name}"), zero] }
 }
 
@@ -126,7 +156,7 @@ impl Sum<'_> {
     }
 
     /// Lines of a check: sum and average are those of a list; `read` reads a field of the parent.
-    pub(crate) fn holds(&self, list: &str, read: impl Fn(&str) -> String) -> [String; 2] {
+    pub(super) fn holds(&self, list: &str, read: impl Fn(&str) -> String) -> [String; 2] {
         let value = member_of("one", self.field);
         let total = format!("{list}.reduce((sum, one) => sum + Number({value} ?? 0), 0)");
         let number = match self.having {
@@ -147,30 +177,28 @@ impl Sum<'_> {
 }
 
 impl Summary<'_> {
-    pub(crate) fn nothing() -> Self {
+    pub(super) fn nothing() -> Self {
         Self { preview: None, count: None, sums: Vec::new(), clauses: Vec::new(), follows: false }
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.preview.is_none() && self.count.is_none() && self.sums.is_empty()
     }
 
-    /// Whether a child's fields are needed, not its id alone.
-    pub(crate) fn needs_child(&self) -> bool {
-        self.preview.is_some() || !self.sums.is_empty()
-    }
-
     /// The update of the parent when a child comes; `child` and `id` are expressions.
-    pub(crate) fn arrival(&self, child: &str, id: &str) -> Bson {
+    pub(super) fn arrival(&self, child: &str, id: &str) -> Bson {
         if self.sums.is_empty() && !self.follows {
             let mut update = Document::new();
-            if let Some((name, newest, by, key, shown)) = &self.preview {
+            if let Some(preview) = &self.preview {
+                // Of those of one moment the newer id stands first.
+                let mut order = doc! { preview.order(): -1 };
+                order.insert(preview.key, -1);
                 let push = doc! {
-                    "$each": [element(key, id, child, shown)],
-                    "$sort": sorted(by, key),
-                    "$slice": *newest as i32,
+                    "$each": [preview.element(id, child)],
+                    "$sort": order,
+                    "$slice": preview.newest as i32,
                 };
-                update.insert("$push", doc! { name: push });
+                update.insert("$push", doc! { &preview.name: push });
             }
             if let Some(count) = &self.count {
                 update.insert("$inc", doc! { count: 1 });
@@ -178,16 +206,17 @@ impl Summary<'_> {
             return update.into();
         }
         let mut set = self.added(child, 1);
-        if let Some((name, newest, by, key, shown)) = &self.preview {
+        if let Some(preview) = &self.preview {
+            let Preview { name, newest, by, key, .. } = preview;
             // The list is sorted, so the new one goes behind those that are newer. It may be there already,
             // where somebody else has brought the preview up to date.
             let list = doc! { "$ifNull": [format!("${name}"), []] };
             let other = doc! { "$ne": [format!("$$this.{key}"), { "$literal": given(id) }] };
             let value = if *by == "_id" { id.to_owned() } else { member_of(child, by) };
             let time = doc! { "$literal": given(value) };
-            let this = format!("$$this.{}", inside(by, key));
+            let this = format!("$$this.{}", preview.order());
             let mut newer = doc! { "$gt": [&this, time.clone()] };
-            if inside(by, key) != *key {
+            if preview.order() != *key {
                 let ids = doc! { "$gt": [format!("$$this.{key}"), { "$literal": given(id) }] };
                 let of_one_moment = doc! { "$and": [{ "$eq": [&this, time] }, ids] };
                 newer = doc! { "$or": [newer, of_one_moment] };
@@ -199,7 +228,7 @@ impl Summary<'_> {
                 Bson::from(doc! { "$filter": { "input": list.clone(), "cond": test } })
             };
             let older = doc! { "$not": [newer.clone()] };
-            let new = doc! { "$literal": element(key, id, child, shown) };
+            let new = doc! { "$literal": preview.element(id, child) };
             let all = doc! { "$concatArrays": [part(newer), [new], part(older)] };
             set.insert(name, doc! { "$slice": [all, *newest as i32] });
         }
@@ -207,10 +236,10 @@ impl Summary<'_> {
     }
 
     /// The update of the parent when a child goes.
-    pub(crate) fn departure(&self, child: &str, id: &str) -> Bson {
+    pub(super) fn departure(&self, child: &str, id: &str) -> Bson {
         if self.sums.is_empty() {
             let mut update = Document::new();
-            if let Some((name, _, _, key, _)) = &self.preview {
+            if let Some(Preview { name, key, .. }) = &self.preview {
                 update.insert("$pull", doc! { name: { *key: given(id) } });
             }
             if let Some(count) = &self.count {
@@ -219,7 +248,7 @@ impl Summary<'_> {
             return update.into();
         }
         let mut set = self.added(child, -1);
-        if let Some((name, _, _, key, _)) = &self.preview {
+        if let Some(Preview { name, key, .. }) = &self.preview {
             let test = doc! { "$ne": [format!("$$this.{key}"), { "$literal": given(id) }] };
             let input = doc! { "$ifNull": [format!("${name}"), []] };
             set.insert(name, doc! { "$filter": { "input": input, "cond": test } });
@@ -228,7 +257,7 @@ impl Summary<'_> {
     }
 
     /// The update of the sums in the parent when a child becomes another.
-    pub(crate) fn exchange(&self, old: &str, new: &str) -> Bson {
+    pub(super) fn exchange(&self, old: &str, new: &str) -> Bson {
         let mut set = Document::new();
         for Sum { field, sum, having, zero, .. } in &self.sums {
             let literal = |of: &str| doc! { "$literal": given(member_of(of, field)) };
@@ -250,11 +279,11 @@ impl Summary<'_> {
         all.map(|set| Bson::from(doc! { "$set": set })).collect::<Vec<_>>().into()
     }
 
-    /// What a `$group` works out of children, or of elements at a path: `sum price`, `having price`.
-    pub(super) fn grouped(&self, path: &str) -> Document {
+    /// What a `$group` works out of children: `sum price`, `having price`.
+    pub(super) fn grouped(&self) -> Document {
         let mut group = Document::new();
         for Sum { field, having, .. } in &self.sums {
-            let value = format!("${path}{field}");
+            let value = format!("${field}");
             if having.is_some() {
                 let one = doc! { "$cond": [is_given(&value), 1, 0] };
                 group.insert(format!("having {field}"), doc! { "$sum": one });
@@ -265,7 +294,7 @@ impl Summary<'_> {
     }
 
     /// Count and sums with one child more or less.
-    pub(crate) fn added(&self, child: &str, sign: i32) -> Document {
+    fn added(&self, child: &str, sign: i32) -> Document {
         let mut set = Document::new();
         if let Some(count) = &self.count {
             set.insert(count, doc! { "$add": [before(count, 0.into()), sign] });
@@ -285,24 +314,6 @@ impl Summary<'_> {
         set
     }
 
-    /// A list in the same document is changed, and count and sums are worked out again from it.
-    pub(crate) fn again(&self, list: &str, changed: Document) -> Bson {
-        let mut set = Document::new();
-        if let Some(count) = &self.count {
-            set.insert(count, doc! { "$size": format!("${list}") });
-        }
-        for kept in &self.sums {
-            let values = format!("${list}.{}", kept.field);
-            set.insert(&kept.sum, kept.typed(doc! { "$sum": &values }));
-            if let Some(having) = &kept.having {
-                // Elements without the field have no part in the list of its values; null has, and is none.
-                let given = doc! { "$filter": { "input": values, "cond": is_given("$$this") } };
-                set.insert(having, doc! { "$size": given });
-            }
-        }
-        self.stages([doc! { list: changed }, set])
-    }
-
     /// Averages out of sums and the count; of nothing there is none.
     fn averages(&self) -> Document {
         let mut set = Document::new();
@@ -316,10 +327,10 @@ impl Summary<'_> {
     }
 
     /// What is said about it.
-    pub(crate) fn words(&self) -> String {
+    pub(super) fn words(&self) -> String {
         let mut said = Vec::new();
-        if let Some((name, newest, by, key, _)) = &self.preview {
-            let by = inside(by, key);
+        if let Some(preview) = &self.preview {
+            let (name, newest, by) = (&preview.name, preview.newest, preview.order());
             said.push(format!(
                 "`{name}` keeps at most {newest}, the newest by `{by}` first: elements carry that field, or they could not be sorted"
             ));
@@ -335,21 +346,4 @@ impl Summary<'_> {
         }
         said.join("; ")
     }
-}
-
-/// The field of an element that a preview is sorted by: the id of a child has a name of its own there.
-fn inside<'b>(by: &'b str, key: &'b str) -> &'b str {
-    if by == "_id" { key } else { by }
-}
-
-/// The order of a preview: of those of one moment the newer id stands first.
-fn sorted(by: &str, key: &str) -> Document {
-    let mut order = doc! { inside(by, key): -1 };
-    order.insert(key, -1);
-    order
-}
-
-/// An element of a preview: the child's id, and the fields that are shown.
-fn element(key: &str, id: &str, child: &str, shown: &[&str]) -> Document {
-    doc! { key: given(id), SPREAD: given(picked(child, shown)) }
 }

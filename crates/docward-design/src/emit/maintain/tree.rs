@@ -8,15 +8,14 @@ use crate::declared::field_plan::TREE_DEPTH;
 use crate::emit::js::{self, SPREAD, given, member_of};
 use crate::emit::statement::{Job, Method, Script, Statement, Step};
 
-use super::child_refs::missing;
 use super::extended::Other;
-use super::{Plans, factory};
+use super::plans::{Plans, factory, missing};
 
 impl<'m> Plans<'m> {
     pub(super) fn tree(&self, relationship: &'m Relationship) -> Option<Script> {
-        let place = self.place(&relationship.parent).filter(|place| place.path.is_empty())?;
+        let place = self.own(&relationship.parent)?;
         let entity = self.layout.model.entity(&relationship.child)?;
-        let nodes = place.collection.name.as_str();
+        let nodes = place.name.as_str();
         let held = self.layout.naming.field(&["parent", "id"]);
         let node = js::parameter(&self.layout.naming.singular(&entity.name));
         let (id, above) = ("nodeId", "aboveId");
@@ -57,7 +56,7 @@ impl<'m> Plans<'m> {
             .into_iter()
             .chain(others.iter().flat_map(|other| other.fetch(&node)))
             .chain([Step::Run(Statement::insert(nodes, inserted))])
-            .chain(others.iter().flat_map(|other| other.arrival(&node, "_id", nodes)))
+            .chain(others.iter().filter_map(|other| other.arrival(&node, "_id")))
             .chain([Step::Code("return _id;".to_owned())])
             .collect(),
         };
@@ -109,7 +108,7 @@ impl<'m> Plans<'m> {
                 )),
             ],
         };
-        let mut sample = self.sample(entity, &place.collection.fields, &[]);
+        let mut sample = self.sample(entity, &place.fields, &[]);
         sample.remove(&held);
         sample.remove("ancestors");
         let collection = quote(nodes);

@@ -1,83 +1,16 @@
-//! Entities that are elements of a list in another document: what they keep of their own children is changed
-//! where they are (PT-computed.1), and copies in them are brought up to date (PT-extref.2).
+//! Copies in elements of lists of other documents, which are brought up to date where they are (PT-extref.2).
 
 use bson::{Bson, Document, doc};
-use docward_model::shell::quote;
-use docward_model::{BsonType, Entity, Relationship};
+use docward_model::{BsonType, Entity, Relationship, shell::quote};
 
+use super::extended::{refresh_words, serves, unserved};
+use super::plans::{Plans, by_id, missing, one, picked};
 use crate::decide::decision::Decision;
 use crate::decide::pattern::Pattern;
 use crate::declared::field_plan::{Origin, Planned};
 use crate::emit::js::{self, SPREAD, given, member_of};
 use crate::emit::statement::{Job, Method, Script, Statement, Step};
 use crate::layout::collection::{CollectionPlan, Purpose};
-
-use super::child_refs::{missing, one};
-use super::many_to_many::unserved;
-use super::{Place, Plans, picked};
-
-/// What changes one element of a list, by its id: stages that were made for the document as if it were the
-/// element, whose fields they call `options.$.count`.
-pub(super) fn of_one(list: &str, id: &str, stages: Vec<Bson>) -> Bson {
-    let changed = stages.into_iter().filter_map(|stage| match stage {
-        Bson::Document(stage) => stage.get_document("$set").ok().cloned(),
-        _ => None,
-    });
-    let changed = changed.map(|set| {
-        let mut gone = Vec::new();
-        let mut values = Document::new();
-        for (name, value) in set {
-            let name = name.strip_prefix(&format!("{list}.$.")).unwrap_or(&name).to_owned();
-            if removes(&value) {
-                gone.push(Bson::from(name.clone()));
-            }
-            values.insert(name, of_element(list, value));
-        }
-        // What is merged takes nothing away, so that goes first.
-        let rest: Bson = if gone.is_empty() {
-            "$$part".into()
-        } else {
-            let other = doc! { "$not": [{ "$in": ["$$this.k", gone] }] };
-            let fields = doc! { "input": { "$objectToArray": "$$part" }, "cond": other };
-            doc! { "$arrayToObject": { "$filter": fields } }.into()
-        };
-        let is_it = doc! { "$eq": ["$$part._id", { "$literal": given(id) }] };
-        let merged = doc! { "$mergeObjects": [rest, values] };
-        let each = doc! { "$cond": [is_it, merged, "$$part"] };
-        let all = doc! { "input": format!("${list}"), "as": "part", "in": each };
-        Bson::from(doc! { "$set": { list: { "$map": all } } })
-    });
-    changed.collect::<Vec<_>>().into()
-}
-
-/// Whether an expression may leave a field out.
-fn removes(value: &Bson) -> bool {
-    match value {
-        Bson::String(text) => text == "$$REMOVE",
-        Bson::Document(inside) => inside.values().any(removes),
-        Bson::Array(inside) => inside.iter().any(removes),
-        _ => false,
-    }
-}
-
-/// An expression over fields of the element.
-fn of_element(list: &str, value: Bson) -> Bson {
-    match value {
-        Bson::String(text) => match text.strip_prefix(&format!("${list}.$.")) {
-            Some(name) => format!("$$part.{name}").into(),
-            None => text.into(),
-        },
-        Bson::Document(inside) if inside.contains_key("$literal") => inside.into(),
-        Bson::Document(inside) => {
-            let inside = inside.into_iter().map(|(name, value)| (name, of_element(list, value)));
-            inside.collect::<Document>().into()
-        }
-        Bson::Array(inside) => {
-            inside.into_iter().map(|value| of_element(list, value)).collect::<Vec<_>>().into()
-        }
-        value => value,
-    }
-}
 
 /// A way down to objects of an entity: the fields that lie on it, the last one with the objects.
 type Way<'m> = Vec<&'m Planned>;
@@ -95,37 +28,6 @@ struct Copies<'m> {
 }
 
 impl<'m> Plans<'m> {
-    /// The list that has an entity as elements with ids, where a document has one such list and no pages.
-    pub(super) fn element(&self, entity: &str) -> Option<Place<'m>> {
-        let mut found = self.design.collections.iter().flat_map(|collection| {
-            let lists = collection.fields.iter().filter(|field| field.kind == BsonType::Array);
-            lists.filter_map(move |field| match &field.origin {
-                Origin::Embedded(name) => Some((collection, field, name)),
-                _ => None,
-            })
-        });
-        let is_it =
-            |name: &str| self.layout.model.relationship(name).is_some_and(|r| r.child == entity);
-        let mut found = found.by_ref().filter(|(.., name)| is_it(name));
-        let (collection, field, _) = found.next().filter(|_| found.next().is_none())?;
-        let has_id = field.fields.iter().any(|field| field.origin == Origin::Id);
-        (has_id && collection.purpose == Purpose::Entity).then(|| Place {
-            collection,
-            path: format!("{}.$.", field.name),
-            fields: &field.fields,
-        })
-    }
-
-    /// A new document with one of an entity in its place: of a list it is the first of two.
-    pub(super) fn made_at(&self, place: &Place<'m>) -> String {
-        let made = self.made(place.collection);
-        let Some(list) = place.list() else { return made };
-        let field = place.collection.fields.iter().find(|field| field.name == list);
-        let Some(element) = field.and_then(|field| self.part_of(field)) else { return made };
-        let all = given(format!("[1, 2].map((i) => ({}))", js::object(&element, 2)));
-        js::object(&doc! { SPREAD: given(made), list: all }, 0)
-    }
-
     /// A new object of what is embedded in a field.
     fn part_of(&self, field: &Planned) -> Option<Document> {
         let Origin::Embedded(name) = &field.origin else { return None };
@@ -170,8 +72,7 @@ impl<'m> Plans<'m> {
         });
         let fields = fields.iter().map(String::as_str).collect();
         let copies = Copies { source, holder, fields, held, copy, id };
-        let from =
-            self.place_or_element(&source.name).filter(|p| !in_parent || p.path.is_empty())?;
+        let from = self.own(&source.name)?;
         let mut places: Vec<(&'m CollectionPlan, Way<'m>)> = Vec::new();
         let with_parts = self.design.collections.iter().filter(|collection| {
             matches!(collection.purpose, Purpose::Entity | Purpose::Overflow(_))
@@ -188,14 +89,11 @@ impl<'m> Plans<'m> {
             false => self.name("refresh copies in", relationship, true),
         };
         let mut steps = vec![
-            Step::Let(
-                "found",
-                one(&from.collection.name, &from.by(&copies.id), &from.path, &copies.fields),
-            ),
+            Step::Let("found", one(&from.name, &by_id(&copies.id), &copies.fields)),
             missing("found", &source.name),
         ];
         let refresh = |(collection, way): &(&CollectionPlan, Way<'_>)| {
-            copies.refreshed(&collection.name, way, &super::at("found", &from.path))
+            copies.refreshed(&collection.name, way)
         };
         if others.is_empty() {
             steps.push(Step::Return(refresh(first)));
@@ -204,10 +102,9 @@ impl<'m> Plans<'m> {
             steps.extend(others.iter().map(|place| Step::Run(refresh(place))));
             steps.push(Step::Code("return done;".to_owned()));
         }
-        let mut does = self.refresh_words(decision, &source.name);
+        let mut does = refresh_words(decision, &source.name);
         let served = |(collection, way): &(&'m CollectionPlan, Way<'m>)| {
-            let place = Place { collection, path: String::new(), fields: &collection.fields };
-            unserved(&place, &copies.path(way))
+            unserved(collection, &copies.path(way))
         };
         does.extend(places.iter().map(served));
         let job = Job {
@@ -217,7 +114,7 @@ impl<'m> Plans<'m> {
             clauses: vec!["PT-extref.2", "DM-07.7"],
             steps,
         };
-        let check = self.copies_check(&copies, &from, &places, &name);
+        let check = self.copies_check(&copies, from, &places, &name);
         Some(Script {
             about: relationship.name.clone(),
             pattern: "extended-reference",
@@ -272,32 +169,27 @@ impl<'m> Plans<'m> {
     fn copies_check(
         &self,
         copies: &Copies<'m>,
-        from: &Place<'m>,
+        from: &CollectionPlan,
         places: &[(&'m CollectionPlan, Way<'m>)],
         refresh: &str,
     ) -> Vec<String> {
-        let is_text = |name: &&&str| {
-            let field = copies.source.field(name);
-            field.is_some_and(|f| f.kind == BsonType::String && f.values.is_empty())
+        let Some(text) = self.text_among(&copies.source.name, &copies.fields) else {
+            return Vec::new();
         };
-        let Some(text) = copies.fields.iter().find(is_text) else { return Vec::new() };
-        let sources = quote(&from.collection.name);
-        let id = from.id_in("source");
+        let sources = quote(&from.name);
+        let id = "source._id";
         let mut lines = vec![
-            format!("const source = {};", self.made_at(from)),
+            format!("const source = {};", self.made(from)),
             format!("at.getCollection({sources}).insertOne(source);"),
             "const changed = \"changed \" + unique();".to_owned(),
             format!(
                 "at.getCollection({sources}).updateOne({{ _id: source._id }}, {});",
-                js::object(
-                    &doc! { "$set": { format!("{}{text}", from.path.replace(".$.", ".0.")): given("changed") } },
-                    0
-                )
+                js::object(&doc! { "$set": { text: given("changed") } }, 0)
             ),
         ];
         for (number, (collection, way)) in places.iter().enumerate() {
             let (root, now) = (format!("root{number}"), format!("now{number}"));
-            let document = self.with_copies(copies, way, Some(&id));
+            let document = self.with_copies(copies, way, Some(id));
             let Some(document) = document else { return Vec::new() };
             let name = quote(&collection.name);
             let mut whole = doc! { SPREAD: given(self.made(collection)) };
@@ -330,7 +222,7 @@ impl<'m> Plans<'m> {
             if serves(collection, &path) {
                 lines.push(format!(
                     "expect(\"found by an index\", stages(at.getCollection({name}).find({}).explain()).includes(\"COLLSCAN\"), false);",
-                    js::object(&doc! { &path: given(&id) }, 0)
+                    js::object(&doc! { &path: given(id) }, 0)
                 ));
             }
             lines.push(format!("at.getCollection({name}).deleteOne({{ _id: {root}._id }});"));
@@ -386,7 +278,7 @@ impl Copies<'_> {
     }
 
     /// Brings copies up to date at the end of a way: in every element that leads to the id, and in no other.
-    fn refreshed(&self, collection: &str, way: &[&Planned], found: &str) -> Statement {
+    fn refreshed(&self, collection: &str, way: &[&Planned]) -> Statement {
         let mut path = Vec::new();
         let mut filters = Vec::new();
         for (i, field) in way.iter().enumerate() {
@@ -399,7 +291,7 @@ impl Copies<'_> {
                 ));
             }
         }
-        let fields = picked(found, &self.fields);
+        let fields = picked("found", &self.fields);
         let value = match &self.copy {
             Some(copy) => {
                 path.push(copy.clone());
@@ -418,9 +310,4 @@ impl Copies<'_> {
             ],
         )
     }
-}
-
-fn serves(collection: &CollectionPlan, path: &str) -> bool {
-    let begins = |keys: &[(String, bool)]| keys.first().is_some_and(|(name, _)| name == path);
-    collection.indexes.iter().any(|index| index.only.is_none() && begins(&index.keys))
 }

@@ -1,0 +1,250 @@
+//! What all functions of a design are made of.
+
+use bson::{Bson, Document, doc};
+use docward_model::{BsonType, DesignModel, Entity, ProfileName, Relationship, shell::quote};
+
+use crate::declared::access::is_tree;
+use crate::declared::field_plan::{Origin, Planned};
+use crate::declared::naming::Naming;
+use crate::emit::example::{Maker, day};
+use crate::emit::js::{self, given, member_of};
+use crate::emit::statement::{Method, Statement, Step, is_value};
+use crate::layout::collection::{CollectionPlan, Purpose};
+use crate::layout::fields::Layout;
+use crate::layout::plan::Design;
+
+/// A design with what is needed to speak of its parts.
+pub(crate) struct Plans<'m> {
+    pub(crate) layout: Layout<'m>,
+    pub(crate) design: &'m Design,
+}
+
+impl<'m> Plans<'m> {
+    pub(crate) fn new(model: &'m DesignModel, design: &'m Design, profile: ProfileName) -> Self {
+        let layout = Layout {
+            model,
+            decisions: &design.decisions,
+            advice: &design.entities,
+            naming: Naming::of(model, profile),
+        };
+        Self { layout, design }
+    }
+
+    /// The shard key of a collection that a server would look for in filters: those before 7.1 do.
+    pub(crate) fn key_of(&self, collection: &str) -> &'m [(String, bool)] {
+        let found = self.design.collections.iter().find(|c| c.name == collection);
+        let is_asked = self.layout.model.deployment.server < (7, 1);
+        let plan = found.and_then(|c| c.shard.as_ref()).filter(|_| is_asked);
+        plan.map_or(&[], |plan| plan.key.fields.as_slice())
+    }
+
+    /// Lets statements find their document on a sharded cluster, or says where one does not.
+    pub(super) fn keyed_steps(&self, steps: &mut Vec<Step>) {
+        for mut step in std::mem::take(steps) {
+            match &mut step {
+                Step::Run(statement) | Step::Let(_, statement) | Step::Return(statement) => {
+                    let key = self.key_of(&statement.collection);
+                    statement.look_up(key);
+                    let lacks = |(field, _): &&(String, bool)| {
+                        !is_value(statement.filter().and_then(|filter| filter.get(field)))
+                    };
+                    if statement.is_upsert() && key.iter().any(|field| lacks(&field)) {
+                        let names: Vec<&str> = key.iter().map(|(name, _)| name.as_str()).collect();
+                        steps.push(Step::Note(format!(
+                            "`{}` is sharded by {}, and a server before 7.1 takes an upsert only with all of it in the filter: there, find the document first, and insert where there is none.",
+                            statement.collection,
+                            docward_model::text::list(&names, 5)
+                        )));
+                    }
+                }
+                Step::Retry(inner) | Step::Inside(inner) => self.keyed_steps(inner),
+                Step::Note(_) | Step::Code(_) => {}
+            }
+            steps.push(step);
+        }
+    }
+
+    /// The collection of an entity's own documents.
+    pub(crate) fn home(&self, entity: &str) -> Option<&'m CollectionPlan> {
+        self.design.collections.iter().find(|collection| {
+            collection.entity == entity
+                && matches!(
+                    collection.purpose,
+                    Purpose::Entity | Purpose::TimeSeries { .. } | Purpose::Bucket(_)
+                )
+        })
+    }
+
+    /// The collection of an entity that has documents of its own.
+    pub(super) fn own(&self, entity: &str) -> Option<&'m CollectionPlan> {
+        self.home(entity).filter(|home| home.purpose == Purpose::Entity)
+    }
+
+    /// Whether another relationship calls its children the same, so that names need the parent. Those of a
+    /// tree are called like their entity.
+    fn is_ambiguous(&self, relationship: &Relationship) -> bool {
+        let one = self.layout.naming.singular(relationship.role());
+        self.layout.model.relationships.iter().any(|other| {
+            let called = if is_tree(other) { &other.child } else { other.role() };
+            other.name != relationship.name && self.layout.naming.singular(called) == one
+        })
+    }
+
+    /// `addComment`, or `addPostComment` where several parents have comments.
+    pub(crate) fn name(&self, verb: &str, relationship: &Relationship, many: bool) -> String {
+        let role = if many {
+            relationship.role().to_owned()
+        } else {
+            self.layout.naming.singular(relationship.role())
+        };
+        if self.is_ambiguous(relationship) {
+            js::function(&[verb, &relationship.parent, &role])
+        } else {
+            js::function(&[verb, &role])
+        }
+    }
+
+    pub(crate) fn maker(&self, fresh: bool) -> Maker<'m> {
+        Maker { model: self.layout.model, fresh }
+    }
+
+    /// An expression that makes a new document of a collection, in checks.
+    pub(crate) fn made(&self, collection: &CollectionPlan) -> String {
+        format!("make[{}]()", quote(&collection.name))
+    }
+
+    /// A child as an application sends it, for a check: with copies beside its references, which functions
+    /// that fetch them take out again.
+    pub(crate) fn sample(
+        &self,
+        child: &'m Entity,
+        fields: &[Planned],
+        varied: &[&str],
+    ) -> Document {
+        let without: Vec<Planned> =
+            fields.iter().filter(|field| field.origin != Origin::Id).cloned().collect();
+        let mut made = self.maker(true).object(&without, Some(child), &child.name, 0);
+        self.differing(&mut made, &without, Some(child));
+        let day = day(self.layout.model);
+        for field in &without {
+            let home = self.own(&child.name);
+            let unique = child.field(&field.name).is_some_and(|f| f.unique)
+                || home.is_some_and(|home| is_one_of_each(home, &field.name));
+            // A list of ids begins empty, and of those there may be many.
+            let is_fixed = field.kind == BsonType::Array || !field.values.is_empty();
+            if is_fixed || !(unique || varied.contains(&field.name.as_str())) {
+                continue;
+            }
+            made.insert(field.name.clone(), given(vary(field, unique, day)));
+        }
+        made
+    }
+}
+
+/// Whether a unique index says that no two documents have the same in a field.
+pub(crate) fn is_one_of_each(collection: &CollectionPlan, field: &str) -> bool {
+    let alone = |keys: &[(String, bool)]| matches!(keys, [(key, _)] if key == field);
+    collection.indexes.iter().any(|index| index.unique && alone(&index.keys))
+}
+
+/// Whether a check can give a field another value.
+pub(crate) fn varies(field: &Planned) -> bool {
+    matches!(
+        field.kind,
+        BsonType::Date
+            | BsonType::Int
+            | BsonType::Long
+            | BsonType::Double
+            | BsonType::Decimal
+            | BsonType::String
+    )
+}
+
+/// An expression over `i` that differs from call to call; what must be unique does so for good.
+pub(crate) fn vary(field: &Planned, unique: bool, day: i64) -> String {
+    let number = if unique { "unique()" } else { "i" };
+    match field.kind {
+        BsonType::Date => format!("new Date({day} + {number} * 60000)"),
+        BsonType::ObjectId => "new ObjectId()".to_owned(),
+        BsonType::Int | BsonType::Long if unique => number.to_owned(),
+        BsonType::Int | BsonType::Long => format!("1 + ({number} % 5)"),
+        BsonType::Double => format!("1.5 + ({number} % 5)"),
+        BsonType::Decimal => format!("NumberDecimal(`${{1 + ({number} % 5)}}.25`)"),
+        BsonType::String => {
+            format!("{} + String({number}).padStart(6, \"0\")", quote(&format!("{} ", field.name)))
+        }
+        _ => "true".to_owned(),
+    }
+}
+
+/// A document that is still as it was read, whoever writes meanwhile.
+pub(crate) fn unchanged(id: &str, read: &str) -> Document {
+    doc! {
+        "_id": given(id),
+        // 4.4 does not take `$eq` here.
+        "$expr": { "$in": ["$$ROOT", [{ "$literal": given(read) }]] },
+    }
+}
+
+/// Refuses when nothing was matched.
+pub(crate) fn unless_matched(what: &str) -> Step {
+    Step::Code(format!(
+        "if (done.matchedCount === 0) throw new Error({});",
+        quote(&format!("there is no such {what}"))
+    ))
+}
+
+/// `pick(comment, ["text", "createTime"])`.
+pub(crate) fn picked(from: &str, fields: &[&str]) -> String {
+    let list: Vec<String> = fields.iter().map(|field| quote(field)).collect();
+    format!("pick({from}, [{}])", list.join(", "))
+}
+
+/// A factory for checks: `(i) => ({ … })`.
+pub(crate) fn factory(document: &Document) -> String {
+    format!("(i) => ({})", js::object(document, 2))
+}
+
+/// A filter for the document of an id.
+pub(super) fn by_id(id: impl Into<String>) -> Document {
+    doc! { "_id": given(id) }
+}
+
+/// Changes the document of an id.
+pub(super) fn update(collection: &CollectionPlan, id: &str, update: impl Into<Bson>) -> Statement {
+    Statement::update(&collection.name, by_id(id), update)
+}
+
+/// A document by a filter, with the fields wanted.
+pub(super) fn one(collection: &str, filter: &Document, fields: &[&str]) -> Statement {
+    let projection: Document = fields.iter().map(|field| ((*field).to_owned(), 1.into())).collect();
+    Statement::new(collection, Method::FindOne, [filter.clone().into(), projection.into()])
+}
+
+/// Whether a document is there.
+pub(super) fn found(collection: &str, filter: Document) -> Statement {
+    Statement::new(collection, Method::FindOne, [filter.into(), doc! { "_id": 1 }.into()])
+}
+
+/// Refuses when a document was not found.
+pub(super) fn missing(name: &str, what: &str) -> Step {
+    Step::Code(format!(
+        "if ({name} === null) throw new Error({});",
+        quote(&format!("there is no such {what}"))
+    ))
+}
+
+/// The value at a path of an object: `parent.profile`.
+pub(super) fn at(object: &str, path: &str) -> String {
+    path.split('.').fold(object.to_owned(), |at, part| member_of(&at, part))
+}
+
+/// In a check: the document called `root` as it is now.
+pub(super) fn root_in(collection: &str) -> String {
+    format!("at.getCollection({}).findOne({{ _id: root._id }})", quote(collection))
+}
+
+/// In a check: looks at it.
+pub(super) fn now(collection: &str) -> String {
+    format!("const now = {};", root_in(collection))
+}

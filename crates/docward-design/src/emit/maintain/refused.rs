@@ -1,0 +1,151 @@
+//! Combinations of patterns that no functions are written for: each is told with one sentence.
+
+use docward_model::{DesignModel, DesignWrite, ProfileName, Relationship};
+
+use super::plans::Plans;
+use crate::decide::decision::Decision;
+use crate::decide::pattern::Pattern;
+use crate::declared::field_plan::{Origin, Planned};
+use crate::layout::collection::{CollectionPlan, Purpose};
+use crate::layout::plan::Design;
+
+/// A relationship whose functions are not generated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// Its name.
+    pub relationship: String,
+    /// What is not generated, and why.
+    pub sentence: String,
+}
+
+/// All of a design, in the order of its relationships.
+pub fn refusals(model: &DesignModel, design: &Design, profile: ProfileName) -> Vec<Refusal> {
+    let plans = Plans::new(model, design, profile);
+    let linked = plans.layout.linked();
+    let refused = linked.filter_map(|(relationship, decision)| {
+        let sentence = plans.refused(relationship, decision)?;
+        Some(Refusal { relationship: relationship.name.clone(), sentence })
+    });
+    refused.collect()
+}
+
+impl<'m> Plans<'m> {
+    /// Why no functions are written for a relationship.
+    pub(super) fn refused(&self, r: &'m Relationship, decision: &Decision) -> Option<String> {
+        let why = match decision.patterns.first()? {
+            Pattern::Embedded => self.refused_inside(r, decision)?,
+            Pattern::ParentInChild => self.refused_in_child(r, decision)?,
+            Pattern::ChildrenInParent | Pattern::ParentsInChild | Pattern::Junction => {
+                self.refused_link(r, decision)?
+            }
+            _ => return None,
+        };
+        Some(format!("Functions for `{}` are not generated: {why}.", r.name))
+    }
+
+    fn refused_inside(&self, r: &'m Relationship, decision: &Decision) -> Option<String> {
+        let (parent, child) = (&r.parent, &r.child);
+        let Some(home) = self.own(parent) else {
+            return Some(format!(
+                "`{child}` is embedded in `{parent}`, which is part of another document itself"
+            ));
+        };
+        let entity = self.layout.model.entity(parent)?;
+        if self.beside(entity, &Purpose::Versions).is_some() {
+            return Some(format!(
+                "`{parent}` keeps old versions, and a change of a part is one of the whole: save the document with its parts"
+            ));
+        }
+        if decision.patterns.iter().any(Pattern::is_summary) {
+            return Some(format!(
+                "`{parent}` keeps sums over a list in the same document: work them out in the update that changes the list"
+            ));
+        }
+        let field = home.fields.iter().find(|f| f.origin == Origin::Embedded(r.name.clone()))?;
+        let is_kept = |f: &Planned| matches!(f.origin, Origin::Computed(_) | Origin::Preview(_));
+        if field.fields.iter().any(is_kept) {
+            return Some(format!(
+                "each `{child}` in a list of `{parent}` keeps figures of children of its own"
+            ));
+        }
+        let is_paged = |pattern: &Pattern| matches!(pattern, Pattern::Outlier { .. });
+        decision.patterns.iter().find(|pattern| is_paged(pattern))?;
+        let why = if field.fields.iter().any(|field| field.origin == Origin::Id) {
+            "is changed or removed by its id"
+        } else if !self.unique_in(r).is_empty() {
+            "is unique"
+        } else if decision.needs_transaction || self.atomic(r).next().is_some() {
+            "changes together with its parent"
+        } else if self.pages_of(r).is_some_and(|pages| pages.kept_days.is_some()) {
+            "goes with its parent after a time"
+        } else {
+            return None;
+        };
+        Some(format!("overflow pages (PT-outlier.1) of a list whose `{child}` {why}"))
+    }
+
+    fn refused_in_child(&self, r: &'m Relationship, decision: &Decision) -> Option<String> {
+        let (parent, child) = (&r.parent, &r.child);
+        let has_copies = decision.patterns.len() > 1;
+        let home = self.home(child)?;
+        if home.purpose != Purpose::Entity {
+            return None;
+        }
+        if self.own(parent).is_none() {
+            return has_copies.then(|| {
+                format!(
+                    "`{parent}` is part of another document, and keeps figures of `{child}` or is copied into it"
+                )
+            });
+        }
+        if r.keep_newest.is_some() {
+            return Some(format!(
+                "only the newest `{child}` are kept, as documents of their own: let a job remove the older ones"
+            ));
+        }
+        let keeps = decision.patterns.iter().any(Pattern::is_summary);
+        let entity = self.layout.model.entity(child)?;
+        if keeps && self.beside(entity, &Purpose::Archive).is_some() {
+            return Some(format!(
+                "`{child}` goes to an archive while `{parent}` keeps figures of all of them"
+            ));
+        }
+        let is_changed =
+            |write: &DesignWrite| write.updates.contains(child) && write.updates.contains(parent);
+        if decision.needs_transaction && self.atomic(r).any(is_changed) {
+            return Some(format!(
+                "a write changes `{parent}` and one of `{child}` that is there together: do both in a transaction of the application"
+            ));
+        }
+        None
+    }
+
+    fn refused_link(&self, r: &Relationship, decision: &Decision) -> Option<String> {
+        let (parent, child) = (&r.parent, &r.child);
+        if self.own(parent).is_none() || self.own(child).is_none() {
+            return None;
+        }
+        let is_pair = decision.patterns.first() == Some(&Pattern::Junction);
+        let is_more = |pattern: &Pattern| match pattern {
+            // Pairs are counted, and nothing else is kept of them.
+            Pattern::Computed { sums, .. } => !is_pair || !sums.is_empty(),
+            pattern => pattern.is_summary(),
+        };
+        if decision.patterns.iter().any(is_more) {
+            return Some(format!(
+                "`{parent}` keeps a preview, sums or a count of the `{child}` that it is linked to: work them out in the update that links"
+            ));
+        }
+        decision.needs_transaction.then(|| {
+            format!(
+                "a link between `{parent}` and `{child}` changes together with one of them: do both in a transaction of the application"
+            )
+        })
+    }
+
+    /// The collection of overflow pages of a relationship.
+    pub(super) fn pages_of(&self, r: &Relationship) -> Option<&'m CollectionPlan> {
+        let pages = Purpose::Overflow(r.name.clone());
+        self.design.collections.iter().find(|collection| collection.purpose == pages)
+    }
+}
