@@ -208,23 +208,3 @@ fn the_order_of_the_constraints_does_not_matter() {
         }
     }
 }
-
-#[test]
-fn every_constraint_has_a_model_that_it_changes() {
-    let (bounds, stored) = (Bounds::default(), BTreeMap::new());
-    let models = models();
-    for (at, constraint) in CONSTRAINTS.iter().enumerate() {
-        let others: Vec<resolve::Constraint> = CONSTRAINTS
-            .iter()
-            .enumerate()
-            .filter(|(i, _)| *i != at)
-            .map(|(_, constraint)| *constraint)
-            .collect();
-        let changes = models.iter().any(|model| {
-            let (_, with) = resolved(model, &bounds, &stored, &CONSTRAINTS);
-            let (_, without) = resolved(model, &bounds, &stored, &others);
-            with.decisions() != without.decisions()
-        });
-        assert!(changes, "{}", constraint.name);
-    }
-}
