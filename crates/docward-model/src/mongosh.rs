@@ -186,7 +186,7 @@ fn parts(path: &FieldPath) -> Vec<Part<'_>> {
     for part in path.as_str().split('.') {
         let name = part.trim_end_matches("[]");
         parts.push(Part::Name(name));
-        parts.extend(part[name.len()..].as_bytes().chunks(2).map(|_| Part::Elements));
+        parts.extend(part[name.len()..].matches("[]").map(|_| Part::Elements));
     }
     parts
 }
@@ -535,6 +535,57 @@ mod tests {
                 r#"{$cond: [{$lte: ["$x", 0]}, "$$REMOVE", {$toDate: {$toLong: "$x"}}]}"#
             )
         );
+    }
+
+    #[test]
+    fn fields_move_and_go() {
+        let rename = Rename { from: FieldPath::new("a.b.c"), to: FieldPath::new("c") };
+        assert_eq!(
+            statement(&Step::LiftField { namespace: order(), rename }),
+            format!(
+                r#"{OWN}.updateMany({{"a.b.c": {{$exists: true}}}}, [{{$set: {{"c": "$a.b.c"}}}}, {{$unset: "a.b.c"}}])"#
+            )
+        );
+        let unset = |documents| {
+            statement(&Step::UnsetField {
+                namespace: order(),
+                path: FieldPath::new("a"),
+                documents,
+            })
+        };
+        assert_eq!(
+            unset(UnsetWhere::Empty),
+            format!(r#"{OWN}.updateMany({{"a": ""}}, {{$unset: {{"a": 1}}}})"#)
+        );
+        assert_eq!(
+            unset(UnsetWhere::EqualTo { other: FieldPath::new("b") }),
+            format!(
+                r#"{OWN}.updateMany({{"a": {{$exists: true}}, $expr: {{$eq: ["$a", "$b"]}}}}, {{$unset: {{"a": 1}}}})"#
+            )
+        );
+    }
+
+    #[test]
+    fn elements_become_documents_once() {
+        let split = |own_id: Option<&str>, elements_are_objects| {
+            statement(&Step::SplitArray {
+                namespace: order(),
+                path: FieldPath::new("items"),
+                into: "t_item".to_owned(),
+                parent_id: "orderId".to_owned(),
+                own_id: own_id.map(str::to_owned),
+                elements_are_objects,
+            })
+        };
+        assert_eq!(
+            split(Some("itemId"), true),
+            format!(
+                r#"{OWN}.aggregate([{{$unwind: {{path: "$items", includeArrayIndex: "elementNo"}}}}, {{$replaceWith: {{$mergeObjects: ["$items", {{_id: {{orderId: "$_id", no: "$elementNo"}}, orderId: "$_id", itemId: "$items._id"}}]}}}}, {{$merge: {{into: "t_item", whenMatched: "keepExisting"}}}}])"#
+            )
+        );
+        assert!(split(None, false).contains(
+            r#"{$replaceWith: {_id: {orderId: "$_id", no: "$elementNo"}, orderId: "$_id", value: "$items"}}"#
+        ));
     }
 
     #[test]

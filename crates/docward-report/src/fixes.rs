@@ -97,7 +97,7 @@ fn steps(finding: &Finding) -> &[Step] {
 }
 
 fn comment(text: &str, out: &mut String) {
-    for row in crate::text::wrap(&line(&text), WIDTH - 3, 0, 0).lines() {
+    for row in crate::text::wrap(&line(text), WIDTH - 3, 0, 0).lines() {
         let _ = writeln!(out, "// {row}");
     }
 }

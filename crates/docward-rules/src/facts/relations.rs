@@ -221,7 +221,7 @@ fn links_two(evidence: &Evidence, child: &Collection) -> bool {
 fn is_named_after(child: &Collection, parent: &Namespace) -> bool {
     let nouns = |name: &str| names::words(name).into_iter().map(|w| words::singular(&w));
     nouns(&parent.collection)
-        .last()
+        .next_back()
         .is_some_and(|noun| nouns(&child.namespace.collection).any(|word| word == noun))
 }
 

@@ -5,8 +5,8 @@
 use std::collections::BTreeSet;
 
 use docward_model::{
-    Action, BsonType, Collection, CollectionOptions, Evidence, FieldChange, Finding, Fix, Profile,
-    Step, Subject, ValidationAction, ValidationLevel, Value, mongosh,
+    Action, BsonType, Collection, CollectionOptions, Evidence, FieldChange, FieldPath, Finding,
+    Fix, Profile, Step, Subject, ValidationAction, ValidationLevel, Value, mongosh,
 };
 
 use super::{
@@ -33,7 +33,7 @@ pub fn make_way(evidence: &Evidence, finding: &mut Finding) {
     let Some(collection) = evidence.collection(namespace) else { return };
     let Some(options) = enforcing(collection) else { return };
     let Some(validator) = &options.validator else { return };
-    if is_in_the_way(validator, steps) {
+    if is_in_the_way(validator, steps) || refuses_moved(validator, steps, collection) {
         let relax = Step::RelaxValidator { namespace: namespace.clone() };
         let told = mongosh::statement(&relax);
         steps.insert(0, relax);
@@ -124,6 +124,35 @@ fn is_in_the_way(validator: &Value, steps: &[Step]) -> bool {
             match operator {
                 "$type" => schema::types_named(value).is_none_or(|kinds| !admits(change, &kinds)),
                 "$exists" => change.removes,
+                _ => true,
+            }
+        })
+    })
+}
+
+/// Whether a validator asks of a new name what the values under the old one are not.
+fn refuses_moved(validator: &Value, steps: &[Step], collection: &Collection) -> bool {
+    let moves = steps.iter().flat_map(|step| match step {
+        Step::RenameFields { renames, .. } => renames.as_slice(),
+        Step::LiftField { rename, .. } => std::slice::from_ref(rename),
+        _ => &[],
+    });
+    let field = |path: &FieldPath| collection.profile.as_ref()?.field(path.as_str());
+    moves.into_iter().any(|rename| {
+        let types = field(&rename.from).map(|field| field.types.seen());
+        let admits = |kinds: &BTreeSet<BsonType>| {
+            types.as_ref().is_some_and(|types| types.iter().all(|(kind, _)| kinds.contains(kind)))
+        };
+        let demands = schema::schemas(validator).into_iter().flat_map(schema::demands);
+        let mut here = demands.filter(|demand| demand.path == rename.to.as_str());
+        here.any(|demand| match &demand.kind {
+            DemandKind::Types(kinds) => !admits(kinds),
+            DemandKind::Enum(_) => true,
+            _ => false,
+        }) || conditions(validator, rename.to.as_str()).into_iter().any(|(operator, value)| {
+            match operator {
+                "$type" => schema::types_named(value).is_none_or(|kinds| !admits(&kinds)),
+                "$exists" => false,
                 _ => true,
             }
         })
@@ -251,6 +280,15 @@ mod tests {
         assert!(command("N015", demands, document).contains("validationAction: \"warn\""));
         let other = r#"options {"validator": {"$jsonSchema": {"required": ["name"]}}}"#;
         assert!(!command("N015", other, document).contains("validationAction"));
+    }
+
+    #[test]
+    fn a_new_name_of_another_type_is_minded() {
+        let demands = r#"options {"validator": {"$jsonSchema": {"properties": {"total": {"bsonType": "int"}}}}}"#;
+        assert!(!command("N015", demands, r#"{"_total": 1}"#).contains("validationAction"));
+        assert!(command("N015", demands, r#"{"_total": "1"}"#).contains("validationAction"));
+        let asks = r#"options {"validator": {"total": {"$gt": 0}}}"#;
+        assert!(command("N015", asks, r#"{"_total": 1}"#).contains("validationAction"));
     }
 
     #[test]
