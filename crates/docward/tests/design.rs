@@ -90,9 +90,17 @@ fn output_is_the_same_every_time_and_in_every_shape_names_every_relationship() {
 #[test]
 fn st_07_pt_embed_1_the_shop_embeds_order_items_and_shows_its_arithmetic() {
     let text = stdout(&docward(&["design", &model("shop"), "--color", "never"]));
-    for part in ["order.items  EMBED", "ER-T.1", "reference if", "embed (chosen)", "check-list"] {
+    for part in ["order.items  EMBED", "reference if", "embed (chosen)", "check-list", "--explain"]
+    {
         assert!(text.contains(part), "{part} in {text}");
     }
+    // The verdicts come first, one line each, and votes only on request.
+    let head: Vec<&str> = text.lines().skip(2).take_while(|line| !line.is_empty()).collect();
+    assert!(head.iter().any(|line| line.trim_start().starts_with("order.items ")), "{head:?}");
+    assert!(!text.contains("ER-T.1"), "{text}");
+    assert!(text.contains("_id: objectId,") && text.contains("items: [ {"), "{text}");
+    let explained = stdout(&docward(&["design", &model("shop"), "--explain", "--color", "never"]));
+    assert!(explained.contains("ER-T.1") && explained.len() > text.len(), "{explained}");
     let brief = stdout(&docward(&["design", &model("shop"), "--brief", "--color", "never"]));
     assert!(brief.len() < text.len() / 2, "brief is not brief");
 }
@@ -122,7 +130,7 @@ fn dp_1_rates_are_shown_as_people_say_them() {
              page: {{rate: {rate}, from: order, where: [no], with: [order.items]}}\nwrites:\n  \
              place: {{rate: 1/s, insert: [order, item], atomic: true}}\n",
         ));
-        let told = stdout(&docward(&["design", &file.display().to_string()]));
+        let told = stdout(&docward(&["design", &file.display().to_string(), "--explain"]));
         assert!(told.contains(&format!("page {shown} ")), "{told}");
     }
 }

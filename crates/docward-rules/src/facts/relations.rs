@@ -71,10 +71,7 @@ impl<'a> Relation<'a> {
         let is_junction = tie == Tie::ChildHoldsParent
             && !other_parents.is_empty()
             && links_two(evidence, child)
-            && ![&[&parent.namespace], other_parents.as_slice()]
-                .concat()
-                .into_iter()
-                .any(|parent| is_named_after(child, parent));
+            && owner(child, &parent.namespace, &other_parents).is_none();
         let tie = if is_junction { Tie::ManyToMany } else { tie };
         let lengths = if tie == Tie::ParentHoldsChildren {
             let field = from_profile.field(reference.path.as_str())?;
@@ -105,19 +102,14 @@ impl<'a> Relation<'a> {
         })
     }
 
-    /// The other parent that the child belongs to by its name: `t_order_item` is part of an order, whatever else it
-    /// refers to.
-    fn named_after(&self) -> Option<&'a Namespace> {
-        let is_owner = |parent: &&&'a Namespace| is_named_after(self.child, parent);
-        match is_named_after(self.child, &self.parent.namespace) {
-            true => None,
-            false => self.other_parents.iter().find(is_owner).copied(),
-        }
+    /// The parent that the child belongs to by its name.
+    fn owner(&self) -> Option<&'a Namespace> {
+        owner(self.child, &self.parent.namespace, &self.other_parents)
     }
 
     /// Parents that could hold the child just as well as this one.
     pub fn rivals(&self) -> &[&'a Namespace] {
-        if is_named_after(self.child, &self.parent.namespace) { &[] } else { &self.other_parents }
+        if self.owner() == Some(&self.parent.namespace) { &[] } else { &self.other_parents }
     }
 
     /// Whether one parent gets ever new children by what they are: orders, comments, messages. Lines of orders
@@ -139,7 +131,8 @@ impl<'a> Relation<'a> {
         let (p50, p99, max) = self.children;
         // A single parent with thousands of children (an outlier) rules out embedding them all.
         let p99 = if max >= bounds.many { max } else { p99 };
-        let shared = match (self.shared_by.first(), self.named_after(), self.tie) {
+        let owner = self.owner().filter(|owner| **owner != self.parent.namespace);
+        let shared = match (self.shared_by.first(), owner, self.tie) {
             (Some(by), ..) => Some(format!("also referred to by `{by}`")),
             (None, Some(owner), _) => Some(format!("part of `{owner}` by its name")),
             (None, None, Tie::ManyToMany) => Some("shared by many".to_owned()),
@@ -217,12 +210,24 @@ fn links_two(evidence: &Evidence, child: &Collection) -> bool {
     values.len() <= LINK_VALUES && values.iter().all(is_value)
 }
 
-/// Whether the name of the child contains the parent's: `t_order_item` and `t_order`.
-fn is_named_after(child: &Collection, parent: &Namespace) -> bool {
-    let nouns = |name: &str| names::words(name).into_iter().map(|w| words::singular(&w));
-    nouns(&parent.collection)
-        .next_back()
-        .is_some_and(|noun| nouns(&child.namespace.collection).any(|word| word == noun))
+/// The one parent whose name the child's name begins with or contains: `t_order_item` and `t_order_line` are parts of
+/// `t_order` and `t_order_head`, whatever else they refer to. A name made of two parents (`user_group`) names no owner.
+fn owner<'a>(
+    child: &Collection,
+    parent: &'a Namespace,
+    others: &[&'a Namespace],
+) -> Option<&'a Namespace> {
+    let nouns = |name: &str| -> Vec<String> {
+        let words = names::words(name).into_iter().filter(|word| word.len() > 1);
+        words.map(|word| words::singular(&word)).collect()
+    };
+    let own = nouns(&child.namespace.collection);
+    let is_named =
+        |parent: &&&'a Namespace| nouns(&parent.collection).iter().any(|noun| own.contains(noun));
+    let all: Vec<&'a Namespace> = std::iter::once(parent).chain(others.iter().copied()).collect();
+    let mut named = all.iter().filter(is_named);
+    let first = named.next().copied();
+    first.filter(|_| named.next().is_none())
 }
 
 /// What data and workload say; what only a workload that was not seen would tell stays open.
