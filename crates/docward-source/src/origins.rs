@@ -138,6 +138,10 @@ impl<'u, 't> Scan<'u, 't> {
             out.insert(Origin::User(path));
             return;
         }
+        if is_clock(expr) {
+            out.insert(Origin::Time);
+            return;
+        }
         if is_enumerated(expr) {
             out.insert(Origin::Constant);
             return;
@@ -368,10 +372,19 @@ fn is_now(call: &Call<'_>) -> bool {
     let bare = call.args.is_empty();
     match call.method() {
         Some("now" | "utcnow" | "Now" | "today") => true,
-        Some("time") => call.callee.path().as_deref() == Some("time.time"),
-        Some("Date" | "moment" | "dayjs") => bare,
+        Some("time") => match call.callee.path().as_deref() {
+            Some("time.time") => true,
+            path => path == Some("time") && bare,
+        },
+        Some("Date" | "DateTime" | "UTCDateTime" | "moment" | "dayjs") => bare,
         _ => false,
     }
+}
+
+/// The clock as a property: `DateTime.UtcNow`.
+fn is_clock(expr: &Expr<'_>) -> bool {
+    let Kind::Member(of, "UtcNow" | "Now") = &expr.kind else { return false };
+    matches!(of.last_name(), Some("DateTime" | "DateTimeOffset"))
 }
 
 /// Whether a type is a class or a map rather than a plain value.

@@ -19,7 +19,7 @@ use super::{
 /// What makes a document.
 const MAKES: [&str; 5] = ["insertOne", "insert_one", "InsertOne", "create", "insert"];
 /// What makes an id for one.
-const MAKES_ID: [&str; 16] = [
+const MAKES_ID: [&str; 18] = [
     "ObjectId",
     "ObjectID",
     "NewObjectID",
@@ -36,6 +36,8 @@ const MAKES_ID: [&str; 16] = [
     "NewString",
     "Random.id",
     "uuid.New",
+    "GenerateNewId",
+    "NewGuid",
 ];
 /// Methods that search a list.
 const SEARCHES: [&str; 10] = [

@@ -22,11 +22,11 @@ public class OrderRepository
         _orders.Indexes.CreateOne(new CreateIndexModel<Order>(keys));
     }
 
-    public async Task AddEventAsync(string id, OrderEvent entry)
+    public async Task AddEventAsync(string id, string kind)
     {
         var update = Builders<Order>.Update
             .Set(o => o.UpdatedAt, DateTime.UtcNow)
-            .Push(o => o.Events, entry); // lint: D020
+            .Push(o => o.Events, new OrderEvent { Kind = kind, At = DateTime.UtcNow }); // lint: D020
         await _orders.UpdateOneAsync(o => o.Id == id, update);
     }
 

@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Shop;
 
+use MongoDB\BSON\UTCDateTime;
 use MongoDB\Client;
 use MongoDB\Collection;
 
@@ -23,15 +24,15 @@ final class OrderRepository
         $this->orders->createIndex(['customerId' => 1, 'createdAt' => -1]);
     }
 
-    public function addEvent(string $id, array $event): void
+    public function addEvent(string $id, string $kind): void
     {
         $this->orders->updateOne(
             ['_id' => $id],
             [
                 '$push' => [
-                    'events' => $event, // lint: D020
+                    'events' => ['kind' => $kind, 'at' => new UTCDateTime()], // lint: D020
                 ],
-                '$set' => ['updatedAt' => new \MongoDB\BSON\UTCDateTime()],
+                '$set' => ['updatedAt' => new UTCDateTime()],
             ],
         );
     }
