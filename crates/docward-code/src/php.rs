@@ -258,9 +258,9 @@ impl<'t> Reader<'t> {
             Some(base) if base == class.name || depth > 16 => false,
             Some(base) => match self.find(base) {
                 Some(base) => self.is_laravel(base, depth + 1),
-                None => ["Model", "Eloquent", "Moloquent", "User", "Authenticatable"]
-                    .iter()
-                    .any(|known| base == *known),
+                None => {
+                    ["Model", "Eloquent", "Moloquent", "User", "Authenticatable"].contains(&base)
+                }
             },
             None => false,
         }

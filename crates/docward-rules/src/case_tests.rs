@@ -15,6 +15,9 @@ use docward_model::Evidence;
 
 use crate::{Outcome, RULES, engine, testing::Example};
 
+/// Rules whose cases need the import graph: `tests/cases_flow.rs` runs these.
+const WITH_IMPORTS: [&str; 6] = ["C040", "C044", "D020", "L020", "S020", "W020"];
+
 /// One project of a case file with its expected findings.
 #[derive(Default)]
 struct Case {
@@ -31,6 +34,9 @@ fn case_files_hold() {
     let mut count = 0;
     for rule in sorted(&folder) {
         let code = rule.file_name().expect("a folder").to_string_lossy().into_owned();
+        if WITH_IMPORTS.contains(&code.as_str()) {
+            continue;
+        }
         for file in sorted(&rule) {
             let text = fs::read_to_string(&file).expect("a case file");
             for case in cases(&text) {

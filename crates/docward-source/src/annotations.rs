@@ -336,9 +336,9 @@ mod tests {
         let all = Declarations::new(text);
         let of = |line, column| all.annotations(&[BsonType::Double], Place { line, column });
         let kobo = Annotation::MinorUnits;
-        assert_eq!(of(1, 13), [kobo.clone()]);
+        assert_eq!(of(1, 13), std::slice::from_ref(&kobo));
         assert_eq!(of(1, 28), [kobo.clone(), Annotation::WholeNumbers]);
-        assert_eq!(of(1, 76), [kobo.clone()]);
+        assert_eq!(of(1, 76), std::slice::from_ref(&kobo));
         assert_eq!(of(3, 3), [kobo]);
         assert!(of(2, 3).is_empty());
     }
