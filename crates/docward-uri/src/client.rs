@@ -143,7 +143,7 @@ impl ConnectionString {
             Password::Absent
         } else if raw.is_empty() {
             Password::Empty
-        } else if raw.starts_with('<') && is_placeholder(raw) {
+        } else if plain.starts_with('<') && is_placeholder(&plain) {
             Password::Unfilled
         } else if has_hole(raw) || is_placeholder(raw) || is_placeholder(&plain) {
             Password::Placeholder
