@@ -8,8 +8,8 @@ use docward_model::code::{FieldValue, TextForm, ValueKind};
 use super::{
     Language, Scan,
     annotations::{form_of, is_minor_unit},
+    dialect::go::struct_name,
     ir::{Arg, Call, Expr, Kind, ScopeId, ScopeKind, StatementKind},
-    models::struct_name,
     targets::Target,
 };
 

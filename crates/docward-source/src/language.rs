@@ -94,6 +94,19 @@ static LANGUAGES: [Row; 9] = [
     },
 ];
 
+/// Libraries whose models are read by an importer of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[expect(missing_docs, reason = "names of libraries")]
+pub enum Library {
+    Mongoose,
+    Prisma,
+    Pydantic,
+    Go,
+    Spring,
+    Php,
+    CSharp,
+}
+
 /// What kind of file it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileKind {

@@ -54,8 +54,8 @@ use docward_model::{
 pub use allow_comments::Allowed;
 pub use file_role::{is_test, stands_aside};
 pub use import_graph::{Module, importers, module, unreached};
-pub use language::{FileKind, Language};
-pub use models::{DeclaredModel, Library, ModelField, ReadModels};
+pub use language::{FileKind, Language, Library};
+pub use models::{DeclaredModel, ModelField, ReadModels};
 pub use project_usage::Sought;
 pub use survey::survey;
 

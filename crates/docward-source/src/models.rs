@@ -8,25 +8,11 @@ use docward_model::{
 };
 
 use super::{
-    Language, Scan, Scanned,
+    Language, Library, Scan, Scanned,
     annotations::Declarations,
-    ir::{Expr, Kind, ScopeKind, StatementKind, Unit},
-    values::Values,
+    ir::{Expr, Kind, ScopeKind, StatementKind},
 };
 use crate::place::Place as Position;
-
-/// Libraries whose models are read by an importer of their own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[expect(missing_docs, reason = "names of libraries")]
-pub enum Library {
-    Mongoose,
-    Prisma,
-    Pydantic,
-    Go,
-    Spring,
-    Php,
-    CSharp,
-}
 
 /// A model as an importer reads it.
 #[derive(Clone, Debug, Default)]
@@ -87,8 +73,11 @@ impl<'u, 't> Scan<'u, 't> {
         let is_part = library == Some(Library::Spring) && !self.has_documents();
         if let Some(library) = library {
             let is_go = library == Library::Go;
-            let stored =
-                if is_go { stored_structs(&self.values, self.text) } else { BTreeSet::new() };
+            let stored = if is_go {
+                crate::dialect::go::stored_structs(&self.values, self.text)
+            } else {
+                BTreeSet::new()
+            };
             let models = (self.read_models)(library, self.text);
             let has_documents = models.iter().any(|model| model.collection.is_some());
             let is_of_requests = !has_documents && is_folder_of_requests(self.within);
@@ -371,68 +360,6 @@ fn is_folder_of_requests(file: &str) -> bool {
     let folders = file.rsplit('/').skip(1);
     let mut folders = folders.map(str::to_ascii_lowercase);
     folders.any(|f| matches!(&*f, "schemas" | "schema" | "dto" | "dtos" | "requests" | "responses"))
-}
-
-/// Structs of Go that a file gives to a collection: `InsertOne(ctx, User{…})`, or a variable of the type.
-pub(super) fn stored_structs<'u, 't>(values: &Values<'u, 't>, text: &str) -> BTreeSet<String> {
-    let unit = values.unit;
-    let mut stored = BTreeSet::new();
-    unit.each(|scope, expr| {
-        let Some(call) = expr.call() else { return };
-        let given: Vec<&Expr<'t>> = match call.method() {
-            Some("InsertOne" | "Insert" | "InsertMany" | "ReplaceOne" | "FindOneAndReplace") => {
-                call.args.iter().map(|arg| &arg.value).collect()
-            }
-            // `bson.M{"$set": user}`: the struct as a whole.
-            Some("UpdateOne" | "UpdateByID" | "FindOneAndUpdate") => {
-                let documents = call.args.iter().filter_map(|a| values.document(&a.value, scope));
-                let set = documents.flatten().filter(|f| f.is("$set") || f.is("$setOnInsert"));
-                set.map(|field| field.value).collect()
-            }
-            _ => return,
-        };
-        for value in given {
-            let written = text.get(value.at..value.end).unwrap_or_default();
-            if matches!(value.kind, Kind::Object(_)) {
-                stored.extend(struct_name(written));
-            }
-            let Kind::Name(name) = &value.kind else { continue };
-            for (_, value) in values.given(name, scope) {
-                if matches!(value.kind, Kind::Object(_)) {
-                    stored.extend(struct_name(text.get(value.at..value.end).unwrap_or_default()));
-                }
-            }
-            if let Some((id, function)) = unit.function(scope) {
-                let parameter = function.parameters.iter().find(|(other, _)| other == name);
-                stored.extend(parameter.and_then(|(_, class)| struct_name(class)));
-                let scope = &unit.scopes[id];
-                let body = text.get(scope.at..scope.end).unwrap_or_default();
-                let start = format!("var {name} ");
-                let declared = body.lines().find_map(|l| l.trim().strip_prefix(&start));
-                stored.extend(declared.and_then(struct_name));
-            }
-        }
-    });
-    stored
-}
-
-/// Structs of Go that a file makes with values in them: only what is made can be written.
-pub(super) fn made_structs(unit: &Unit<'_>, text: &str) -> BTreeSet<String> {
-    let mut made = BTreeSet::new();
-    unit.each(|_, expr| {
-        if matches!(&expr.kind, Kind::Object(entries) if !entries.is_empty()) {
-            made.extend(struct_name(text.get(expr.at..expr.end).unwrap_or_default()));
-        }
-    });
-    made
-}
-
-/// The name of a struct, without its package: of `&models.User{…}`, `[]User`, `*User`.
-pub(super) fn struct_name(text: &str) -> Option<String> {
-    let name = text.trim_start_matches(['&', '*', ' ', '[', ']']).split(['{', ' ']).next()?.trim();
-    let name = name.rsplit('.').next()?;
-    let is_name = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
-    is_name.then(|| name.to_owned())
 }
 
 fn literal(expr: &Expr<'_>) -> String {

@@ -452,6 +452,24 @@ fn draft(evidence: &Evidence, first: &Judged<'_>, others: &[Judged<'_>]) -> docw
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::check;
+
+    /// A login log without `$slice` is reported with its line, and one that is cut is not.
+    #[test]
+    fn ap_s0_2_a_login_log_that_is_not_cut_is_reported() {
+        let source = |push: &str| {
+            format!(
+                "source login.js\nconst User = require('./models/user');\napp.post('/login', async (req, res) => {{\n  await User.updateOne({{_id: req.user.id}}, {{$push: {{loginLogs: {push}}}}});\n}});\n"
+            )
+        };
+        let found = check("D020", &source("{at: new Date(), ip: req.ip}"));
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].cites("AP-S0.2"), "{found:?}");
+        let place = found[0].location.as_ref().expect("a place");
+        assert_eq!((place.file.as_str(), place.line), ("login.js", 3));
+        let cut = source("{$each: [{at: new Date(), ip: req.ip}], $slice: -10}");
+        assert!(check("D020", &cut).is_empty());
+    }
 
     #[test]
     fn the_page_lists_the_exceptions() {

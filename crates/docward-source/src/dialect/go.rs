@@ -1,6 +1,6 @@
 //! Go.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::BTreeSet};
 
 use tree_sitter::Node;
 
@@ -10,12 +10,11 @@ use super::{Dialect, USUAL};
 use crate::{
     Scan,
     clients::Made,
-    ir::{Arg, Entry, Expr, Function, Key, Kind, ScopeId},
+    ir::{Arg, Entry, Expr, Function, Key, Kind, ScopeId, Unit},
     lower::{Lower, entry},
-    models::{made_structs, stored_structs},
     options::Chain,
     syntax::parts,
-    values::Signs,
+    values::{Signs, Values},
 };
 
 /// Go.
@@ -323,4 +322,66 @@ fn client<'u, 't>(scan: &Scan<'u, 't>, expr: &'u Expr<'t>, scope: ScopeId) -> Op
         hosts: chain.host_names,
         is_shared: false,
     })
+}
+
+/// Structs of Go that a file gives to a collection: `InsertOne(ctx, User{…})`, or a variable of the type.
+pub(crate) fn stored_structs<'u, 't>(values: &Values<'u, 't>, text: &str) -> BTreeSet<String> {
+    let unit = values.unit;
+    let mut stored = BTreeSet::new();
+    unit.each(|scope, expr| {
+        let Some(call) = expr.call() else { return };
+        let given: Vec<&Expr<'t>> = match call.method() {
+            Some("InsertOne" | "Insert" | "InsertMany" | "ReplaceOne" | "FindOneAndReplace") => {
+                call.args.iter().map(|arg| &arg.value).collect()
+            }
+            // `bson.M{"$set": user}`: the struct as a whole.
+            Some("UpdateOne" | "UpdateByID" | "FindOneAndUpdate") => {
+                let documents = call.args.iter().filter_map(|a| values.document(&a.value, scope));
+                let set = documents.flatten().filter(|f| f.is("$set") || f.is("$setOnInsert"));
+                set.map(|field| field.value).collect()
+            }
+            _ => return,
+        };
+        for value in given {
+            let written = text.get(value.at..value.end).unwrap_or_default();
+            if matches!(value.kind, Kind::Object(_)) {
+                stored.extend(struct_name(written));
+            }
+            let Kind::Name(name) = &value.kind else { continue };
+            for (_, value) in values.given(name, scope) {
+                if matches!(value.kind, Kind::Object(_)) {
+                    stored.extend(struct_name(text.get(value.at..value.end).unwrap_or_default()));
+                }
+            }
+            if let Some((id, function)) = unit.function(scope) {
+                let parameter = function.parameters.iter().find(|(other, _)| other == name);
+                stored.extend(parameter.and_then(|(_, class)| struct_name(class)));
+                let scope = &unit.scopes[id];
+                let body = text.get(scope.at..scope.end).unwrap_or_default();
+                let start = format!("var {name} ");
+                let declared = body.lines().find_map(|l| l.trim().strip_prefix(&start));
+                stored.extend(declared.and_then(struct_name));
+            }
+        }
+    });
+    stored
+}
+
+/// Structs of Go that a file makes with values in them: only what is made can be written.
+pub(crate) fn made_structs(unit: &Unit<'_>, text: &str) -> BTreeSet<String> {
+    let mut made = BTreeSet::new();
+    unit.each(|_, expr| {
+        if matches!(&expr.kind, Kind::Object(entries) if !entries.is_empty()) {
+            made.extend(struct_name(text.get(expr.at..expr.end).unwrap_or_default()));
+        }
+    });
+    made
+}
+
+/// The name of a struct, without its package: of `&models.User{…}`, `[]User`, `*User`.
+pub(crate) fn struct_name(text: &str) -> Option<String> {
+    let name = text.trim_start_matches(['&', '*', ' ', '[', ']']).split(['{', ' ']).next()?.trim();
+    let name = name.rsplit('.').next()?;
+    let is_name = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
+    is_name.then(|| name.to_owned())
 }
