@@ -11,6 +11,7 @@ mod import_graph;
 mod new_rule;
 mod source;
 mod tidy;
+mod words;
 
 use std::{
     io::Write,
@@ -58,7 +59,7 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "tidy",
-        about: "check layers, import cycles, generated files, file sizes, the trace table, the code map and links",
+        about: "check layers, import cycles, generated files, file sizes, the trace table, the code map, links and texts",
         run: |_| tidy::run(),
     },
 ];

@@ -1,5 +1,5 @@
 //! Checks conventions of the repository: layers, import cycles, generated files, file sizes, the
-//! trace table, the code map, links.
+//! trace table, the code map, links, texts.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 use toml_edit::DocumentMut;
 
-use crate::{codegen, docs, import_graph, root, source};
+use crate::{codegen, docs, import_graph, root, source, words};
 
 /// Crates and their layers; a dependency on the same or a higher layer is a fault.
 const LAYERS: [(&str, u32); 22] = [
@@ -56,6 +56,7 @@ pub(crate) fn run() -> Result<()> {
     code_map(&mut faults)?;
     licences(&mut faults)?;
     links(&mut faults)?;
+    faults.extend(words::faults()?);
     if faults.is_empty() {
         println!("tidy: all in order");
         return Ok(());

@@ -4,19 +4,20 @@
 //!
 //! - `` ```javascript models/product.js `` is a file of the project.
 //! - `` ```jsonl shop.products `` are documents of a collection that the same run reads.
-//! - `` ```findings `` lists what the rule reports: the place, `pedantic` for what only `--select pedantic` shows, and
-//!   the message. An empty list means that nothing is reported.
+//! - `` ```findings `` lists what the rule reports, one finding on a line: the place, `error:` or `pedantic:` where it
+//!   is no plain warning, and the message or its beginning. An empty list means that nothing is reported.
 //!
-//! A heading of the second level begins another project.
+//! A heading begins another project.
 
-use std::{fmt::Write as _, fs, path::Path};
+use std::{
+    fmt::Write as _,
+    fs,
+    path::{Path, PathBuf},
+};
 
-use docward_model::Evidence;
+use docward_model::{Evidence, Finding, Severity};
 
 use crate::{Outcome, RULES, engine, testing::Example};
-
-/// Rules whose cases need the import graph: `tests/cases_flow.rs` runs these.
-const WITH_IMPORTS: [&str; 6] = ["C040", "C044", "D020", "L020", "S020", "W020"];
 
 /// One project of a case file with its expected findings.
 #[derive(Default)]
@@ -29,40 +30,38 @@ struct Case {
 
 #[test]
 fn case_files_hold() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases");
     let mut faults = String::new();
     let mut count = 0;
-    for rule in sorted(&folder) {
+    for rule in sorted(&Path::new(env!("CARGO_MANIFEST_DIR")).join("cases")) {
         let code = rule.file_name().expect("a folder").to_string_lossy().into_owned();
-        if WITH_IMPORTS.contains(&code.as_str()) {
-            continue;
-        }
         for file in sorted(&rule) {
-            let text = fs::read_to_string(&file).expect("a case file");
-            for case in cases(&text) {
+            for case in cases(&fs::read_to_string(&file).expect("a case file")) {
                 count += 1;
                 let expected = case.expected.as_deref().unwrap_or_else(|| {
                     panic!("{}: `{}` expects no list of findings", file.display(), case.title)
                 });
                 let found = findings(&code, &case);
-                if found != expected {
-                    let file = file.display();
+                let fits = found.len() == expected.lines().count()
+                    && expected.lines().all(|line| found.iter().any(|own| own.starts_with(line)));
+                if !fits {
+                    let (file, found) = (file.display(), found.join("\n"));
                     _ = writeln!(
                         faults,
-                        "{file}: {}\nexpected\n{expected}found\n{found}",
+                        "{file}: {}\nexpected\n{expected}found\n{found}\n",
                         case.title
                     );
                 }
             }
         }
     }
-    assert!(count > 0, "no case files in {}", folder.display());
+    assert!(count > 0, "no case files");
     assert!(faults.is_empty(), "{faults}");
 }
 
-fn sorted(folder: &Path) -> Vec<std::path::PathBuf> {
+fn sorted(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).expect("a folder with cases");
     let mut paths: Vec<_> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    assert!(!paths.is_empty(), "{} is empty", folder.display());
     paths.sort();
     paths
 }
@@ -72,8 +71,9 @@ fn cases(text: &str) -> Vec<Case> {
     let mut cases = vec![Case::default()];
     let mut lines = text.lines();
     while let Some(line) = lines.next() {
-        if let Some(title) = line.strip_prefix("# ").or_else(|| line.strip_prefix("## ")) {
-            cases.push(Case { title: title.to_owned(), ..Case::default() });
+        if line.starts_with('#') {
+            let title = line.trim_start_matches('#').trim().to_owned();
+            cases.push(Case { title, ..Case::default() });
         }
         let Some(info) = line.strip_prefix("```") else { continue };
         let mut body = String::new();
@@ -93,8 +93,8 @@ fn cases(text: &str) -> Vec<Case> {
     cases
 }
 
-/// Findings of a rule, one on a line.
-fn findings(code: &str, case: &Case) -> String {
+/// Findings of a rule, as the case files write them. Those of a plain run do not depend on the level.
+fn findings(code: &str, case: &Case) -> Vec<String> {
     let rule = RULES.iter().find(|rule| rule.meta.code == code).expect("a rule of that code");
     let mut example = Example::new(code, "", &case.sources);
     for (namespace, documents) in &case.data {
@@ -102,25 +102,28 @@ fn findings(code: &str, case: &Case) -> String {
             Example::new(code, &format!("ns={namespace}"), documents).evidence;
         example.evidence.collections.extend(collections);
     }
-    let mut out = String::new();
-    let mut proven = 0;
-    for pedantic in [false, true] {
+    let mut run = |pedantic| {
         example.settings.pedantic = pedantic;
         let mut outcome = Outcome::default();
         engine::run(rule, &example.evidence, &example.settings, &mut outcome);
         docward_model::arrange(&mut outcome.findings);
-        if !pedantic {
-            proven = outcome.findings.len();
-            continue;
-        }
-        let is_pedantic = |finding: &docward_model::Finding| finding.data.get("pedantic").is_some();
-        let all = outcome.findings;
-        assert_eq!(all.iter().filter(|f| !is_pedantic(f)).count(), proven, "{}", case.title);
-        for finding in all {
-            let place = finding.location.as_ref().expect("a place");
-            let level = if is_pedantic(&finding) { " pedantic:" } else { "" };
-            _ = writeln!(out, "{}:{}{level} {}", place.file, place.line, finding.what);
-        }
-    }
-    out
+        outcome.findings
+    };
+    let (plain, all) = (run(false).len(), run(true));
+    assert_eq!(all.iter().filter(|f| !is_pedantic(f)).count(), plain, "{}", case.title);
+    all.iter().map(shown).collect()
+}
+
+fn is_pedantic(finding: &Finding) -> bool {
+    finding.data.get("pedantic").is_some()
+}
+
+fn shown(finding: &Finding) -> String {
+    let place = finding.location.as_ref().expect("a place");
+    let level = match finding.severity {
+        _ if is_pedantic(finding) => "pedantic: ",
+        Severity::Error => "error: ",
+        _ => "",
+    };
+    format!("{}:{} {level}{}", place.file, place.line, finding.what)
 }
