@@ -15,7 +15,7 @@ use toml_edit::DocumentMut;
 use crate::{codegen, docs, import_graph, root, source, words};
 
 /// Crates and their layers; a dependency on the same or a higher layer is a fault.
-const LAYERS: [(&str, u32); 22] = [
+const LAYERS: [(&str, u32); 23] = [
     ("docward-model", 0),
     ("docward-bson", 1),
     ("docward-uri", 1),
@@ -35,6 +35,7 @@ const LAYERS: [(&str, u32); 22] = [
     ("docward-report", 6),
     ("docward-refactor", 6),
     ("docward-guard", 7),
+    ("docward-simulate", 7),
     ("docward", 8),
     // Above all layers: only tests may use it.
     ("docward-testkit", 9),

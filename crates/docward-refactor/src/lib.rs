@@ -1,4 +1,4 @@
-//! Changes deployments: the only crate of Docward that writes to one.
+//! Changes deployments. Besides it, only `docward-simulate` writes to one, in a scratch database.
 //!
 //! An operator requests every change, after a dry run that showed what would happen. Each change
 //! waits for a majority, is recorded so that it can be undone, and does nothing if it is already in
@@ -6,16 +6,14 @@
 //!
 //! Read on: `operator` (the connection, and the privileges of the account), `validator` (validators
 //! and the ladder of RF-19), `undo` (the state before a change), `cost` (the cost of validation for
-//! writes), `simulate` (alternatives to store a relationship, measured in a scratch database).
+//! writes).
 
 mod cost;
 mod operator;
-mod simulate;
 mod undo;
 mod validator;
 
 pub use cost::Cost;
-pub use operator::{Missing, Operator, Trouble};
-pub use simulate::{PlannedSeries, PlannedSimulation, Scale, SimulationPlan};
+pub use operator::{Missing, Operator, Trouble, failed};
 pub use undo::{Undo, UndoFault};
 pub use validator::{Action, Level, Rung, Standing, Validation};

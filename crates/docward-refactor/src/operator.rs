@@ -87,8 +87,10 @@ pub struct Missing {
 pub struct Operator {
     /// The hosts of the connection string; never the user or options.
     pub name: String,
-    pub(crate) client: Client,
-    pub(crate) runtime: Runtime,
+    /// The driver's client, which reads from the primary.
+    pub client: Client,
+    /// The runtime that executes the client's work.
+    pub runtime: Runtime,
 }
 
 impl std::fmt::Debug for Operator {
@@ -192,7 +194,8 @@ impl Operator {
             .collect())
     }
 
-    pub(crate) fn run(&self, database: &str, command: Document) -> Result<Document, Error> {
+    /// Runs a command on a database.
+    pub fn run(&self, database: &str, command: Document) -> Result<Document, Error> {
         let database = self.client.database(database);
         self.runtime.block_on(async { database.run_command(command).await })
     }
@@ -240,7 +243,7 @@ fn words(error: &Error) -> String {
 }
 
 /// The error for a command that failed.
-pub(crate) fn failed(what: &'static str, error: &Error) -> Trouble {
+pub fn failed(what: &'static str, error: &Error) -> Trouble {
     match &*error.kind {
         ErrorKind::Command(command) => {
             Trouble::Failed { what, code: Some(command.code), why: command.message.clone() }

@@ -87,7 +87,9 @@ impl<'u, 't> Scan<'u, 't> {
         let mut objects = Vec::new();
         unit.each(|scope, expr| match &expr.kind {
             Kind::Call(call) => calls.push((scope, expr.at, &**call)),
-            Kind::Object(_) => objects.push((scope, expr)),
+            Kind::Object(entries) if entries.iter().any(|entry| entry.name() == Some("_id")) => {
+                objects.push((scope, expr));
+            }
             _ => {}
         });
         let mut named: BTreeSet<(Option<String>, String)> = BTreeSet::new();

@@ -7,8 +7,9 @@ use clap::{Args, ValueEnum};
 use docward_collect::Progress as _;
 use docward_design::{Naming, nearest};
 use docward_model::{Namespace, text};
-use docward_refactor::{Operator, Scale, SimulationPlan, Trouble};
+use docward_refactor::{Operator, Trouble};
 use docward_report::{Shape, simulation_report};
+use docward_simulate::{Scale, SimulationPlan, scratch_name};
 
 use super::{HouseArgs, designed};
 use crate::{
@@ -141,7 +142,7 @@ pub(super) fn simulate(args: &SimulateArgs) -> anyhow::Result<u8> {
     secrets::expect_connection_string(&args.server, "--server")?;
     let interrupt = Interrupt::listen();
     let operator = Operator::connect(&args.server)?;
-    let database = Operator::scratch_name();
+    let database = scratch_name();
     let actions = [
         "listCollections",
         "createCollection",
@@ -174,7 +175,7 @@ pub(super) fn simulate(args: &SimulateArgs) -> anyhow::Result<u8> {
     bar.total_bytes(stores(&plan).iter().map(|(_, _, _, bytes)| bytes).sum());
     let progress = |bytes: u64, documents: u64| bar.advance(bytes, documents);
     let (outcome, left) =
-        operator.simulate(&plan, &database, args.keep, interrupt.stop(), &progress);
+        docward_simulate::simulate(&operator, &plan, &database, args.keep, interrupt.stop(), &progress);
     bar.finish();
     if let Some(why) = &left {
         complain(&format!(

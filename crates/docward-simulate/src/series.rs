@@ -11,18 +11,18 @@ use mongodb::{
     options::IndexOptions,
 };
 
-use super::{
+use crate::{
     make::{BEGIN, Field, Pen, Rng, Which, begin, end, fields, made_id, mixed, named, raw},
     relation::{bytes_of, found},
     replay::{Moved, Subject},
     run::Around,
     store::{Batch, RELATION, Sizes},
 };
-use crate::operator::{Trouble, failed};
+use docward_refactor::{Trouble, failed};
 
 /// An operation on measurements.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Job<'m> {
+pub(crate) enum Job<'m> {
     /// Reads measurements of one series, in order.
     Range(&'m DesignRead),
     /// Appends a measurement.
@@ -32,7 +32,7 @@ pub(super) enum Job<'m> {
 }
 
 /// The operations on measurements, and the names of those on more than one series.
-pub(super) fn jobs<'m>(model: &'m DesignModel, readings: &Readings) -> (Vec<Job<'m>>, Vec<String>) {
+pub(crate) fn jobs<'m>(model: &'m DesignModel, readings: &Readings) -> (Vec<Job<'m>>, Vec<String>) {
     let (mut found, mut elsewhere) = (Vec::new(), Vec::new());
     for read in model.reads.iter().filter(|read| read.from == readings.entity) {
         if readings.is_of_one(read) {
@@ -54,9 +54,9 @@ pub(super) fn jobs<'m>(model: &'m DesignModel, readings: &Readings) -> (Vec<Job<
 }
 
 /// The measurements of all series in one alternative.
-pub(super) struct Series<'p, 'm> {
+pub(crate) struct Series<'p, 'm> {
     readings: &'p Readings,
-    pub(super) way: ReadingsWay,
+    pub(crate) way: ReadingsWay,
     pen: Pen,
     seed: u64,
     reading: Vec<Field>,
@@ -72,7 +72,7 @@ pub(super) struct Series<'p, 'm> {
 
 impl<'p, 'm> Series<'p, 'm> {
     /// Generates and stores this many series with this many measurements each.
-    pub(super) async fn build(
+    pub(crate) async fn build(
         around: &Around<'_>,
         database: &Database,
         readings: &'p Readings,
@@ -296,14 +296,14 @@ impl<'p, 'm> Series<'p, 'm> {
     }
 
     /// The predicted number of documents, and the sizes that the server reports, before any change.
-    pub(super) async fn sizes(&self, database: &Database) -> Result<(u64, Sizes), Trouble> {
+    pub(crate) async fn sizes(&self, database: &Database) -> Result<(u64, Sizes), Trouble> {
         let (documents, data, index) = self.readings.stored(self.way, self.stored.0, self.stored.1);
         let mut found = Sizes::predicted(data, index);
         found.add(database, self.collection.name()).await?;
         Ok((documents, found))
     }
 
-    pub(super) async fn clear(&self) -> Result<(), Trouble> {
+    pub(crate) async fn clear(&self) -> Result<(), Trouble> {
         self.collection.drop().await.map_err(|e| failed("dropping scratch collections", &e))
     }
 

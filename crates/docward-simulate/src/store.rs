@@ -9,48 +9,48 @@ use mongodb::{
     options::IndexOptions,
 };
 
-use super::{make::Maker, run::Around};
-use crate::operator::{Trouble, failed};
+use crate::{make::Maker, run::Around};
+use docward_refactor::{Trouble, failed};
 
 /// The maximum size and number of documents in a batch.
 const BATCH: (usize, usize) = (8 << 20, 5000);
 
 /// The maximum size of a generated document: the server permits 16 MiB, and later pushes need
 /// space.
-pub(super) const LARGEST: u64 = 15 << 20;
+pub(crate) const LARGEST: u64 = 15 << 20;
 
 /// The parents and children of one alternative.
-pub(super) struct Store<'p> {
-    pub(super) way: &'p Predictor,
-    pub(super) maker: Maker<'p>,
-    pub(super) parents: Collection<RawDocumentBuf>,
-    pub(super) children: Collection<RawDocumentBuf>,
+pub(crate) struct Store<'p> {
+    pub(crate) way: &'p Predictor,
+    pub(crate) maker: Maker<'p>,
+    pub(crate) parents: Collection<RawDocumentBuf>,
+    pub(crate) children: Collection<RawDocumentBuf>,
     /// The numbers of the children of each parent: the first, and one after the last.
-    pub(super) held: Vec<(u64, u64)>,
+    pub(crate) held: Vec<(u64, u64)>,
     /// Parents that cannot store more children.
-    pub(super) full: Vec<bool>,
+    pub(crate) full: Vec<bool>,
     /// Existing parents.
-    pub(super) alive: Vec<usize>,
+    pub(crate) alive: Vec<usize>,
     /// The number of parents truncated at the maximum size.
-    pub(super) cut: u64,
+    pub(crate) cut: u64,
 }
 
 /// The sizes that the server reports.
-pub(super) struct Sizes {
-    pub(super) parent: Option<[Compared; 3]>,
-    pub(super) data: Compared,
-    pub(super) index: Compared,
-    pub(super) on_disk: u64,
-    pub(super) all_indexes: u64,
+pub(crate) struct Sizes {
+    pub(crate) parent: Option<[Compared; 3]>,
+    pub(crate) data: Compared,
+    pub(crate) index: Compared,
+    pub(crate) on_disk: u64,
+    pub(crate) all_indexes: u64,
     /// The number of documents that it counts.
-    pub(super) documents: u64,
+    pub(crate) documents: u64,
 }
 
-pub(super) const RELATION: &str = "docward_relation";
+pub(crate) const RELATION: &str = "docward_relation";
 
 impl<'p> Store<'p> {
     /// Generates and stores everything.
-    pub(super) async fn build(
+    pub(crate) async fn build(
         around: &Around<'_>,
         database: &Database,
         way: &'p Predictor,
@@ -132,13 +132,13 @@ impl<'p> Store<'p> {
     }
 
     /// The number of children of a parent.
-    pub(super) fn count(&self, parent: usize) -> u64 {
+    pub(crate) fn count(&self, parent: usize) -> u64 {
         let (from, to) = self.held[parent];
         to - from
     }
 
     /// The sizes that the server reports, before any change.
-    pub(super) async fn sizes(&self, database: &Database) -> Result<Sizes, Trouble> {
+    pub(crate) async fn sizes(&self, database: &Database) -> Result<Sizes, Trouble> {
         let counts: Vec<u64> = (0..self.held.len()).map(|i| self.count(i)).collect();
         let predicted = self.way.storage(&counts, counts.iter().sum());
         let mut names = vec![self.parents.name()];
@@ -149,13 +149,13 @@ impl<'p> Store<'p> {
     }
 
     /// The number of stored documents.
-    pub(super) fn documents(&self) -> u64 {
+    pub(crate) fn documents(&self) -> u64 {
         let all: u64 = (0..self.held.len()).map(|i| self.count(i)).sum();
         self.held.len() as u64 + if self.way.way == Way::Embed { 0 } else { all }
     }
 
     /// Frees the space before the next alternative.
-    pub(super) async fn clear(&self) -> Result<(), Trouble> {
+    pub(crate) async fn clear(&self) -> Result<(), Trouble> {
         for collection in [&self.parents, &self.children] {
             collection.drop().await.map_err(|e| failed("dropping scratch collections", &e))?;
         }
@@ -165,7 +165,7 @@ impl<'p> Store<'p> {
 
 /// The sizes of parents and of these collections that the server reports, with the predictions:
 /// bytes of all documents and of the index.
-pub(super) async fn sizes(
+pub(crate) async fn sizes(
     database: &Database,
     way: &Predictor,
     parents: &Collection<RawDocumentBuf>,
@@ -195,7 +195,7 @@ pub(super) async fn sizes(
 }
 
 impl Sizes {
-    pub(super) fn predicted(data: u64, index: u64) -> Self {
+    pub(crate) fn predicted(data: u64, index: u64) -> Self {
         let of = |bytes: u64| Compared { predicted: bytes as f64, measured: 0.0 };
         Self {
             parent: None,
@@ -208,7 +208,7 @@ impl Sizes {
     }
 
     /// Adds the sizes that the server reports for a collection.
-    pub(super) async fn add(&mut self, database: &Database, name: &str) -> Result<(), Trouble> {
+    pub(crate) async fn add(&mut self, database: &Database, name: &str) -> Result<(), Trouble> {
         let stats = statistics(database, name).await.map_err(|e| failed("asking for sizes", &e))?;
         let of = |key: &str| stats.get(key).and_then(number).unwrap_or(0);
         self.data.measured += of("size") as f64;
@@ -268,7 +268,7 @@ fn own(all: &Document, name: &str) -> u64 {
 }
 
 /// A count in any numeric type.
-pub(super) fn number(value: &Bson) -> Option<u64> {
+pub(crate) fn number(value: &Bson) -> Option<u64> {
     match value {
         Bson::Int32(n) => u64::try_from(*n).ok(),
         Bson::Int64(n) => u64::try_from(*n).ok(),
@@ -278,20 +278,20 @@ pub(super) fn number(value: &Bson) -> Option<u64> {
 }
 
 #[derive(Default)]
-pub(super) struct Batch {
+pub(crate) struct Batch {
     documents: Vec<RawDocumentBuf>,
     bytes: usize,
 }
 
 impl Batch {
     /// Adds a document; returns whether the batch should be sent.
-    pub(super) fn add(&mut self, document: RawDocumentBuf) -> bool {
+    pub(crate) fn add(&mut self, document: RawDocumentBuf) -> bool {
         self.bytes += document.as_bytes().len();
         self.documents.push(document);
         self.bytes >= BATCH.0 || self.documents.len() >= BATCH.1
     }
 
-    pub(super) async fn flush(
+    pub(crate) async fn flush(
         &mut self,
         into: &Collection<RawDocumentBuf>,
         around: &Around<'_>,

@@ -22,6 +22,8 @@ use docward_design::{
 };
 use docward_model::{DesignModel, Relationship};
 
+pub use run::{scratch_name, simulate};
+
 use make::Rng;
 use store::LARGEST;
 

@@ -10,7 +10,7 @@ use mongodb::{
     error::Error,
 };
 
-use super::{
+use crate::{
     make::{Rng, adds},
     relation::{bytes_of, targets},
     replay::Moved,
@@ -18,7 +18,7 @@ use super::{
 };
 
 /// Executes a write once.
-pub(super) async fn write_once(
+pub(crate) async fn write_once(
     store: &mut Store<'_>,
     write: &DesignWrite,
     plan: &WritePlan,

@@ -13,17 +13,17 @@ use mongodb::{
     options::IndexOptions,
 };
 
-use super::{
+use crate::{
     make::{Maker, Rng, Which, begin, end, made_id, mixed, named, raw},
     relation::{Operation, among, bytes_of, found, grouped, look_at_rest, picked_of},
     replay::{Moved, Subject},
     run::Around,
     store::{Batch, LARGEST, RELATION, Sizes, number as count_of, sizes},
 };
-use crate::operator::{Trouble, failed};
+use docward_refactor::{Trouble, failed};
 
 /// The parents, children and links of one alternative.
-pub(super) struct Shared<'p, 'm> {
+pub(crate) struct Shared<'p, 'm> {
     way: &'p Predictor,
     maker: Maker<'p>,
     parents: Collection<RawDocumentBuf>,
@@ -40,12 +40,12 @@ pub(super) struct Shared<'p, 'm> {
     /// The number of links that were created.
     made: u64,
     /// The number of parents truncated at the maximum size.
-    pub(super) cut: u64,
-    pub(super) operations: Vec<Operation<'m>>,
+    pub(crate) cut: u64,
+    pub(crate) operations: Vec<Operation<'m>>,
 }
 
 /// The children of each parent: the given number, distinct, with equal probability.
-pub(super) fn linked(counts: &[u64], children: u64, seed: u64) -> Vec<Vec<u32>> {
+pub(crate) fn linked(counts: &[u64], children: u64, seed: u64) -> Vec<Vec<u32>> {
     let mut rng = Rng::new(mixed(seed, 0x11));
     let each = counts.iter().map(|wanted| {
         let wanted = (*wanted).min(children);
@@ -72,7 +72,7 @@ fn ordered(sort: &[(String, bool)]) -> Option<Document> {
 
 impl<'p, 'm> Shared<'p, 'm> {
     /// Generates and stores everything.
-    pub(super) async fn build(
+    pub(crate) async fn build(
         around: &Around<'_>,
         database: &Database,
         way: &'p Predictor,
@@ -259,7 +259,7 @@ impl<'p, 'm> Shared<'p, 'm> {
         }
         if let Some(copies) = self.way.pair.get(3) {
             named(&mut out, 0x03, &copies.name);
-            let fields = super::make::fields(&copies.fields);
+            let fields = crate::make::fields(&copies.fields);
             self.maker.pen.document(&mut out, &fields, self.which(child));
         }
         end(&mut out, start);
@@ -272,14 +272,14 @@ impl<'p, 'm> Shared<'p, 'm> {
     }
 
     /// The number of stored documents.
-    pub(super) fn documents(&self) -> u64 {
+    pub(crate) fn documents(&self) -> u64 {
         let links: u64 = (0..self.links.len()).map(|parent| self.count(parent)).sum();
         let apart = if self.way.way == Way::Embed { 0 } else { self.holders.len() as u64 };
         self.links.len() as u64 + apart + if self.way.is_paired() { links } else { 0 }
     }
 
     /// The sizes that the server reports, before any change.
-    pub(super) async fn sizes(&self, database: &Database) -> Result<Sizes, Trouble> {
+    pub(crate) async fn sizes(&self, database: &Database) -> Result<Sizes, Trouble> {
         let counts: Vec<u64> = (0..self.links.len()).map(|parent| self.count(parent)).collect();
         let predicted = self.way.storage(&counts, self.holders.len() as u64);
         let mut names = vec![self.parents.name()];
@@ -293,7 +293,7 @@ impl<'p, 'm> Shared<'p, 'm> {
     }
 
     /// Frees the space before the next relationship.
-    pub(super) async fn clear(&self) -> Result<(), Trouble> {
+    pub(crate) async fn clear(&self) -> Result<(), Trouble> {
         for collection in [&self.parents, &self.children, &self.pairs] {
             collection.drop().await.map_err(|e| failed("dropping scratch collections", &e))?;
         }

@@ -13,7 +13,7 @@ use mongodb::{
     bson::{Document, doc, oid::ObjectId},
 };
 
-use super::{
+use crate::{
     PlannedSeries, PlannedSimulation, SimulationPlan,
     relation::{self, Operation, Relation},
     replay::replayed,
@@ -21,141 +21,140 @@ use super::{
     shared::{self, Shared},
     store::{Sizes, Store},
 };
-use crate::operator::{Operator, Trouble, failed};
+use docward_refactor::{Operator, Trouble, failed};
 
 /// The context of every part of a run.
-pub(super) struct Around<'a> {
-    pub(super) seed: u64,
-    pub(super) operations: u64,
+pub(crate) struct Around<'a> {
+    pub(crate) seed: u64,
+    pub(crate) operations: u64,
     stop: &'a AtomicBool,
-    pub(super) progress: &'a (dyn Fn(u64, u64) + Sync),
+    pub(crate) progress: &'a (dyn Fn(u64, u64) + Sync),
 }
 
 impl Around<'_> {
-    pub(super) fn check(&self) -> Result<(), Trouble> {
+    pub(crate) fn check(&self) -> Result<(), Trouble> {
         if self.stop.load(Ordering::Relaxed) { Err(Trouble::Ended) } else { Ok(()) }
     }
 }
 
-impl Operator {
-    /// A unique name for a scratch database.
-    pub fn scratch_name() -> String {
-        let unique = ObjectId::new().to_hex();
-        format!("docward_simulate_{}_{}", std::process::id(), &unique[unique.len() - 6..])
-    }
-
-    /// Simulates in a database of this name, and always drops it, unless it is to be kept. The
-    /// second value is the reason why it could not be dropped.
-    pub fn simulate(
-        &self,
-        plan: &SimulationPlan<'_>,
-        database: &str,
-        keep: bool,
-        stop: &AtomicBool,
-        progress: &(dyn Fn(u64, u64) + Sync),
-    ) -> (Result<Simulation, Trouble>, Option<Trouble>) {
-        match self.is_empty_database(database) {
-            Ok(true) => {}
-            Ok(false) => return (Err(Trouble::DatabaseExists(database.to_owned())), None),
-            Err(trouble) => return (Err(trouble), None),
-        }
-        let around =
-            Around { seed: plan.scale.seed, operations: plan.scale.operations, stop, progress };
-        let outcome = self.runtime.block_on(self.run_simulation(plan, database, keep, &around));
-        if keep && outcome.is_ok() {
-            return (outcome, None);
-        }
-        let dropped = self.run(database, doc! { "dropDatabase": 1 });
-        (outcome, dropped.err().map(|error| failed("dropDatabase", &error)))
-    }
-
-    fn is_empty_database(&self, database: &str) -> Result<bool, Trouble> {
-        let list = doc! { "listCollections": 1, "nameOnly": true, "authorizedCollections": true };
-        let reply = self.run(database, list).map_err(|error| failed("listCollections", &error))?;
-        let first = reply.get_document("cursor").and_then(|cursor| cursor.get_array("firstBatch"));
-        Ok(first.is_ok_and(Vec::is_empty))
-    }
-
-    async fn run_simulation(
-        &self,
-        plan: &SimulationPlan<'_>,
-        name: &str,
-        keep: bool,
-        around: &Around<'_>,
-    ) -> Result<Simulation, Trouble> {
-        let admin = self.client.database("admin");
-        let ask = |command: Document| {
-            let admin = admin.clone();
-            async move { admin.run_command(command).await }
-        };
-        let hello = ask(doc! { "hello": 1 }).await.map_err(|error| failed("hello", &error))?;
-        let build =
-            ask(doc! { "buildInfo": 1 }).await.map_err(|error| failed("buildInfo", &error))?;
-        let topology = if hello.get_str("msg").is_ok_and(|msg| msg == "isdbgrid") {
-            "sharded cluster"
-        } else if hello.contains_key("setName") {
-            "replica set"
-        } else {
-            "standalone"
-        };
-        let session = if topology == "standalone" {
-            None
-        } else {
-            Some(self.client.start_session().await.map_err(|e| failed("startSession", &e))?)
-        };
-        let version = build.get_str("version").unwrap_or("unknown").to_owned();
-        let mut at = Runner { admin, database: self.client.database(name), around, session, keep };
-        let mut relationships = Vec::new();
-        for planned in &plan.relationships {
-            relationships.push(match planned.different {
-                Some(different) => at.shared(plan.model, planned, different).await?,
-                None => at.relation(plan.model, planned).await?,
-            });
-        }
-        let mut series = Vec::new();
-        for planned in &plan.series {
-            series.push(at.series(plan.model, planned, &version).await?);
-        }
-        let mut notes = Vec::new();
-        let without = |shared: bool| {
-            let of = relationships.iter().filter(|r: &&Simulated| r.different.is_some() == shared);
-            of.flat_map(|r| &r.ways).any(|way| way.transactions == Some(false))
-        };
-        if without(false) {
-            notes.push(
-                "a standalone server has no transactions: writes that are all or nothing ran without one, faster than they would"
-                    .to_owned(),
-            );
-        }
-        if without(true) {
-            notes.push(
-                "where children are shared, writes that are all or nothing ran without a transaction, faster than they would"
-                    .to_owned(),
-            );
-        }
-        if relationships.iter().any(|relationship| relationship.different.is_some()) {
-            notes.push(
-                "children that several parents share are chosen evenly: in life some have far more parents than others"
-                    .to_owned(),
-            );
-        }
-        Ok(Simulation {
-            model: plan.model.name.clone(),
-            server: self.name.clone(),
-            version,
-            topology,
-            database: name.to_owned(),
-            parents: plan.scale.parents,
-            operations: plan.scale.operations,
-            seed: plan.scale.seed,
-            relationships,
-            series,
-            skipped: plan.skipped.clone(),
-            notes,
-            kept: keep,
-        })
-    }
+/// A unique name for a scratch database.
+pub fn scratch_name() -> String {
+    let unique = ObjectId::new().to_hex();
+    format!("docward_simulate_{}_{}", std::process::id(), &unique[unique.len() - 6..])
 }
+
+/// Simulates in a database of this name, and always drops it, unless it is to be kept. The
+/// second value is the reason why it could not be dropped.
+pub fn simulate(
+    operator: &Operator,
+    plan: &SimulationPlan<'_>,
+    database: &str,
+    keep: bool,
+    stop: &AtomicBool,
+    progress: &(dyn Fn(u64, u64) + Sync),
+) -> (Result<Simulation, Trouble>, Option<Trouble>) {
+    match is_empty_database(operator, database) {
+        Ok(true) => {}
+        Ok(false) => return (Err(Trouble::DatabaseExists(database.to_owned())), None),
+        Err(trouble) => return (Err(trouble), None),
+    }
+    let around =
+        Around { seed: plan.scale.seed, operations: plan.scale.operations, stop, progress };
+    let outcome = operator.runtime.block_on(run_simulation(operator, plan, database, keep, &around));
+    if keep && outcome.is_ok() {
+        return (outcome, None);
+    }
+    let dropped = operator.run(database, doc! { "dropDatabase": 1 });
+    (outcome, dropped.err().map(|error| failed("dropDatabase", &error)))
+}
+
+fn is_empty_database(operator: &Operator, database: &str) -> Result<bool, Trouble> {
+    let list = doc! { "listCollections": 1, "nameOnly": true, "authorizedCollections": true };
+    let reply = operator.run(database, list).map_err(|error| failed("listCollections", &error))?;
+    let first = reply.get_document("cursor").and_then(|cursor| cursor.get_array("firstBatch"));
+    Ok(first.is_ok_and(Vec::is_empty))
+}
+
+async fn run_simulation(
+    operator: &Operator,
+    plan: &SimulationPlan<'_>,
+    name: &str,
+    keep: bool,
+    around: &Around<'_>,
+) -> Result<Simulation, Trouble> {
+    let admin = operator.client.database("admin");
+    let ask = |command: Document| {
+        let admin = admin.clone();
+        async move { admin.run_command(command).await }
+    };
+    let hello = ask(doc! { "hello": 1 }).await.map_err(|error| failed("hello", &error))?;
+    let build =
+        ask(doc! { "buildInfo": 1 }).await.map_err(|error| failed("buildInfo", &error))?;
+    let topology = if hello.get_str("msg").is_ok_and(|msg| msg == "isdbgrid") {
+        "sharded cluster"
+    } else if hello.contains_key("setName") {
+        "replica set"
+    } else {
+        "standalone"
+    };
+    let session = if topology == "standalone" {
+        None
+    } else {
+        Some(operator.client.start_session().await.map_err(|e| failed("startSession", &e))?)
+    };
+    let version = build.get_str("version").unwrap_or("unknown").to_owned();
+    let mut at = Runner { admin, database: operator.client.database(name), around, session, keep };
+    let mut relationships = Vec::new();
+    for planned in &plan.relationships {
+        relationships.push(match planned.different {
+            Some(different) => at.shared(plan.model, planned, different).await?,
+            None => at.relation(plan.model, planned).await?,
+        });
+    }
+    let mut series = Vec::new();
+    for planned in &plan.series {
+        series.push(at.series(plan.model, planned, &version).await?);
+    }
+    let mut notes = Vec::new();
+    let without = |shared: bool| {
+        let of = relationships.iter().filter(|r: &&Simulated| r.different.is_some() == shared);
+        of.flat_map(|r| &r.ways).any(|way| way.transactions == Some(false))
+    };
+    if without(false) {
+        notes.push(
+            "a standalone server has no transactions: writes that are all or nothing ran without one, faster than they would"
+                .to_owned(),
+        );
+    }
+    if without(true) {
+        notes.push(
+            "where children are shared, writes that are all or nothing ran without a transaction, faster than they would"
+                .to_owned(),
+        );
+    }
+    if relationships.iter().any(|relationship| relationship.different.is_some()) {
+        notes.push(
+            "children that several parents share are chosen evenly: in life some have far more parents than others"
+                .to_owned(),
+        );
+    }
+    Ok(Simulation {
+        model: plan.model.name.clone(),
+        server: operator.name.clone(),
+        version,
+        topology,
+        database: name.to_owned(),
+        parents: plan.scale.parents,
+        operations: plan.scale.operations,
+        seed: plan.scale.seed,
+        relationships,
+        series,
+        skipped: plan.skipped.clone(),
+        notes,
+        kept: keep,
+    })
+}
+
 
 /// The tools of every part of a simulation.
 struct Runner<'a> {

@@ -8,11 +8,11 @@ use docward_design::{
 };
 use mongodb::{ClientSession, error::Error};
 
-use super::{make::Rng, run::Around};
-use crate::operator::{Trouble, failed};
+use crate::{make::Rng, run::Around};
+use docward_refactor::{Trouble, failed};
 
 /// A stored alternative that executes operations.
-pub(super) trait Subject {
+pub(crate) trait Subject {
     /// Its operations: name, whether it writes, rate per second.
     fn operations(&self) -> Vec<(String, bool, f64)>;
 
@@ -54,10 +54,10 @@ struct Tally {
 
 /// The data moved by one execution.
 #[derive(Default)]
-pub(super) struct Moved {
-    pub(super) documents: u64,
-    pub(super) bytes: u64,
-    pub(super) took: Duration,
+pub(crate) struct Moved {
+    pub(crate) documents: u64,
+    pub(crate) bytes: u64,
+    pub(crate) took: Duration,
 }
 
 /// The declared mix on one alternative, executed in parts, so that other load on the machine
@@ -123,7 +123,7 @@ const TURN: usize = 20;
 
 /// Executes the declared mix on all alternatives in turns; returns the alternatives in their final
 /// state, with the measurements.
-pub(super) async fn replayed<S: Subject>(
+pub(crate) async fn replayed<S: Subject>(
     around: &Around<'_>,
     session: &mut Option<ClientSession>,
     subjects: Vec<S>,

@@ -11,7 +11,7 @@ use mongodb::{
     error::Error,
 };
 
-use super::{
+use crate::{
     make::Rng,
     replay::{Moved, Subject},
     store::{Store, number},
@@ -20,7 +20,7 @@ use super::{
 
 /// An operation of the model with its plan in this alternative.
 #[derive(Clone)]
-pub(super) enum Operation<'m> {
+pub(crate) enum Operation<'m> {
     Read(&'m DesignRead, ReadPlan),
     /// A write with its parts, which are equally frequent.
     Write(&'m str, f64, Vec<(DesignWrite, WritePlan)>),
@@ -28,7 +28,7 @@ pub(super) enum Operation<'m> {
 
 impl Operation<'_> {
     /// The name of the operation, whether it writes, and its rate per second.
-    pub(super) fn told(&self) -> (String, bool, f64) {
+    pub(crate) fn told(&self) -> (String, bool, f64) {
         match self {
             Self::Read(read, _) => (read.name.clone(), false, read.per_second),
             Self::Write(name, per_second, _) => ((*name).to_owned(), true, *per_second),
@@ -50,7 +50,7 @@ fn sorts_children(
 }
 
 /// The note on reads that are left out because they need children of many parents in an order.
-pub(super) fn sorted_apart(
+pub(crate) fn sorted_apart(
     model: &DesignModel,
     relationship: &Relationship,
     way: &docward_design::Predictor,
@@ -67,7 +67,7 @@ pub(super) fn sorted_apart(
 }
 
 /// The operations on a relationship, and the names of those that reach it from elsewhere.
-pub(super) fn operations<'m>(
+pub(crate) fn operations<'m>(
     model: &'m DesignModel,
     relationship: &Relationship,
     way: &docward_design::Predictor,
@@ -95,9 +95,9 @@ pub(super) fn operations<'m>(
 }
 
 /// One alternative with its operations.
-pub(super) struct Relation<'p, 'm> {
-    pub(super) store: Store<'p>,
-    pub(super) operations: Vec<Operation<'m>>,
+pub(crate) struct Relation<'p, 'm> {
+    pub(crate) store: Store<'p>,
+    pub(crate) operations: Vec<Operation<'m>>,
 }
 
 impl Subject for Relation<'_, '_> {
@@ -122,7 +122,7 @@ impl Subject for Relation<'_, '_> {
 }
 
 /// Distinct existing parents, at most as many as there are.
-pub(super) fn targets(
+pub(crate) fn targets(
     store: &Store<'_>,
     wanted: u64,
     with_children: bool,
@@ -143,7 +143,7 @@ pub(super) fn targets(
 }
 
 /// `{field: value}`, or a condition for one of several values.
-pub(super) fn among(field: &str, ids: &[ObjectId]) -> Document {
+pub(crate) fn among(field: &str, ids: &[ObjectId]) -> Document {
     match ids {
         [one] => doc! { field: *one },
         several => doc! { field: { "$in": several.to_vec() } },
@@ -278,7 +278,7 @@ fn some_child(store: &Store<'_>, parents: &[usize], rng: &mut Rng) -> Vec<Object
 }
 
 /// Reads all results; a limit of zero means no limit.
-pub(super) async fn found(
+pub(crate) async fn found(
     from: &Collection<RawDocumentBuf>,
     filter: Document,
     sort: Option<&Document>,
@@ -299,7 +299,7 @@ pub(super) async fn found(
 
 /// The same, with the totals. If results are selected by an order without an index, the server
 /// reads all of them.
-pub(super) async fn picked_of(
+pub(crate) async fn picked_of(
     from: &Collection<RawDocumentBuf>,
     filter: Document,
     (sort, limit): (Option<&Document>, u64),
@@ -312,7 +312,7 @@ pub(super) async fn picked_of(
 
 /// Adds the data that the server read in addition to the results. It is queried separately, so that
 /// the query does not count towards the time.
-pub(super) async fn look_at_rest(
+pub(crate) async fn look_at_rest(
     from: &Collection<RawDocumentBuf>,
     filter: Document,
     (documents, bytes): (u64, u64),
@@ -323,7 +323,7 @@ pub(super) async fn look_at_rest(
     Ok(())
 }
 
-pub(super) async fn grouped(
+pub(crate) async fn grouped(
     from: &Collection<RawDocumentBuf>,
     filter: Document,
     group: Document,
@@ -332,7 +332,7 @@ pub(super) async fn grouped(
 }
 
 /// The size in bytes of the matching documents.
-pub(super) async fn bytes_of(
+pub(crate) async fn bytes_of(
     from: &Collection<RawDocumentBuf>,
     filter: Document,
 ) -> Result<u64, Error> {
