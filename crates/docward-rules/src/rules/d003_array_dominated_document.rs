@@ -35,10 +35,8 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// 1. Create the child collection and its index.
-    /// 2. Copy the elements with the `_id` of the parent.
-    /// 3. Switch the readers.
-    /// 4. Remove the array.
+    /// Create the child collection and its index, and copy the elements with the `_id` of the parent. Switch the
+    /// readers, then remove the array.
     ///
     /// ## When to ignore it
     /// The list is always read and written as a whole, and its length has a known limit. Declare the limit under

@@ -31,10 +31,8 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// 1. Store the file in GridFS or an object store under an id.
-    /// 2. Write that id into the document.
-    /// 3. Verify size and hash.
-    /// 4. Remove the field.
+    /// Store the file in GridFS or an object store under an id, and write that id into the document. Verify size
+    /// and hash, then remove the field.
     ///
     /// ## When to ignore it
     /// The document exists only to hold the file and is never read without it.

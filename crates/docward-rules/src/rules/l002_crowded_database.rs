@@ -18,8 +18,8 @@ declare_rule! {
     /// collections and the server's own collections do not count. L001 checks the limit of the whole instance.
     ///
     /// ## Why it matters
-    /// So many collections are hard to manage. The number usually comes from splitting one collection by device,
-    /// day or tenant.
+    /// A database with more than 100 collections is hard to manage. The number usually comes from splitting one
+    /// collection by device, day or tenant.
     ///
     /// ## Example
     /// ```jsonl,fires,max-collections=1

@@ -19,8 +19,10 @@ declare_rule! {
     /// - a value of the request or of a stored document
     /// - a parameter whose name ends in `id`
     ///
-    /// With `--select pedantic`, Docward also reports names with other computed parts (a tenant, a period, a
-    /// setting), code that is started by hand or never called, and GridFS buckets.
+    /// With `--select pedantic`, Docward also reports:
+    /// - names with other computed parts, such as a tenant, a period or a setting
+    /// - names in scripts that are started by hand, and in code that nothing calls
+    /// - GridFS buckets
     ///
     /// ## Why it matters
     /// A collection costs at least two files and memory on the server. Thousands of them slow down start-up,
