@@ -9,8 +9,8 @@ declare_rule! {
     /// # Reference type mismatch
     ///
     /// ## What it checks
-    /// Reports fields that hold the `_id`s of another collection in another type, such as hexadecimal text for an
-    /// ObjectId, or digits as text for a number.
+    /// Reports fields that hold the `_id`s of another collection in another type. Examples are hexadecimal text
+    /// for an ObjectId, and digits as text for a number.
     ///
     /// ## Why it matters
     /// MongoDB compares type and value. `$lookup` and queries by the reference match nothing unless they convert

@@ -14,17 +14,19 @@ declare_rule! {
     /// # Growing id array
     ///
     /// ## What it checks
-    /// Reports arrays of ids that grow with the age of their document (an error with several signs of growth, see
-    /// D008) or have 1000 elements or more (a warning). Ids are ObjectIds, UUIDs, or values that are the `_id` of
-    /// another collection.
+    /// Reports arrays of ids:
+    /// - an error if they grow with the age of their document and have several signs of growth (see D008)
+    /// - a warning if they have one sign of growth, or 1000 elements or more
+    ///
+    /// Ids are ObjectIds, UUIDs, or values that are the `_id` of another collection.
     ///
     /// With `--earlier`, arrays that got longer between two dates count as growing, under the conditions of D008.
     /// The date on which a document is full is calculated from documents that gained more than one id.
     ///
     /// ## Why it matters
     /// The array stores a relationship on the wrong side. Each ObjectId needs more than its 12 bytes, because its
-    /// position is stored as text. 500,000 ObjectIds take 9,888,895 bytes, and at about 844,000 the document is
-    /// full.
+    /// position is stored as text. An array of 500,000 ObjectIds takes 9,888,895 bytes, and at about 844,000 the
+    /// document is full.
     ///
     /// ## Example
     /// ```jsonl,fires,ns=db_social.t_user
