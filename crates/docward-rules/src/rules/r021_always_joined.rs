@@ -10,9 +10,9 @@ declare_rule! {
     /// # Always joined
     ///
     /// ## What it checks
-    /// Reports, as a note, a collection that source code joins with `$lookup` to the same other collection in at
-    /// least 95 % of the pipelines that read it, and in at least two. Pipelines whose stages Docward cannot read
-    /// count as pipelines without a join.
+    /// Reports, as a note, a collection that source code nearly always joins with the same other collection by
+    /// `$lookup`. At least 95 % of the pipelines that read it must contain the join, and at least two. Pipelines
+    /// whose stages Docward cannot read count as pipelines without a join.
     ///
     /// ## Why it matters
     /// Each join is a second read for every document. A document that contains the joined data needs only one
