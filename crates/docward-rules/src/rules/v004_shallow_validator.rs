@@ -43,8 +43,8 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Add the fields that the finding names. List them in `required` if no document lacks them, set a `bsonType`
-    /// for each, and add a `pattern` or lengths if the text has a form.
+    /// Add the fields that the finding names. List them in `required` if no document lacks them, and set a
+    /// `bsonType` for each. Add a `pattern` or lengths if the text has a form.
     ///
     /// ## When to ignore it
     /// The rest of the document is free by design, such as the attributes of a product.

@@ -17,8 +17,9 @@ declare_rule! {
     /// ## What it checks
     /// Checks the `$jsonSchema` of a validator without documents, and reports what cannot be intended:
     /// - An error: no value can meet a constraint.
-    /// - A warning: a branch contradicts the schema around it, two branches of a `oneOf` are equal, a branch of
-    ///   `anyOf` accepts everything, or other keywords exclude a value of an `enum`.
+    /// - A warning: a branch contradicts the schema around it, two branches of a `oneOf` are equal, or a branch
+    ///   of `anyOf` accepts everything.
+    /// - A warning: other keywords exclude a value of an `enum`, such as `null` if null is not an allowed type.
     /// - A note: a keyword never applies, such as `minLength` of a field that is only `int`.
     ///
     /// Not reported are fields that `{not: {}}` forbids on purpose, schemas that the server would refuse, and
