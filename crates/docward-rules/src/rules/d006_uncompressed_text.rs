@@ -23,7 +23,7 @@ declare_rule! {
     /// ```jsonl,fires
     /// x5 {"_id": $i, "html": "$pad(40000)"}
     /// ```
-    /// Compressed bytes, and a field that says how to read them:
+    /// The text is compressed, and a second field names the codec:
     /// ```jsonl,clean
     /// x5 {"_id": $i, "html": BinData(0, "H4sIAAAAAAAAA8tIzcnJVyjPL8pJAQCFEUoNCwAAAA=="), "htmlEncoding": "gzip"}
     /// ```

@@ -11,7 +11,7 @@ declare_rule! {
     /// # Drifted copy
     ///
     /// ## What it checks
-    /// Finds fields that repeat a field of the collection they refer to, such as `customer.name` beside
+    /// Finds fields that repeat a field of the collection they refer to, such as `customer.name` with
     /// `customerId`:
     /// - A warning: a copy declared as a mirror in `docward.toml` has values that differ from their source.
     /// - A note: copies are not declared. The finding lists them once per collection, with the share that

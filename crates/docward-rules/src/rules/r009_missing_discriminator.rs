@@ -10,8 +10,8 @@ declare_rule! {
     ///
     /// ## What it checks
     /// Reports collections with at least three families of documents whose fields clearly differ, if no field
-    /// distinguishes the families. Each family has at least 5 % of the documents, and the collection at least
-    /// 100. Documents that only lack optional fields belong to the same family.
+    /// distinguishes the families. Each family has at least 5 % of the documents, and the collection has 100
+    /// documents or more. Documents that only lack optional fields belong to the same family.
     ///
     /// ## Why it matters
     /// Readers have to guess the kind of a document from its fields. No index can find "all trucks", and no
