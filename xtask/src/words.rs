@@ -101,7 +101,11 @@ fn paragraphs(text: &str, words: impl Fn(&str) -> Option<&str>) -> Vec<Paragraph
 /// The text of a line that begins an item of a list.
 fn item(line: &str) -> Option<&str> {
     let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
-    let mark = if rest.len() < line.len() { rest.strip_prefix('.')? } else { line.strip_prefix(['-', '*'])? };
+    let mark = if rest.len() < line.len() {
+        rest.strip_prefix('.')?
+    } else {
+        line.strip_prefix(['-', '*'])?
+    };
     mark.strip_prefix(' ').map(str::trim_start)
 }
 
@@ -114,7 +118,9 @@ fn text_faults(file: &str, paragraphs: Vec<Paragraph>) -> Vec<String> {
             if count > MAX_WORDS {
                 let start: Vec<&str> = sentence.split_whitespace().take(6).collect();
                 let start = start.join(" ");
-                faults.push(format!("{file}:{line}: a sentence of {count} words (limit {MAX_WORDS}): {start} …"));
+                faults.push(format!(
+                    "{file}:{line}: a sentence of {count} words (limit {MAX_WORDS}): {start} …"
+                ));
             }
         }
         let lower = format!(" {} ", words(&text).collect::<Vec<_>>().join(" ").to_lowercase());
@@ -187,8 +193,9 @@ fn subject_fault(subject: &str) -> Option<String> {
     if !is_formed {
         return Some(format!("commit `{subject}`: write the subject as `area: verb object`"));
     }
-    (length > MAX_SUBJECT)
-        .then(|| format!("commit `{subject}`: the subject has {length} characters (limit {MAX_SUBJECT})"))
+    (length > MAX_SUBJECT).then(|| {
+        format!("commit `{subject}`: the subject has {length} characters (limit {MAX_SUBJECT})")
+    })
 }
 
 #[cfg(test)]
@@ -202,7 +209,10 @@ mod tests {
     #[test]
     fn long_sentences_are_faults() {
         let long = format!("{}end.", "word ".repeat(25));
-        assert_eq!(faults(&long), ["a.md:1: a sentence of 26 words (limit 25): word word word word word word …"]);
+        assert_eq!(
+            faults(&long),
+            ["a.md:1: a sentence of 26 words (limit 25): word word word word word word …"]
+        );
         assert!(faults(&long.replacen("word ", "", 1)).is_empty());
         // Two sentences, a list, code and a table.
         let short = "word ".repeat(20);
@@ -220,22 +230,38 @@ mod tests {
 
     #[test]
     fn phrases_of_insiders_are_faults() {
-        assert_eq!(faults("It is\nreported as information."), ["a.md:1: write as a note instead of `as information`"]);
+        assert_eq!(
+            faults("It is\nreported as information."),
+            ["a.md:1: write as a note instead of `as information`"]
+        );
         assert!(faults("For more information, amend `takes in` the commendable list.").is_empty());
     }
 
     #[test]
     fn comments_are_read() {
         let text = "//! First\n//! line.\nfn a() {} // not alone\n    /// Second.\n";
-        assert_eq!(paragraphs(text, comment), [(1, "First line.".to_owned()), (4, "Second.".to_owned())]);
+        assert_eq!(
+            paragraphs(text, comment),
+            [(1, "First line.".to_owned()), (4, "Second.".to_owned())]
+        );
     }
 
     #[test]
     fn subjects_name_area_verb_and_object() {
-        for good in ["guard: retry reads once after a step-down", "docs, rules: reword pages", "D008: name the limit"] {
+        for good in [
+            "guard: retry reads once after a step-down",
+            "docs, rules: reword pages",
+            "D008: name the limit",
+        ] {
             assert_eq!(subject_fault(good), None, "{good}");
         }
-        for bad in ["Pages follow", "wip", "docs: pages", "lint: treat a login as a date.", ": name things"] {
+        for bad in [
+            "Pages follow",
+            "wip",
+            "docs: pages",
+            "lint: treat a login as a date.",
+            ": name things",
+        ] {
             assert!(subject_fault(bad).is_some(), "{bad}");
         }
         let long = format!("docs: say {}", "x".repeat(63));

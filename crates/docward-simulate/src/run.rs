@@ -60,7 +60,8 @@ pub fn simulate(
     }
     let around =
         Around { seed: plan.scale.seed, operations: plan.scale.operations, stop, progress };
-    let outcome = operator.runtime.block_on(run_simulation(operator, plan, database, keep, &around));
+    let outcome =
+        operator.runtime.block_on(run_simulation(operator, plan, database, keep, &around));
     if keep && outcome.is_ok() {
         return (outcome, None);
     }
@@ -88,8 +89,7 @@ async fn run_simulation(
         async move { admin.run_command(command).await }
     };
     let hello = ask(doc! { "hello": 1 }).await.map_err(|error| failed("hello", &error))?;
-    let build =
-        ask(doc! { "buildInfo": 1 }).await.map_err(|error| failed("buildInfo", &error))?;
+    let build = ask(doc! { "buildInfo": 1 }).await.map_err(|error| failed("buildInfo", &error))?;
     let topology = if hello.get_str("msg").is_ok_and(|msg| msg == "isdbgrid") {
         "sharded cluster"
     } else if hello.contains_key("setName") {
@@ -154,7 +154,6 @@ async fn run_simulation(
         kept: keep,
     })
 }
-
 
 /// The tools of every part of a simulation.
 struct Runner<'a> {

@@ -6,7 +6,7 @@ use docward_model::{Area, Change, Finding, Fix, Report, RuleMeta, Safety, Severi
 use maud::{Markup, html};
 use serde::Serialize;
 
-use super::{MAX_FINDING_BYTES, MAX_FINDINGS, code_spans, command, figures, pack, verdict};
+use super::{MAX_FINDING_BYTES, MAX_FINDINGS, code_spans, command, figures, pack, prose, verdict};
 use crate::{
     ranking,
     text::{checkout_path, limit_day, line, plain, seen},
@@ -259,11 +259,11 @@ fn rule_pages(report: &Report, rules: &[&RuleMeta]) -> Markup {
             let section = |heading: &str| rule.section(heading).unwrap_or_default();
             let page = html! {
                 h4 { (rule.code) ": " (rule.title()) }
-                p { (code_spans(&section("What it checks"))) }
+                (prose(&section("What it checks")))
                 h5 { "How to fix" }
-                p { (code_spans(&section("How to fix"))) }
+                (prose(&section("How to fix")))
                 h5 { "When to ignore it" }
-                p { (code_spans(&section("When to ignore it"))) }
+                (prose(&section("When to ignore it")))
             };
             (rule.code, page.into_string())
         })

@@ -182,6 +182,42 @@ fn code_spans(text: &str) -> Markup {
     }
 }
 
+/// The paragraphs and lists of a section of a page.
+fn prose(text: &str) -> Markup {
+    let mut blocks: Vec<(bool, Vec<String>)> = Vec::new();
+    let mut is_open = false;
+    for line in text.lines().map(str::trim) {
+        let item = line.strip_prefix("- ");
+        match (item, blocks.last_mut()) {
+            _ if line.is_empty() => is_open = false,
+            (Some(item), Some((true, items))) => {
+                items.push(item.to_owned());
+                is_open = true;
+            }
+            (Some(item), _) => {
+                blocks.push((true, vec![item.to_owned()]));
+                is_open = true;
+            }
+            (None, Some((_, texts))) if is_open => {
+                if let Some(text) = texts.last_mut() {
+                    text.push(' ');
+                    text.push_str(line);
+                }
+            }
+            (None, _) => {
+                blocks.push((false, vec![line.to_owned()]));
+                is_open = true;
+            }
+        }
+    }
+    html! {
+        @for (is_list, texts) in blocks {
+            @if is_list { ul { @for item in texts { li { (code_spans(&item)) } } } }
+            @else { @for text in texts { p { (code_spans(&text)) } } }
+        }
+    }
+}
+
 /// Returns whether a span can begin at a backtick.
 fn opens(text: &str, at: usize) -> bool {
     text[..at].chars().next_back().is_none_or(|c| !c.is_alphanumeric() && c != '`')
@@ -218,6 +254,16 @@ mod tests {
         assert_eq!(
             code_spans("`_id`s of `x`").into_string(),
             "<code>_id</code>s of <code>x</code>"
+        );
+    }
+
+    #[test]
+    fn sections_of_pages_have_paragraphs_and_lists() {
+        let drawn =
+            prose("Reports `a`\nand b:\n- one\n  more\n- two\n\nAnother paragraph.").into_string();
+        assert_eq!(
+            drawn,
+            "<p>Reports <code>a</code> and b:</p><ul><li>one more</li><li>two</li></ul><p>Another paragraph.</p>"
         );
     }
 

@@ -8,12 +8,15 @@ declare_rule! {
     /// # Expired suppression
     ///
     /// ## What it checks
-    /// Reports entries under `[[suppress]]` in `docward.toml` whose last day (`expires`) is over, and comments in
-    /// code whose day is (`docward: allow D020 until 2027-01-31 …`). What they covered is reported again.
+    /// Reports suppressions whose last day is over:
+    /// - entries under `[[suppress]]` in `docward.toml`, by their `expires`
+    /// - comments in code, by the date in the comment (`docward: allow D020 until 2027-01-31 …`)
+    ///
+    /// Docward reports the findings that they covered again.
     ///
     /// ## Why it matters
-    /// A suppression is a promise with a date. Once that has passed, somebody has to say whether the matter
-    /// was settled, or give it a new date with a reason that still holds.
+    /// The date was set so that the finding is looked at again. Until that is done, it is not known whether the
+    /// reason for the suppression still applies.
     ///
     /// ## Example
     /// ```jsonl,fires,suppress=D009:db_shop.*:2026-01-31,today=2026-02-01
@@ -24,10 +27,11 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Remove the entry or the comment when the matter is settled. Otherwise settle it, or set a new day.
+    /// Remove the entry or the comment when the problem is solved. Otherwise solve it, or set a new date with a
+    /// reason.
     ///
     /// ## When to ignore it
-    /// Never; write `expires = "never"` for what will stay as it is.
+    /// Never. Write `expires = "never"` for a finding that stays accepted.
     A001, "expired-suppression",
     level: Recommended,
     area: Hygiene,

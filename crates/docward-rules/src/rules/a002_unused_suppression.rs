@@ -8,16 +8,22 @@ declare_rule! {
     /// # Unused suppression
     ///
     /// ## What it checks
-    /// Reports entries under `[[suppress]]` in `docward.toml` that kept nothing back, although a rule they
-    /// name was judged and their database was read; and comments in code (`docward: allow D020 …`) that allow
-    /// what is not found on their line or the next. Entries about rules that are switched off or could not
-    /// look, and about other databases or files, are left alone: another run may need them. Where only code
-    /// was read, entries that name rules about data as well (`D`) are, too. So are all when
-    /// only a part was read (`--db`, `--collection`, `--sample`, `--select`, a problem).
+    /// Reports suppressions that matched no finding of the run:
+    /// - entries under `[[suppress]]` in `docward.toml`, if a rule they name ran and their database or files were
+    ///   read
+    /// - comments in code (`docward: allow D020 …`) when the rule finds nothing on their line or the next
+    ///
+    /// ## Exceptions
+    /// Not reported:
+    /// - entries for rules that are switched off or lacked evidence
+    /// - entries for databases or files that were not read
+    /// - entries that also name rules about data (`D`), when only code was read
+    /// - any suppression when only a part was read (`--db`, `--collection`, `--sample`, `--select`, or a read
+    ///   error)
     ///
     /// ## Why it matters
-    /// The matter is settled, or the entry never did what was meant. Left where it is, it hides the next
-    /// finding of that kind from everybody.
+    /// Either the problem is solved, or the suppression never matched what it was written for. If it stays, it
+    /// hides the next finding of that kind.
     ///
     /// ## Example
     /// ```jsonl,fires,suppress=D009:db_shop.*,today=2026-02-01
@@ -31,7 +37,7 @@ declare_rule! {
     /// Remove the entry or the comment.
     ///
     /// ## When to ignore it
-    /// The audit read a sample, and what the entry covers is rare.
+    /// The finding that the entry covers depends on rare data, which some runs do not contain.
     A002, "unused-suppression",
     level: Recommended,
     area: Hygiene,

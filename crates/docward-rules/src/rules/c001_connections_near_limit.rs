@@ -8,13 +8,12 @@ declare_rule! {
     /// # Connections near the limit
     ///
     /// ## What it checks
-    /// Reports a server on which more than 80 % of the connections it accepts are open, as it counts itself
-    /// (`serverStatus`). How many clients there are and how large their pools may grow is not known to a
-    /// server: the number is what is open at this moment, so it may be worse at other times.
+    /// Reports a server that has more than 80 % of its connection limit open. Docward reads both numbers from
+    /// `serverStatus`. They hold for the moment of the audit; other moments can be worse.
     ///
     /// ## Why it matters
-    /// After a failover every client connects again at once. Without room the new primary refuses some of
-    /// them, and they try again and again.
+    /// After a failover, all clients reconnect at once. A new primary without spare connections refuses some of
+    /// them, and these clients keep retrying.
     ///
     /// ## Example
     /// ```jsonl,fires
@@ -25,11 +24,11 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Lower `maxPoolSize` so that clients × pool size × routers stays within 80 % of the limit, or raise
-    /// the limit (`net.maxIncomingConnections`, the number of open files).
+    /// Lower `maxPoolSize` until clients × pool size × routers is within 80 % of the limit. Or raise the limit:
+    /// `net.maxIncomingConnections` and the number of open files.
     ///
     /// ## When to ignore it
-    /// The limit was set low on purpose and the clients are known by number.
+    /// The limit was set low on purpose, and the number of clients is known.
     C001, "connections-near-limit",
     level: Mandatory,
     area: Writes,

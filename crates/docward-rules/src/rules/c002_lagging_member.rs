@@ -10,12 +10,14 @@ declare_rule! {
     /// # Lagging member
     ///
     /// ## What it checks
-    /// Reports secondaries that were further behind the primary than reads tolerate when the set was asked
-    /// (`replSetGetStatus`), 10 seconds unless configured. Members with a deliberate delay, arbiters, hidden
-    /// members and members that are down are left out: clients do not read from them.
+    /// Reports secondaries that were more than 10 seconds behind the primary when Docward ran `replSetGetStatus`.
+    ///
+    /// Not reported are members that clients do not read from: members with a configured delay, arbiters, hidden
+    /// members, and members that are down.
     ///
     /// ## Why it matters
-    /// Reads from secondaries return what was true that long ago, and a failover waits for it or loses it.
+    /// Reads from a lagging secondary return data of that age. A failover has to wait for the secondary to catch
+    /// up, or loses the writes it has not copied.
     ///
     /// ## Example
     /// ```jsonl,fires
@@ -26,11 +28,11 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Find out what holds it up (disk, network, long index builds, a burst of writes). Until then read with
-    /// `maxStalenessSeconds`, or from the primary where what was just written must be seen.
+    /// Find the cause of the delay: disk, network, a long index build or a burst of writes. Until it is solved,
+    /// set `maxStalenessSeconds` (90 or more). Read from the primary wherever the latest write must be visible.
     ///
     /// ## When to ignore it
-    /// It was being resynchronised at that moment, or nobody reads from secondaries.
+    /// The member was being resynchronised at that moment, or no client reads from secondaries.
     C002, "lagging-member",
     level: Mandatory,
     area: Correctness,

@@ -17,16 +17,25 @@ declare_rule! {
     /// # Stale router list
     ///
     /// ## What it checks
-    /// Compares connection strings that list routers (`mongos`) with those a sharded cluster knows
-    /// (`config.mongos`), both ways: routers that are alive and not in the list, and hosts in the list that
-    /// no router has gone by for an hour. A router is alive when it gave a sign of life within two minutes
-    /// of the newest one; they do so every 30 seconds. SRV names follow DNS and are left out. So are strings
-    /// that share no host with the cluster's table: a load balancer, other names for the same hosts, or
-    /// another deployment. Of the connection string that was audited itself, one host is enough.
+    /// Compares connection strings that list routers (`mongos`) with the routers that a sharded cluster knows
+    /// (`config.mongos`). Reports:
+    /// - an error when live routers are missing from the list
+    /// - a warning when the list contains hosts that no router has used for an hour
+    ///
+    /// A router is live when its last sign of life is at most two minutes older than the newest one. Routers send
+    /// one every 30 seconds.
+    ///
+    /// ## Exceptions
+    /// Not reported:
+    /// - `mongodb+srv://` names, which follow DNS, and strings with `replicaSet`
+    /// - strings that share no host with the cluster's table, such as the address of a load balancer or another
+    ///   deployment
+    /// - the connection string that was audited, when it names one host
     ///
     /// ## Why it matters
-    /// Drivers do not look for routers: what is not in the list gets no traffic. Routers that were added to
-    /// take load off stand idle, and hosts that are gone cost each new connection a time-out.
+    /// Drivers do not discover routers, so a router that is missing from the list gets no traffic. Routers that
+    /// were added to spread the load stay idle. A host that no longer exists costs each new connection a
+    /// time-out.
     ///
     /// ## Example
     /// ```jsonl,fires
@@ -40,11 +49,11 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Update the string with every change of the routers, or use an SRV name, which drivers that support
-    /// it (and servers from 4.0 on) follow within a minute.
+    /// Update the string whenever routers are added or removed. Or use an SRV name: drivers that support it (with
+    /// servers from 4.0 on) follow changes within a minute.
     ///
     /// ## When to ignore it
-    /// Some routers are set aside for other clients on purpose.
+    /// Some routers are reserved for other clients.
     C003, "stale-router-list",
     level: Mandatory,
     area: Writes,

@@ -11,15 +11,18 @@ declare_rule! {
     /// # Single tagged reader
     ///
     /// ## What it checks
-    /// Follows the read preference and its tags in a connection string to the members of the replica set:
-    /// reads go to the members of the first tag set that any member matches. Reports a string whose reads
-    /// all go to one member, or to none. Hidden members and arbiters are invisible to clients and do not
-    /// count; with `secondary` and `secondaryPreferred` neither does the primary of the moment. Strings
-    /// without tags are not judged, nor those that belong to another set.
+    /// Finds the members of the replica set that serve the reads of a connection string. Drivers read from the
+    /// members of the first tag set in `readPreferenceTags` that any member matches. Docward reports a string
+    /// whose reads all go to one member, and a string whose tags no member has.
+    ///
+    /// - Hidden members and arbiters do not count.
+    /// - With `secondary` and `secondaryPreferred`, the current primary does not count.
+    ///
+    /// Strings without tags, with another read preference, or of another replica set are not checked.
     ///
     /// ## Why it matters
-    /// Nothing is left to balance: the one member takes all reads, and when it is down they fail or, with
-    /// `secondaryPreferred`, all fall on the primary.
+    /// One member takes all these reads, and no other member can share the load. When it is down, the reads fail;
+    /// with `secondaryPreferred` they all go to the primary.
     ///
     /// ## Example
     /// ```jsonl,fires
@@ -32,10 +35,10 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Add a second member with these tags, or name tags that several members have.
+    /// Add a second member with these tags, or use tags that several members have.
     ///
     /// ## When to ignore it
-    /// A report or a backup that runs now and then is meant to keep away from all but one member.
+    /// An occasional report or backup is meant to read from this one member.
     C004, "single-tagged-reader",
     level: Recommended,
     area: Writes,

@@ -16,20 +16,25 @@ declare_rule! {
     /// # Single-point address
     ///
     /// ## What it checks
-    /// Compares the hosts of a connection string with the deployment it leads to. One host for a replica set
-    /// is an error; a list that lacks members a running server names is a warning. One address that is no
-    /// member at all is a load balancer, which must not stand in front of a replica set. `mongodb+srv://`,
-    /// `loadBalanced=true` and the one address of a sharded cluster's load balancer pass; a running router
-    /// behind one address is told as information.
+    /// Compares the hosts of a connection string with the deployment. The type of the deployment comes from a
+    /// running server (`audit SOURCE --client-uri`), from `topology` under `[deployment]` in `docward.toml`, or
+    /// from `replicaSet` in the string.
+    /// - An error: the string names one host of a replica set.
+    /// - An error: it names one address that is no member of the set, such as a load balancer in front of it.
+    /// - A warning: it names several members, but not all that the running server knows.
+    /// - A note: it names one address of a running sharded cluster.
+    /// - A note: it names one host, and the type of the deployment is unknown.
     ///
-    /// What the deployment is, a running server says (`audit SOURCE --client-uri`), or `topology` under
-    /// `[deployment]` in `docward.toml`, or `replicaSet` in the string. When nobody says, one host is a
-    /// question, told as information. Strings for the own machine (`localhost`, `mongo`) are not asked, and
-    /// neither are hosts that source code computes.
+    /// ## Exceptions
+    /// Not reported:
+    /// - `mongodb+srv://` and `loadBalanced=true`
+    /// - local addresses (`localhost`, `mongo`), unless a running server shows a replica set
+    /// - hosts that source code computes
+    /// - direct connections, which C011 reports
     ///
     /// ## Why it matters
-    /// A driver learns of the other members from the hosts it is given. With one host, and that one down, it
-    /// does not find the new primary: writes fail until somebody edits the string.
+    /// A driver finds the other members through the hosts it is given. If its only host is down, it cannot find
+    /// the new primary, and writes fail until the string is changed.
     ///
     /// ## Example
     /// ```jsonl,fires,topology=replica-set
@@ -46,10 +51,10 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// List all members, as the console shows them, with `replicaSet`; or use `mongodb+srv://`.
+    /// List all members, as the console shows them, and add `replicaSet`. Or use `mongodb+srv://`.
     ///
     /// ## When to ignore it
-    /// A tool has to reach this one server and no other.
+    /// A tool has to reach exactly this server.
     C010, "single-point-address",
     level: Prohibited,
     area: Writes,

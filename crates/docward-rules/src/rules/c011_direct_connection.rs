@@ -11,14 +11,18 @@ declare_rule! {
     /// # Direct connection
     ///
     /// ## What it checks
-    /// Reports `directConnection=true` (in C# and Go also `connect=direct`) in the connection string of a
-    /// client. A server on its own and strings for the own machine pass. Clients with an address that
-    /// cannot be read are one finding of the project, and information where it is the own machine unless a setting says
-    /// otherwise, or where they name a replica set and the project makes one of a single member (`rs.initiate` with one, or one `--replSet` in a compose file).
+    /// Reports `directConnection=true` in the connection string of a client; in C# and Go also `connect=direct`.
+    /// Standalone servers and local addresses are not reported, and C029 reports the option with several hosts.
+    ///
+    /// Clients whose address source code computes share one finding per project. It is a note in these cases:
+    /// - the address is local unless a setting changes it
+    /// - the client names a replica set, and the project creates a set of one member (`rs.initiate`, or one
+    ///   `--replSet` in a compose file)
+    /// - the same code creates a second client for the whole replica set
     ///
     /// ## Why it matters
-    /// The driver talks to this server whatever becomes of it: it does not follow the primary, and after a
-    /// failover writes fail with "not primary".
+    /// The driver stays connected to this server and does not follow the primary. After a failover, writes fail
+    /// with "not primary".
     ///
     /// ## Example
     /// ```jsonl,fires
@@ -33,7 +37,7 @@ declare_rule! {
     /// Remove the option, list all members and add `replicaSet`.
     ///
     /// ## When to ignore it
-    /// The string belongs to a tool that looks at one server: a backup, an exporter of figures.
+    /// The string belongs to a tool that inspects one server, such as a backup or a metrics exporter.
     C011, "direct-connection",
     level: Prohibited,
     area: Writes,

@@ -11,17 +11,23 @@ declare_rule! {
     /// # Missing authSource
     ///
     /// ## What it checks
-    /// Reports connection strings with a user and without `authSource`. With a database in the path it is an
-    /// error, because drivers then look the account up in that database; without one it is a warning, since
-    /// they take `admin`. With `mongodb+srv://` drivers take it from the TXT record of the name first; the finding is
-    /// information, and there is none for clusters of Atlas (`*.mongodb.net`), whose record always has it. Logins that are
-    /// kept elsewhere (X.509, Kerberos, clouds) need none.
+    /// Reports connection strings with a user name but no `authSource`:
+    /// - an error when the path names a database: drivers look for the account in that database
+    /// - a warning when the path names none or `admin`, and for local addresses with a database: drivers look for
+    ///   the account in that database, or in `admin` without one
+    /// - a note for `mongodb+srv://`: drivers read `authSource` from the TXT record first
     ///
-    /// Strings of which source code computes a part that may hold options are not judged.
+    /// ## Exceptions
+    /// Not reported:
+    /// - Atlas clusters (`*.mongodb.net`), whose TXT record sets it
+    /// - logins by X.509, Kerberos, LDAP, OIDC or AWS
+    /// - strings of which source code computes a part that may hold options
+    /// - databases in which a script of the project creates accounts
+    /// - local addresses without a database
     ///
     /// ## Why it matters
-    /// An account that the console made is kept in `admin`. A string that names `db_order` looks for it in
-    /// `db_order`, and the login fails, often only after somebody changed the path.
+    /// Accounts that a cloud console creates are stored in `admin`. A string that names `db_order` looks for the
+    /// account in `db_order`, and the login fails. Often this happens only after the path was changed.
     ///
     /// ## Example
     /// ```jsonl,fires
@@ -33,12 +39,12 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Add `authSource=admin` for accounts that the console created, and the account's own database for one
-    /// that `createUser` created elsewhere. `connect check` writes the value into the corrected string only
-    /// where it is certain.
+    /// Add `authSource=admin` for accounts that the console created. For an account that `createUser` created in
+    /// another database, name that database. `connect check` writes the value into the corrected string only if
+    /// it is certain.
     ///
     /// ## When to ignore it
-    /// The program adds it where it connects, and Docward was not shown that program.
+    /// The program sets the option when it connects, and Docward did not read that program.
     C012, "missing-auth-source",
     level: Mandatory,
     area: Hygiene,

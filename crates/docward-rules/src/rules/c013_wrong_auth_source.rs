@@ -11,11 +11,11 @@ declare_rule! {
     /// # Wrong authSource
     ///
     /// ## What it checks
-    /// Compares the database in which a connection string looks its account up with the accounts of the
-    /// server. Reports a string whose account exists, but in another database.
+    /// Compares `authSource` in connection strings with the accounts of the running server. Reports a string
+    /// whose account exists only in another database.
     ///
     /// ## Why it matters
-    /// The login fails, although user and password are right.
+    /// The login fails, although the user name and the password are correct.
     ///
     /// ## Example
     /// ```jsonl,fires
@@ -28,10 +28,10 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Write the database the account is kept in.
+    /// Set `authSource` to the database that holds the account.
     ///
     /// ## When to ignore it
-    /// The string belongs to another deployment than the one that was audited.
+    /// The string belongs to another deployment.
     C013, "wrong-auth-source",
     level: Mandatory,
     area: Writes,

@@ -11,16 +11,23 @@ declare_rule! {
     /// # Missing replicaSet
     ///
     /// ## What it checks
-    /// Reports connection strings of replica sets without `replicaSet`. With one host it is an error: some
-    /// drivers then talk to that host alone. With several it is a warning, because current drivers find out
-    /// by themselves. That it is a replica set says a running server, or `topology` in `docward.toml`. When
-    /// nobody says, several hosts are a question, told as information: a list of routers needs no name.
+    /// Reports connection strings of a replica set without `replicaSet`:
+    /// - an error with one host: some drivers then use that host alone
+    /// - a warning with several hosts: current drivers detect the set by themselves
+    /// - a note with several hosts when the type of the deployment is unknown: a list of routers needs no name
     ///
-    /// `mongodb+srv://` may have the name in DNS and is not asked; strings for the own machine are not either.
+    /// A running server, or `topology` in `docward.toml`, tells Docward that the deployment is a replica set.
+    ///
+    /// ## Exceptions
+    /// Not reported:
+    /// - `mongodb+srv://`, which may get the name from DNS
+    /// - `loadBalanced=true` and direct connections
+    /// - local addresses, unless a running server shows a replica set
+    /// - strings whose hosts or options source code computes
     ///
     /// ## Why it matters
-    /// With the name the driver knows that it has a replica set before it, follows the primary after a
-    /// failover within seconds, and refuses a server of another set that took over the address.
+    /// With the name, the driver knows from the start that it talks to a replica set and follows the primary
+    /// after a failover within seconds. It also refuses a server of another set that has taken over the address.
     ///
     /// ## Example
     /// ```jsonl,fires,topology=replica-set
@@ -34,7 +41,7 @@ declare_rule! {
     /// Add `replicaSet` with the name that `rs.conf()._id` or the console shows.
     ///
     /// ## When to ignore it
-    /// The program adds it where it connects, and Docward was not shown that program.
+    /// The program sets the option when it connects, and Docward did not read that program.
     C014, "missing-replica-set",
     level: Mandatory,
     area: Writes,

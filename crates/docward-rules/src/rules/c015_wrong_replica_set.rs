@@ -11,12 +11,13 @@ declare_rule! {
     /// # Wrong replicaSet
     ///
     /// ## What it checks
-    /// Compares `replicaSet` in connection strings with the deployment. Another name than the running set
-    /// has is an error. A name for a sharded cluster, running or declared, is a warning: routers belong to
-    /// no set.
+    /// Compares `replicaSet` in connection strings with the deployment:
+    /// - an error when the running set has another name
+    /// - a warning when the deployment is a sharded cluster, running or declared: routers belong to no replica
+    ///   set
     ///
     /// ## Why it matters
-    /// Drivers refuse every server that does not belong to the set they were told: the client finds no
+    /// A driver refuses every server that does not belong to the set named in the string. The client finds no
     /// server and times out.
     ///
     /// ## Example
@@ -30,10 +31,10 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Write the name that `rs.conf()._id` shows; for a sharded cluster remove the option.
+    /// Write the name that `rs.conf()._id` shows. For a sharded cluster, remove the option.
     ///
     /// ## When to ignore it
-    /// The string belongs to another deployment than the one that was audited.
+    /// The string belongs to another deployment.
     C015, "wrong-replica-set",
     level: Mandatory,
     area: Writes,

@@ -11,14 +11,19 @@ declare_rule! {
     /// # Retries off
     ///
     /// ## What it checks
-    /// Reports `retryWrites=false` and `retryReads=false`. When the options are absent nothing is reported:
-    /// drivers since the time of MongoDB 4.2 retry unless told otherwise. A server on its own cannot retry
-    /// writes, and services that only speak MongoDB's language (DocumentDB, also known by Amazon's `global-bundle.pem` as `tlsCAFile`; Cosmos DB) want them off; both
-    /// pass, as do strings for the own machine.
+    /// Reports `retryWrites=false` and `retryReads=false`. Absent options are not reported: drivers have retried
+    /// by default since MongoDB 4.2.
+    ///
+    /// ## Exceptions
+    /// Not reported:
+    /// - local addresses
+    /// - `retryWrites=false` for a standalone server, which does not support retryable writes
+    /// - `retryWrites=false` for Amazon DocumentDB and Azure Cosmos DB, which refuse them. Docward recognises
+    ///   DocumentDB by its host names, or by `global-bundle.pem` as `tlsCAFile`
     ///
     /// ## Why it matters
-    /// An election or a short break of the network then reaches the application as an error, although the
-    /// driver could have done the operation once more, safely.
+    /// An election or a short network failure then reaches the application as an error, although the driver could
+    /// have safely retried the operation.
     ///
     /// ## Example
     /// ```jsonl,fires
@@ -33,7 +38,7 @@ declare_rule! {
     /// Write `true`, or leave the option out.
     ///
     /// ## When to ignore it
-    /// The application retries by itself and has to know of every failure.
+    /// The application retries by itself and must see every failure.
     C016, "retries-off",
     level: Mandatory,
     area: Writes,

@@ -15,17 +15,25 @@ declare_rule! {
     /// # Pool size left to the default
     ///
     /// ## What it checks
-    /// Reports connection strings without `maxPoolSize`, with the number the driver then takes: 100 in most,
-    /// 10 in Rust, 20 in Ruby. Reports a `maxPoolSize` that is the declared number of requests per second: the
-    /// two are different things. Strings for the own machine, strings whose hosts or options source code computes (a login that is filled
-    /// in hides neither), programs that
-    /// do one thing and end, runs of tests (`.github/workflows`), and services whose `pool` is declared pass; the
-    /// PHP driver has no pool. It is information where source code makes the client and nothing of its language answers
-    /// requests: a daemon has few threads. So it is under the profile `neutral` for code whose service is not declared.
+    /// Reports clients without `maxPoolSize`, with the number that the driver then uses: 100 in most drivers, 10
+    /// in Rust, 20 in Ruby. Also reports a `maxPoolSize` that equals the declared number of requests per second:
+    /// these are different quantities.
+    ///
+    /// The finding is a note in two cases:
+    /// - source code creates the client, and no code of that language answers requests
+    /// - the profile is `neutral`, and the client's code belongs to no declared service
+    ///
+    /// ## Exceptions
+    /// Not reported:
+    /// - local addresses
+    /// - strings whose hosts or options source code computes; a computed login does not matter
+    /// - programs that do one task and end, and test runs (`.github/workflows`)
+    /// - services with a declared `pool`
+    /// - the PHP driver, which has no pool
     ///
     /// ## Why it matters
-    /// The sum of all pools has to fit the connection limit. Whoever did not choose a number cannot know
-    /// the sum; most overruns come from defaults times many instances.
+    /// The sum of all pools must fit the connection limit. Without a chosen size the sum is unknown. Most
+    /// overruns come from default sizes multiplied by many instances.
     ///
     /// ## Example
     /// ```jsonl,fires
@@ -41,11 +49,11 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Choose it: peak requests per second × seconds per request × 1.5, and check the sum of all instances
-    /// with `docward connect plan`.
+    /// Choose the size: peak requests per second × seconds per request × 1.5. Check the sum of all instances with
+    /// `docward connect plan`.
     ///
     /// ## When to ignore it
-    /// A script that runs alone and rarely.
+    /// A script that runs rarely, and one instance at a time.
     C017, "pool-size-left-to-default",
     level: Recommended,
     area: Speed,

@@ -12,20 +12,26 @@ declare_rule! {
     /// # Pool size out of range
     ///
     /// ## What it checks
-    /// Judges `maxPoolSize`. When requests per second and their time are declared for the service
-    /// (`[[service]]` in `docward.toml`), the pool has to have requests × seconds × 1.5 connections, shared
-    /// among the routers where the string leads to several; what is above the range is too much. Without
-    /// these figures the usual range holds, 50 to 200, for small applications as well: PP-1 knows no other; under the
-    /// profile `neutral` a size that source code says is information then. `maxPoolSize=0` has no limit at all. Strings for the own
-    /// machine pass, so do those that a tool is given (`mongosh`, `mongodump`) and those of programs that ask
-    /// something and end. A size is information where it may be meant: a comment explains it, nothing of the language
-    /// answers requests, or a connection string that is applied behind it may say otherwise. So is a small pool in a
-    /// shell script that starts something, beside another client of the same file that has a larger one, and one of ten
-    /// or more where processes live for a few calls (Next.js, functions of platforms).
+    /// Compares `maxPoolSize` with what the service needs:
+    /// - With `peak-qps` and `latency-ms` declared under `[[service]]`, the pools need requests × seconds × 1.5
+    ///   connections. Several routers and processes share this number. Docward reports fewer connections, and
+    ///   more than 200 if fewer would do.
+    /// - Without these figures, Docward reports sizes outside 50 to 200.
+    /// - `maxPoolSize=0` means no limit and is reported in both cases.
+    ///
+    /// Local addresses, tools (`mongosh`, `mongodump`) and programs that run one query and end are not reported.
+    ///
+    /// ## When it is a note
+    /// - A comment in the code explains the size, or a connection string that is applied later may change it.
+    /// - No code of that language answers requests.
+    /// - The pool is small and in a shell script, or another client in the same file has a larger pool.
+    /// - The pool has ten or more connections, and processes live for a few calls only (Next.js, serverless
+    ///   functions).
+    /// - Under the profile `neutral`: source code sets a size other than 0, and the service is not declared.
     ///
     /// ## Why it matters
-    /// Too small a pool makes requests wait in the application. Too large a one, times all instances,
-    /// exceeds what the server accepts.
+    /// If the pool is too small, requests wait in the application. If it is too large, the pools of all instances
+    /// exceed the connection limit of the server.
     ///
     /// ## Example
     /// ```jsonl,fires
@@ -39,10 +45,10 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Declare the service with `peak-qps` and `latency-ms`, and take the number that follows.
+    /// Declare the service with `peak-qps` and `latency-ms`, and use the size that Docward calculates.
     ///
     /// ## When to ignore it
-    /// Functions that run for one request at a time need very few connections each.
+    /// Functions that handle one request at a time need very few connections each.
     C018, "pool-size-out-of-range",
     level: Recommended,
     area: Speed,

@@ -9,15 +9,26 @@ declare_rule! {
     /// # Minimum pool size out of range
     ///
     /// ## What it checks
-    /// Judges `minPoolSize`: 5 to 20 is usual. Absent or 0 is reported where `maxPoolSize` was chosen; where
-    /// it was not, C017 tells both. More than `maxPoolSize` is an error: drivers refuse it. The rest is information in a
-    /// shell script, where a comment explains it, where nothing of the language answers requests, where a connection
-    /// string that is applied behind it may say otherwise, where code writes the driver's own 0 out, and under the
-    /// profile `neutral` for a service that is not declared.
+    /// Checks `minPoolSize`. Between 5 and 20 connections are usual.
+    /// - A value above `maxPoolSize` is an error: drivers refuse it or never fill the pool.
+    /// - A value above 20 is a warning.
+    /// - A value below 5 is a warning, unless `maxPoolSize` is 5 or less.
+    /// - No value is a warning when `maxPoolSize` is above 5. If `maxPoolSize` is absent as well, C017 reports
+    ///   both.
+    ///
+    /// Apart from the error, local addresses are not reported.
+    ///
+    /// ## When it is a note
+    /// The warnings become notes in these cases:
+    /// - The value is in a shell script, or a comment explains it.
+    /// - No code of that language answers requests.
+    /// - A connection string that is applied later may change the value.
+    /// - Code writes 0, the driver's own default.
+    /// - Under the profile `neutral`: the client belongs to no declared service.
     ///
     /// ## Why it matters
-    /// Without a minimum the first requests after a start or a quiet night each wait for a connection and a
-    /// login. Too large a minimum, times all instances and servers, takes connections that nobody uses.
+    /// Without a minimum, the first requests after a start or an idle night each wait for a connection and a
+    /// login. Too large a minimum keeps idle connections open on every server, for every instance.
     ///
     /// ## Example
     /// ```jsonl,fires
@@ -31,7 +42,7 @@ declare_rule! {
     /// Write `minPoolSize=10`.
     ///
     /// ## When to ignore it
-    /// Very many instances share a small limit.
+    /// Very many instances share a small connection limit.
     C019, "min-pool-size-out-of-range",
     level: Recommended,
     area: Speed,

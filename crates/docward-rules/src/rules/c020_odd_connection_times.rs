@@ -16,17 +16,25 @@ declare_rule! {
     /// # Odd connection times
     ///
     /// ## What it checks
-    /// Judges times that were chosen; what is left out is the driver's business. `maxIdleTimeMS`: 60,000 to
-    /// 300,000. `waitQueueTimeoutMS`: 5,000 to 10,000. `connectTimeoutMS`: 10,000 to 30,000. Values are
-    /// milliseconds, whatever unit the program uses. `waitQueueTimeoutMS` for a driver that has no such
-    /// option (Go, Rust) is told as information, and so are 0 where that is what the driver does by itself,
-    /// idle times in shell scripts, times that a comment explains, and those of programs that answer no requests;
-    /// under the profile `neutral` also those that source code says for a service that is not declared.
+    /// Checks times that a connection string or code sets, in milliseconds:
+    /// - `maxIdleTimeMS` outside 60,000 to 300,000
+    /// - `waitQueueTimeoutMS` outside 5,000 to 10,000
+    /// - `connectTimeoutMS` outside 10,000 to 30,000
+    ///
+    /// Options that are not set are not reported, nor are local addresses.
+    ///
+    /// ## When it is a note
+    /// - `waitQueueTimeoutMS` is set for a driver without this option (Go, Rust).
+    /// - The value is 0, and the driver's default has no limit either.
+    /// - `maxIdleTimeMS` is set in a shell script.
+    /// - A comment explains the time.
+    /// - No code of that language answers requests.
+    /// - Under the profile `neutral`: source code sets the time, and the service is not declared.
     ///
     /// ## Why it matters
-    /// Connections that are closed too early are made again all the time, each with a login. A short wait
-    /// refuses requests that would have been served, a long one piles them up. A short time to connect fails
-    /// on every jitter of the network.
+    /// Connections that are closed too early are opened again all the time, each with a login. A short wait time
+    /// refuses requests that could have been served; a long one lets them pile up. With a short connection
+    /// time-out, every brief network delay fails a connection.
     ///
     /// ## Example
     /// ```jsonl,fires
@@ -37,7 +45,7 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// `maxIdleTimeMS=120000`, `waitQueueTimeoutMS=5000`, `connectTimeoutMS=10000`.
+    /// Set `maxIdleTimeMS=120000`, `waitQueueTimeoutMS=5000` and `connectTimeoutMS=10000`.
     ///
     /// ## When to ignore it
     /// A health check has to give up quickly.

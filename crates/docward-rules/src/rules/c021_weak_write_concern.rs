@@ -11,14 +11,19 @@ declare_rule! {
     /// # Weak write concern
     ///
     /// ## What it checks
-    /// Judges `w`. For a service declared as `core`, `w=0` and `w=1` are errors, and so is an absent `w`,
-    /// unless the server's own default is known to be `majority`: it says so itself, or it is 5.0 or newer
-    /// (told as information then). A set with an arbiter among three members falls back to `w: 1`, and there
-    /// an absent `w` stays an error. For other services `w=1` is information and `w=0` a warning.
+    /// Checks the write concern `w` of a connection string. For a service declared as `core`:
+    /// - `w=0` and `w=1` are errors.
+    /// - Without `w`, nothing is reported if the server's default is known to be `majority`.
+    /// - Without `w`, it is a note if the server is 5.0 or newer and its members and settings are unknown.
+    /// - Without `w`, it is an error in all other cases, also for a set whose arbiters make the default `w: 1`.
+    ///
+    /// For other services, `w=0` is a warning and `w=1` a note. Local addresses of other services are not
+    /// reported.
     ///
     /// ## Why it matters
-    /// A write that only the primary has is lost when the primary fails before the others have copied it. With
-    /// `w=0` the server does not answer at all: the program learns of no error, and writes are lost without notice.
+    /// A write that only the primary has is lost if the primary fails before the other members have copied it.
+    /// With `w=0` the server does not answer at all. The program sees no error, and writes are lost without
+    /// notice.
     ///
     /// ## Example
     /// ```jsonl,fires
@@ -35,7 +40,7 @@ declare_rule! {
     /// Write `w=majority`.
     ///
     /// ## When to ignore it
-    /// The program gives each write its own concern.
+    /// The program sets a write concern for each write.
     C021, "weak-write-concern",
     level: Mandatory,
     area: Correctness,

@@ -8,12 +8,12 @@ declare_rule! {
     /// # Core service reads secondaries
     ///
     /// ## What it checks
-    /// Reports services declared as `core` whose `readPreference` is anything but `primary`.
-    /// `primaryPreferred` counts, too: it reads from a secondary while there is no primary.
+    /// Reports services declared as `core` whose `readPreference` is anything but `primary`. This includes
+    /// `primaryPreferred`, which reads from a secondary while there is no primary.
     ///
     /// ## Why it matters
-    /// Secondaries are behind by some milliseconds, and sometimes by much more. A balance that is read right
-    /// after a transfer shows the old one, and the transfer is made again.
+    /// Secondaries lag behind by some milliseconds, and sometimes by much more. A balance that is read right
+    /// after a transfer still shows the old amount, and the transfer may be made a second time.
     ///
     /// ## Example
     /// ```jsonl,fires
@@ -28,10 +28,10 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Read from the primary; give history and reports a client of their own that reads from secondaries.
+    /// Read from the primary. Give history and reports a separate client that reads from secondaries.
     ///
     /// ## When to ignore it
-    /// Every read that has to be current asks for the primary itself.
+    /// Every read that must be current requests the primary explicitly.
     C022, "core-reads-secondaries",
     level: Mandatory,
     area: Correctness,

@@ -14,16 +14,17 @@ declare_rule! {
     /// # Undeclared stale reads
     ///
     /// ## What it checks
-    /// Looks at strings that read with `secondary`, `secondaryPreferred` or `nearest`. A declared service has
-    /// to be able to live with what is old: it says how old with `stale-reads-ms`, or its class says so
-    /// (`read-heavy`, `report`, `regional`). A `general` service without either is an error, and so is any
-    /// with `stale-reads-ms = 0`. Where a running set tells how far its members are behind, more than the
-    /// declared time is a warning. A string of no declared service is a question, told as information.
-    /// Core services are told by C022.
+    /// Checks clients that read with `secondary`, `secondaryPreferred` or `nearest`. A service accepts stale
+    /// reads by a `stale-reads-ms` above 0, or by its class: `read-heavy`, `report` or `regional`.
+    /// - An error: a declared service accepts no stale reads, or has `stale-reads-ms = 0`.
+    /// - A warning: a member of the running set lags more than the declared time.
+    /// - A note: the string belongs to no declared service.
+    ///
+    /// Core services are reported by C022. Local addresses and standalone servers are not reported.
     ///
     /// ## Why it matters
-    /// Secondaries are behind by some 10 to 100 milliseconds at the best of times. A program that reads what
-    /// it has just written does not find it.
+    /// Secondaries usually lag by 10 to 100 milliseconds. A program that reads what it has just written does not
+    /// find it.
     ///
     /// ## Example
     /// ```jsonl,fires
@@ -36,10 +37,11 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Read from the primary, or declare `stale-reads-ms` for the service once it is known to be harmless.
+    /// Read from the primary. Or declare `stale-reads-ms` for the service when stale reads are known to be
+    /// harmless.
     ///
     /// ## When to ignore it
-    /// Sessions with causal consistency read their own writes.
+    /// The client uses sessions with causal consistency, which read their own writes.
     C023, "undeclared-stale-reads",
     level: Mandatory,
     area: Correctness,

@@ -11,13 +11,16 @@ declare_rule! {
     /// # Reads kept on the primary
     ///
     /// ## What it checks
-    /// Advises services of which the class says where they should read: `report` from secondaries,
-    /// `read-heavy` from secondaries where there are any, `regional` from the nearest member. Reports those
-    /// that read from the primary, as information. A string of which source code computes a part is not
-    /// judged, and neither is a service with `stale-reads-ms = 0`.
+    /// Reports, as a note, services that read from the primary although their class suggests otherwise:
+    /// - `report`: read from secondaries (`secondary`)
+    /// - `read-heavy`: read from secondaries when there are any (`secondaryPreferred`)
+    /// - `regional`: read from the nearest member (`nearest`)
+    ///
+    /// Strings of which source code computes a part are not checked, nor are services with `stale-reads-ms = 0`,
+    /// local addresses and standalone servers.
     ///
     /// ## Why it matters
-    /// Reports on the primary compete with the writes of everybody, while secondaries are idle.
+    /// Reports on the primary compete with all writes, while the secondaries are idle.
     ///
     /// ## Example
     /// ```jsonl,fires
@@ -30,10 +33,10 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Write the `readPreference` that the class asks for.
+    /// Set the `readPreference` that fits the class.
     ///
     /// ## When to ignore it
-    /// The secondaries are small, or only there for the case that the primary fails.
+    /// The secondaries are small, or exist only for failover.
     C024, "reads-kept-on-primary",
     level: Information,
     area: Speed,

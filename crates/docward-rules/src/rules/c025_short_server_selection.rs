@@ -12,11 +12,12 @@ declare_rule! {
     /// # Short server selection
     ///
     /// ## What it checks
-    /// Tells, as information, of services declared as `core` whose `serverSelectionTimeoutMS` is below
-    /// 15,000. Samples with 5,000 are common and accepted for other services.
+    /// Reports, as a note, services declared as `core` whose `serverSelectionTimeoutMS` is below 15,000. Other
+    /// services may use less; many samples use 5,000.
     ///
     /// ## Why it matters
-    /// An election takes 10 to 12 seconds. A client that waits 5 fails a retry that would have succeeded.
+    /// An election takes 10 to 12 seconds. A client that waits 5 seconds fails, although a later retry would have
+    /// succeeded.
     ///
     /// ## Example
     /// ```jsonl,fires
@@ -29,10 +30,10 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Leave the option out (30 seconds), or write 15,000 and more.
+    /// Leave the option out (the default is 30 seconds), or set 15,000 or more.
     ///
     /// ## When to ignore it
-    /// The user waits for the answer and rather has an error soon.
+    /// A user waits for the answer and prefers a quick error.
     C025, "short-server-selection",
     level: Information,
     area: Writes,

@@ -8,13 +8,16 @@ declare_rule! {
     /// # System database in the path
     ///
     /// ## What it checks
-    /// Reports connection strings whose path names `admin`, `local` or `config`. `admin` is information,
-    /// because samples put it there to log in and the program may name its database itself; the others are a
-    /// warning. What is named after the oplog has to name `local`, and passes.
+    /// Reports connection strings whose path names a database of the server:
+    /// - `local` and `config` are a warning.
+    /// - `admin` is a note: many samples name it for the login, and the program may name its own database in each
+    ///   call.
+    ///
+    /// A setting or variable named after the oplog is not reported, because the oplog is in `local`.
     ///
     /// ## Why it matters
-    /// A program that asks the driver for its default database gets this one, and writes business data where
-    /// it is not backed up as expected, cannot be sharded and is refused by many roles.
+    /// A program that asks the driver for its default database gets this one and writes business data into it.
+    /// Such data may be missing from backups, cannot be sharded, and many roles have no access to it.
     ///
     /// ## Example
     /// ```jsonl,fires
@@ -26,7 +29,7 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Write the business database in the path, and say `authSource=admin` besides.
+    /// Name the business database in the path, and add `authSource=admin` for the login.
     ///
     /// ## When to ignore it
     /// The program names the database in every call, or administers the server.

@@ -11,12 +11,14 @@ declare_rule! {
     /// # Mistaken option
     ///
     /// ## What it checks
-    /// Reads options as drivers do, and reports:
+    /// Parses options as drivers do. Warnings:
+    /// - names that no driver knows, with the most similar known name
+    /// - values of the wrong type or outside the range of the option
+    /// - options that are given several times
     ///
-    /// - names that no driver knows, with the name that was probably meant;
-    /// - values of the wrong type, or outside the range of the option;
-    /// - options that are given several times;
-    /// - as information: deprecated options, old names, and options that have no effect beside another.
+    /// Notes:
+    /// - deprecated options and old names
+    /// - options that have no effect because of another option
     ///
     /// ## Why it matters
     /// Drivers differ. Node.js refuses such a string. PyMongo and Java log a warning and ignore the option, so
@@ -31,7 +33,7 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Write the name and the value as proposed.
+    /// Use the name and the value that the finding proposes.
     ///
     /// ## When to ignore it
     /// A proxy or a driver of your own reads the option.

@@ -8,17 +8,24 @@ declare_rule! {
     /// # Contradictory options
     ///
     /// ## What it checks
-    /// Reports what the drivers' common rules forbid: `directConnection` with several hosts, `loadBalanced`
-    /// with several hosts, a set or a direct connection, `srvMaxHosts` and `srvServiceName` without
-    /// `mongodb+srv://`, `tls` and `ssl` that differ, `tlsInsecure` beside the options it stands for,
-    /// `maxStalenessSeconds` below 90 or with reads from the primary, tags with reads from the primary, `w=0`
-    /// with `journal=true`, a negative `w`, an empty `authSource`, passwords with mechanisms that take none,
-    /// `proxyPort`, `proxyUsername` and `proxyPassword` without `proxyHost`, and one of the latter two without the other.
-    /// Options that merely say different things, such as a certificate with `tls=false`, are a warning, and
-    /// information where the string leads to this machine or to a container beside.
+    /// Reports options that exclude each other. These are errors:
+    /// - hosts: `directConnection` or `loadBalanced` with several hosts or with each other, `loadBalanced` with
+    ///   `replicaSet`
+    /// - `srvMaxHosts` or `srvServiceName` without `mongodb+srv://`, `srvMaxHosts` with `replicaSet` or
+    ///   `loadBalanced`
+    /// - TLS: `tls` and `ssl` that differ, `tlsInsecure` with an option that it includes
+    /// - reads: `maxStalenessSeconds` below 90, or it or tags with `readPreference=primary`
+    /// - writes: a negative `w`, `w=0` with `journal=true`
+    /// - logins: an empty or wrong `authSource`, a password where the mechanism uses none, a missing user or
+    ///   secret
+    /// - proxies: proxy options without `proxyHost`, a user or password alone
+    /// - a path that is no database name
+    ///
+    /// Contradictions that drivers accept, such as a certificate with `tls=false`, are a warning. For local
+    /// addresses they are a note.
     ///
     /// ## Why it matters
-    /// The client does not start, or starts with one driver and not with another.
+    /// The client does not start, or it starts with one driver and not with another.
     ///
     /// ## Example
     /// ```jsonl,fires
@@ -29,10 +36,10 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Remove one of the two.
+    /// Remove one of the contradictory options, or write the value that the finding proposes.
     ///
     /// ## When to ignore it
-    /// Never: what one driver takes today, another refuses.
+    /// Never. A string that one driver accepts today is refused by another.
     C029, "contradictory-options",
     level: Mandatory,
     area: Correctness,

@@ -13,11 +13,11 @@ declare_rule! {
     /// # Repeated host
     ///
     /// ## What it checks
-    /// Reports connection strings that list a host twice with the same port. One address with several ports
-    /// is several servers: routers behind a shared address look like that.
+    /// Reports connection strings that list the same host and port twice. One address with several ports is not
+    /// reported: this is usual for several routers behind one address.
     ///
     /// ## Why it matters
-    /// Usually another host was meant: the list looks complete and lacks one.
+    /// Usually one of the two entries should be another host, which is now missing from the list.
     ///
     /// ## Example
     /// ```jsonl,fires
@@ -28,10 +28,10 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Write the host that was meant, or remove the second entry.
+    /// Write the missing host, or remove the second entry.
     ///
     /// ## When to ignore it
-    /// Never: it has no effect.
+    /// Never. The second entry has no effect.
     C030, "repeated-host",
     level: Recommended,
     area: Hygiene,

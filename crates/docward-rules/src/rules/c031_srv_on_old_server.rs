@@ -8,11 +8,11 @@ declare_rule! {
     /// # SRV on an old server
     ///
     /// ## What it checks
-    /// Reports `mongodb+srv://` where the server, running or declared with `server-version`, is older than
-    /// 4.0: consoles offer such addresses from 4.0 on.
+    /// Reports `mongodb+srv://` for a server older than 4.0. Docward takes the version from the running server or
+    /// from `server-version`. Consoles offer SRV addresses from 4.0 on.
     ///
     /// ## Why it matters
-    /// There are no records in DNS that the name could lead to.
+    /// DNS has no SRV records for this name, so the client finds no server.
     ///
     /// ## Example
     /// ```jsonl,fires,version=3.6
@@ -23,10 +23,10 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Use the address of the load balancer, or list all hosts; or upgrade the server.
+    /// Use the address of the load balancer, or list all hosts. Or upgrade the server.
     ///
     /// ## When to ignore it
-    /// The records were made by hand.
+    /// The SRV records were created by hand.
     C031, "srv-on-old-server",
     level: Mandatory,
     area: Writes,

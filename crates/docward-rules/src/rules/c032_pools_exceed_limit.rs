@@ -16,16 +16,17 @@ declare_rule! {
     /// # Pools exceed the limit
     ///
     /// ## What it checks
-    /// Adds up what the services may open: `instances` × `processes` × `maxPoolSize`, times the routers where
-    /// the string leads to several of them. Reports a sum above 80 % of `connection-limit`. Services and limit
-    /// are declared in `docward.toml`; a service counts when `instances` is declared and a connection string
-    /// (or `pool`) tells its pool. Without `maxPoolSize` the driver's default counts.
+    /// Adds up the connections that all services may open: `instances` × `processes` × `maxPoolSize`, and ×
+    /// routers if the string leads to several. Reports a sum above 80 % of `connection-limit`.
     ///
-    /// With `limit-scope = "per-node"` the limit is that of one server, and routers do not multiply.
+    /// - The services and the limit are declared in `docward.toml`.
+    /// - A service counts if it declares `instances` and has a connection string.
+    /// - Without `maxPoolSize`, the declared `pool` counts, or else the driver's default.
+    /// - With `limit-scope = "per-node"` the limit is that of one server, and routers do not multiply the sum.
     ///
     /// ## Why it matters
-    /// Pools fill up when the server is slow, all at once. Beyond the limit new connections are refused, and
-    /// instances that start do not come up.
+    /// When the server slows down, all pools fill up at once. Connections beyond the limit are refused, and new
+    /// instances cannot start.
     ///
     /// ## Example
     /// ```jsonl,fires,limit=3000,topology=sharded
@@ -38,7 +39,7 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Lower `maxPoolSize` as the finding says, or raise the limit.
+    /// Lower `maxPoolSize` to the value in the finding, or raise the limit.
     ///
     /// ## When to ignore it
     /// The services never run at the same time.

@@ -10,12 +10,12 @@ declare_rule! {
     /// # Serverless without a proxy
     ///
     /// ## What it checks
-    /// Mentions functions of serverless platforms (AWS Lambda, Google Cloud Functions and their like) that
-    /// make a client of their own: each copy of the function that the platform starts has a pool of its own.
+    /// Reports, as a note, functions of serverless platforms (such as AWS Lambda or Google Cloud Functions) that
+    /// create their own client. Each running copy of the function then has its own pool.
     ///
     /// ## Why it matters
-    /// The platform decides how many copies run at the same time. Their pools add up, and nobody lowers
-    /// them; a burst of calls can take all connections of a deployment.
+    /// The platform decides how many copies run at the same time, and their pools add up. A burst of calls can
+    /// take all connections of a deployment.
     ///
     /// ## Example
     /// ```python,fires
@@ -34,12 +34,12 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Put a proxy that pools connections between the functions and the deployment. Until then keep the
-    /// client outside of the handler, with a small pool (`maxPoolSize` 5 or less), and count concurrency
-    /// times pool size against the limit.
+    /// Put a proxy that pools connections between the functions and the deployment. Until then:
+    /// - Keep the client outside of the handler, with a small pool (`maxPoolSize` 5 or less).
+    /// - Compare concurrency × pool size with the connection limit.
     ///
     /// ## When to ignore it
-    /// The platform's concurrency is capped, and the cap times the pool size fits.
+    /// The platform limits the concurrency, and this limit × pool size is within the connection limit.
     C041, "serverless-without-proxy",
     level: Recommended,
     area: Writes,

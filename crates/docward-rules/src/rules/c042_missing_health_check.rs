@@ -8,14 +8,17 @@ declare_rule! {
     /// # Missing health check
     ///
     /// ## What it checks
-    /// Mentions a project that makes clients and neither contacts the server when it starts nor has a health check.
-    /// Nothing is reported where the code does one of these:
-    /// - it sends a command anywhere (`ping`, `buildInfo`, `connectionStatus`, `server_info()`, any `db.command(…)`);
-    /// - it connects with a driver that contacts the server for it, and somebody hears how that ends: an awaited
-    ///   `client.connect()` or `mongoose.connect()`, one with `then`, `catch` or a callback, a listener for errors of the
-    ///   connection, `MongooseModule.forRoot`, `mgo.Dial`;
-    /// - it runs an operation at its start: at the top level of a file, in a function that is called there, in a hook that
-    ///   a framework calls once (`init_beanie`, indexes that are created outside of request handlers).
+    /// Reports, as a note, a project that creates clients, does not contact the server at its start, and has no
+    /// health check.
+    ///
+    /// Not reported are projects whose code does one of these:
+    /// - It sends a command anywhere (`ping`, `buildInfo`, `connectionStatus`, `server_info()`, any
+    ///   `db.command(…)`).
+    /// - It connects at once and handles the result: an awaited `client.connect()` or `mongoose.connect()`, or
+    ///   one with `then`, `catch`, a callback or a listener for errors. `MongooseModule.forRoot` and `mgo.Dial`
+    ///   do this by themselves.
+    /// - It runs an operation when it starts: at the top level of a file, in a function called there, or in a
+    ///   start-up hook of a framework (`init_beanie`, creation of indexes).
     ///
     /// ## Why it matters
     /// The clients of PyMongo, Go and Java connect with their first operation. A process that starts without its
@@ -38,11 +41,11 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Ping the `admin` database at the start and in the check that the platform calls. `docward connect
-    /// sdk` writes one for each language.
+    /// Ping the `admin` database when the program starts and in the health check that the platform calls.
+    /// `docward connect sdk` writes such a check for each language.
     ///
     /// ## When to ignore it
-    /// A wrapper around the driver contacts the server at the start, and Docward does not see it.
+    /// A wrapper around the driver contacts the server at the start, and Docward cannot see it.
     C042, "missing-health-check",
     level: Information,
     area: Hygiene,

@@ -8,12 +8,12 @@ declare_rule! {
     /// # Refused call
     ///
     /// ## What it checks
-    /// Reports options that a driver refuses when the client is made. At present: `readPreference` of
-    /// PyMongo given an object (`ReadPreference.SECONDARY_PREFERRED`), which raises `ValueError`; the option
-    /// takes a word, the object belongs in `read_preference`.
+    /// Reports options that a driver refuses when the client is created. At present this is one case: PyMongo's
+    /// `readPreference` set to an object such as `ReadPreference.SECONDARY_PREFERRED`, which raises `ValueError`.
+    /// This option accepts only the name as text; the object belongs in `read_preference`.
     ///
     /// ## Why it matters
-    /// The process does not start, or fails where the client is made first.
+    /// The process does not start, or it fails where the client is first created.
     ///
     /// ## Example
     /// ```python,fires
@@ -27,7 +27,7 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Write the word, or use the other option.
+    /// Write the name as text, or use `read_preference`.
     ///
     /// ## When to ignore it
     /// Never with a driver of the 4.x series.

@@ -14,14 +14,17 @@ declare_rule! {
     /// # Missing deadline
     ///
     /// ## What it checks
-    /// Reports operations of the Go driver that have no useful time limit: `context.WithTimeout` with more than ten
-    /// minutes, and `context.Background()` or `context.TODO()` for an operation in a handler of requests. Operations
-    /// elsewhere that have no limit are reported with `--select pedantic`. Nothing is reported about missing limits
-    /// where a client has `timeoutMS`. The places of one file are one finding.
+    /// Reports operations of the Go driver without a useful time limit:
+    /// - `context.WithTimeout` with more than ten minutes
+    /// - `context.Background()` or `context.TODO()` for an operation in a request handler
+    /// - with `--select pedantic`: the same for operations elsewhere
+    ///
+    /// The places in one file are one finding. Missing limits are not reported if a client sets `timeoutMS`, and
+    /// scripts that are started by hand are not checked.
     ///
     /// ## Why it matters
-    /// The Go driver has no limit of its own for waiting in its pool or for an operation. When the server is slow,
-    /// requests pile up until the process has no memory or no connections left.
+    /// The Go driver sets no limit for waiting in its pool or for an operation. When the server is slow, requests
+    /// pile up until the process runs out of memory or connections.
     ///
     /// ## Example
     /// ```go,fires
@@ -44,8 +47,8 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Pass the context of the request on, and limit it: `context.WithTimeout(r.Context(), 10*time.Second)`. Or give
-    /// the client `timeoutMS`.
+    /// Pass on the context of the request with a limit: `context.WithTimeout(r.Context(), 10*time.Second)`. Or
+    /// set `timeoutMS` on the client.
     ///
     /// ## When to ignore it
     /// A job copies or counts whole collections and may take hours.

@@ -17,29 +17,35 @@ declare_rule! {
     /// # Large document
     ///
     /// ## What it checks
-    /// Measures every document as BSON and reports a collection once, with the highest tier its
-    /// documents reach: more than 100 KB (a house rule; MongoDB names no such figure), more than
-    /// 1 MB in a core collection, 10 MB, and the server's limit of 16 MB. The finding names the
-    /// field that owns the bytes.
+    /// Measures every document as BSON. Reports a collection once, with the highest tier that its documents
+    /// reach:
+    /// - more than 100 KB: a warning. The figure is a house rule; MongoDB names none
+    /// - more than 1 MB in a core collection: a warning
+    /// - 10 MB or more: an error
+    /// - 16 MB, the server's limit: an error
+    ///
+    /// The finding names the top-level field that holds most of the bytes.
     ///
     /// ## Why it matters
-    /// A document is read, cached and sent as a whole, however little of it is asked for. From
-    /// 10 MB on there is little time left: at 16 MB every write that adds a byte is refused, and the
-    /// document has to be split by hand while the application is failing.
+    /// A document is read, cached and sent as a whole, even if the query needs only one field. From 10 MB on,
+    /// little time is left. At 16 MB the server refuses every write that adds a byte, and the document must be
+    /// split by hand while the application fails.
     ///
     /// ## Example
     /// ```jsonl,fires
     /// x3 {"_id": $i, "title": "Manual", "body": "$pad(110000)"}
     /// ```
-    /// Keep what lists and searches need, and move the bulk where it is read on demand:
+    /// Keep the fields that lists and searches need, and move the large field to where it is read on demand:
     /// ```jsonl,clean
     /// x3 {"_id": $i, "title": "Manual", "bodyFileId": ObjectId("$oid")}
     /// ```
     ///
     /// ## How to fix
-    /// The field that owns the bytes decides. An array: one document per element in a collection of
-    /// its own. A file: GridFS or an object store. A long text: compress it. An object that is
-    /// seldom read: a second collection under the same `_id`.
+    /// The fix depends on the field that holds most of the bytes:
+    /// - an array: store one document per element in a separate collection
+    /// - a file: move it to GridFS or an object store
+    /// - a long text: compress it
+    /// - an object that is rarely read: move it to a second collection under the same `_id`
     ///
     /// ## When to ignore it
     /// The documents are few, written once and always read whole, such as detailed geometries or

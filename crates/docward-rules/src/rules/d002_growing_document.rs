@@ -11,20 +11,25 @@ declare_rule! {
     /// # Growing document
     ///
     /// ## What it checks
-    /// Compares the size of documents with their age. Where older documents are clearly larger, it
-    /// forecasts the day on which the largest and the typical document reach 1 MB (core
-    /// collections), 10 MB and 16 MB if growth goes on as it has. Dates are counted from the newest
-    /// document that was read, and nothing is said about days more than five years away.
+    /// Compares the size of documents with their age. If older documents are clearly larger, Docward forecasts
+    /// when the largest and the typical document reach 10 MB and 16 MB; in core collections also 1 MB.
+    /// - The forecast needs at least 50 documents over 7 days and a rank correlation above 0.5.
+    /// - It assumes constant growth, starts at the newest document that was read, and covers five years.
+    /// - It is a note if only 1 MB is reached, and a warning otherwise.
     ///
-    /// With `--earlier` sizes of the same documents on two dates take the place of ages, and the dates
-    /// told are those of the first document to get there. It takes as many documents seen twice as
-    /// `min-documents`, dates as far apart as `min-days`, one in twenty of the documents grown and more
-    /// than twice as many grown as shrunk. Only documents kept track of in both runs count, and growth
-    /// that was taken back in between is not seen.
+    /// If the growth comes from one array that D008 or R006 reports, only that rule reports it.
+    ///
+    /// ## With an earlier audit
+    /// With `--earlier`, Docward compares the sizes of the same documents on two dates. The forecast is then for
+    /// the first document to reach a limit. It needs:
+    /// - at least `min-documents` documents present in both audits, at least `min-days` apart
+    /// - growth in at least one of twenty documents, and more than twice as many grown as shrunk documents
+    ///
+    /// Growth that was undone between the two dates is not visible.
     ///
     /// ## Why it matters
-    /// The server gives no warning before 16 MB: the write that crosses the limit fails, and so does
-    /// every later one on that document. A date is a warning that can be planned with.
+    /// The server gives no warning before 16 MB. The write that crosses the limit fails, and so does every later
+    /// write that adds to the document. With a forecast date the fix can be planned.
     ///
     /// ## Example
     /// ```jsonl,fires
@@ -38,12 +43,11 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Find the field that grows and move what is added over time to documents of its own, or cap it
-    /// when it is written.
+    /// Find the field that grows. Move what is added over time to separate documents, or limit its length with
+    /// each write.
     ///
     /// ## When to ignore it
-    /// Old documents are larger for another reason: they were imported, or the format was slimmed
-    /// down later.
+    /// Old documents are larger for another reason: they were imported, or the format was reduced later.
     D002, "growing-document",
     level: Recommended,
     area: Growth,

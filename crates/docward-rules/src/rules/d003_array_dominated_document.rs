@@ -10,19 +10,24 @@ declare_rule! {
     /// # Array-dominated document
     ///
     /// ## What it checks
-    /// Looks at the documents larger than 100 KB and reports an array that owns more than half of
-    /// their bytes. Arrays that grow without end are reported by `unbounded-array` instead; buckets,
-    /// previews, vectors and geometries are meant to be there and are left alone.
+    /// Examines documents larger than 100 KB. Reports an array that holds more than half of the bytes in most of
+    /// them.
+    ///
+    /// ## Exceptions
+    /// Not reported:
+    /// - arrays that grow without limit, which D008 reports
+    /// - arrays of ids, and arrays that are long only in a few documents, which R006 and R008 report
+    /// - buckets, previews, vectors and geometries
     ///
     /// ## Why it matters
-    /// Every read of such a document carries the whole list, also when one name or one flag was asked
-    /// for, and every update writes it back.
+    /// Every read of such a document loads the whole list, even if the query needs one name or one flag. Every
+    /// update writes the whole list back.
     ///
     /// ## Example
     /// ```jsonl,fires,ns=db_shop.t_user
     /// x5 {"_id": $i, "name": "Ada", "posts": $array(300, {"title": "Post $j", "text": "$pad(400)"})}
     /// ```
-    /// One document per element, a reference to the parent, and a counter where the list was:
+    /// One document per element with a reference to the parent; the parent keeps a counter:
     /// ```jsonl,clean,ns=db_shop.t_user
     /// x5 {"_id": $i, "name": "Ada", "postCount": 300}
     /// @ db_shop.t_post
@@ -30,12 +35,12 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Create the child collection and its index, copy the elements with the parent's `_id`, switch
+    /// Create the child collection and its index, and copy the elements with the `_id` of the parent. Switch the
     /// readers, then remove the array.
     ///
     /// ## When to ignore it
-    /// The list is always read and written as a whole and its length has a limit you know; declare the
-    /// limit under `[[collections.bounded]]`.
+    /// The list is always read and written as a whole, and its length has a known limit. Declare the limit under
+    /// `[[collections.bounded]]`.
     D003, "array-dominated-document",
     level: Recommended,
     area: Growth,

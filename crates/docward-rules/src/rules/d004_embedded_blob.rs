@@ -9,31 +9,33 @@ declare_rule! {
     /// # Embedded blob
     ///
     /// ## What it checks
-    /// Reports fields that hold files: binaries of 256 KB and more, and base64 text whose first bytes
-    /// are those of a known format (PNG, JPEG, PDF, ZIP, …). Icons and thumbnails below 16 KB, UUIDs,
-    /// hashes and vectors stay silent. Where files make up much of the collection, `oversized-blob`
-    /// speaks instead.
+    /// Reports fields that hold files:
+    /// - binaries of 256 KB or more
+    /// - base64 text of 16 KB or more that starts with the signature of a known format (PNG, JPEG, PDF, ZIP, …)
+    ///
+    /// Smaller icons and thumbnails, UUIDs, hashes and vectors are not reported. If files make up much of the
+    /// collection, D005 reports them instead.
     ///
     /// ## Why it matters
-    /// The bytes of the file push useful documents out of the cache and travel with every read that
-    /// does not exclude them. Base64 makes them a third larger still.
+    /// The bytes of the file push useful documents out of the cache and are sent with every read that does not
+    /// exclude them. Base64 adds another third.
     ///
     /// ## Example
-    /// A limit of 40 bytes instead of 256 KB keeps it short:
+    /// This example uses a limit of 40 bytes instead of 256 KB:
     /// ```jsonl,fires,max-bytes=40
     /// {"_id": 1, "name": "Ada", "photo": BinData(0, "/9j/4AAQSkZJRgABAQEASABIAAD/2wBDAAMCAgMCAgMDAwMEAwMEBQgFBQQEBQoH")}
     /// ```
-    /// Keep an id or a URL, with what is needed to check the file:
+    /// Keep an id or a URL, and the values needed to verify the file:
     /// ```jsonl,clean
     /// {"_id": 1, "name": "Ada", "photoFileId": ObjectId("65f3a2b8c1d2e3f4a5b6c7d8"), "photoBytes": 314572, "photoType": "image/jpeg"}
     /// ```
     ///
     /// ## How to fix
-    /// Store the file in GridFS (or in an object store) under an id, write that id into the document,
-    /// check size and hash, then remove the field.
+    /// Store the file in GridFS or an object store under an id, and write that id into the document. Verify size
+    /// and hash, then remove the field.
     ///
     /// ## When to ignore it
-    /// The document exists only to carry the payload and is never read without it.
+    /// The document exists only to hold the file and is never read without it.
     D004, "embedded-blob",
     level: Recommended,
     area: Speed,

@@ -9,30 +9,30 @@ declare_rule! {
     /// # Oversized blob
     ///
     /// ## What it checks
-    /// Reports fields whose files are large (95th percentile of 256 KB and more) and make up more than
-    /// a fifth of all bytes of the collection. Smaller shares are reported by `embedded-blob`.
+    /// Reports fields with large files (95th percentile of 256 KB or more) that make up more than a fifth of the
+    /// collection's bytes. D004 reports smaller shares.
     ///
     /// ## Why it matters
-    /// A database is the most expensive place to keep files: they are replicated, backed up, cached
-    /// and read through the same machines as the business data, and a single file cannot pass 16 MB.
+    /// A database is the most expensive place for files. They are replicated, backed up and cached together with
+    /// the business data, and a single file cannot exceed 16 MB.
     ///
     /// ## Example
-    /// A limit of 40 bytes instead of 256 KB keeps it short:
+    /// This example uses a limit of 40 bytes instead of 256 KB:
     /// ```jsonl,fires,ns=db_shop.t_product,min-p95-bytes=40
     /// x3 {"_id": $i, "name": "Lamp", "image": BinData(0, "/9j/4AAQSkZJRgABAQEASABIAAD/2wBDAAMCAgMCAgMDAwMEAwMEBQgFBQQEBQoH")}
     /// ```
-    /// The file is elsewhere, the document knows where and what to expect:
+    /// The file is stored elsewhere; the document holds its URL, size and hash:
     /// ```jsonl,clean,ns=db_shop.t_product
     /// x3 {"_id": $i, "name": "Lamp", "imageUrl": "https://files.example.com/p/$i.jpg", "imageBytes": 300000, "imageSha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"}
     /// ```
     ///
     /// ## How to fix
-    /// Upload the files, store URL, checksum, size and content type, verify, then remove the field.
-    /// GridFS is the second choice: it lifts the 16 MB limit but keeps the bytes in the database.
+    /// Upload the files. Store URL, checksum, size and content type, verify them, then remove the field. GridFS
+    /// is the second choice: it lifts the 16 MB limit but keeps the bytes in the database.
     ///
     /// ## When to ignore it
-    /// The database is the object store by decision, for instance because nothing else is reachable
-    /// from where the application runs.
+    /// The team has decided to use the database as object store, for example because the application can reach no
+    /// other store.
     D005, "oversized-blob",
     level: Recommended,
     area: Growth,

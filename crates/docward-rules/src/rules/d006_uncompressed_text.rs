@@ -9,30 +9,31 @@ declare_rule! {
     /// # Uncompressed text
     ///
     /// ## What it checks
-    /// Reports text fields of which one value in twenty has 32 KB or more and which shrink to less than
-    /// 60 % when a few of their values are compressed for trial. Base64 files are left to the rules
-    /// about blobs, and fields under a text index to their search.
+    /// Reports text fields that are long and compress well:
+    /// - at least one value in twenty has 32 KB or more
+    /// - a trial compression of a few values leaves less than 60 % of their bytes
+    ///
+    /// Base64 files are not reported here (see D004 and D005), nor are fields of a text index.
     ///
     /// ## Why it matters
-    /// The storage engine compresses on disk only. In the cache, on the network and against the 16 MB
-    /// limit the full text counts.
+    /// The storage engine compresses data on disk only. The cache, the network and the 16 MB limit use the full
+    /// text.
     ///
     /// ## Example
     /// ```jsonl,fires
     /// x5 {"_id": $i, "html": "$pad(40000)"}
     /// ```
-    /// Compressed bytes, and a field that says how to read them:
+    /// The text is compressed, and a second field names the codec:
     /// ```jsonl,clean
     /// x5 {"_id": $i, "html": BinData(0, "H4sIAAAAAAAAA8tIzcnJVyjPL8pJAQCFEUoNCwAAAA=="), "htmlEncoding": "gzip"}
     /// ```
     ///
     /// ## How to fix
-    /// Compress when writing, store the bytes as binary with the name of the codec beside them, and let
-    /// readers accept both forms until old documents are converted.
+    /// Compress the text when writing. Store it as binary, with the name of the codec in a second field. Readers
+    /// accept both forms until all old documents are converted.
     ///
     /// ## When to ignore it
-    /// The text is searched or edited inside the database, by a regular expression, a text index or a
-    /// pipeline.
+    /// The text is searched or edited in the database by a regular expression or a pipeline.
     D006, "uncompressed-text",
     level: Recommended,
     area: Speed,

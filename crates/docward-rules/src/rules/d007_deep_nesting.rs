@@ -12,31 +12,34 @@ declare_rule! {
     /// # Deep nesting
     ///
     /// ## What it checks
-    /// Counts the containers above the deepest value: each object is one, an array of objects is one
-    /// together with its objects, an array directly in an array is one more. Up to 3 is fine, 4 and 5
-    /// are a warning, more than 5 is an error. The figures are a house rule; MongoDB's own limit is
-    /// 100 and counted differently. Coordinates of geometries do not count.
+    /// Counts the containers around the deepest value:
+    /// - each object counts as one
+    /// - an array of objects counts as one together with its objects
+    /// - an array directly inside an array counts as one more
+    ///
+    /// Up to 3 containers are fine, 4 and 5 are a warning, more than 5 are an error. The limits are a house rule.
+    /// MongoDB's own limit is 100, counted differently; near it, D012 reports instead. Coordinates of geometries
+    /// do not count.
     ///
     /// ## Why it matters
-    /// Long paths are mistyped in updates, and a mistyped `$set` creates a new field instead of
-    /// failing. Deep fields make long index keys, and changing their parent rewrites everything below.
+    /// Long paths are easily mistyped in updates, and a mistyped `$set` creates a new field instead of failing.
+    /// Deep fields make long index keys. Changing the parent object rewrites everything inside it.
     ///
     /// ## Example
     /// ```jsonl,fires
     /// {"_id": 1, "settings": {"ui": {"theme": {"colors": {"primary": "#fff"}}}}}
     /// ```
-    /// The same facts one level below the root:
+    /// The same data one level below the root:
     /// ```jsonl,clean
     /// {"_id": 1, "theme": {"primaryColor": "#fff"}}
     /// ```
     ///
     /// ## How to fix
-    /// Lift the inner object to the top level under a name that says what it is, or move it to a
-    /// collection of its own and refer to it.
+    /// Move the inner object to the top level under a descriptive name. Or move it to its own collection and
+    /// refer to it.
     ///
     /// ## When to ignore it
-    /// The documents are somebody else's format (imported JSON, an API response) and are only stored
-    /// and returned.
+    /// The documents have an external format (imported JSON, an API response) and are only stored and returned.
     D007, "deep-nesting",
     level: Recommended,
     area: Hygiene,

@@ -15,28 +15,38 @@ declare_rule! {
     /// # Unbounded array
     ///
     /// ## What it checks
-    /// Looks for arrays that grow as long as their document lives. Signs are: older documents have
-    /// longer arrays (rank correlation above 0.5 over at least 50 documents and 7 days), some arrays
-    /// have 1000 elements or more, a few are far longer than the rest, the elements carry dates that
-    /// lie days apart. Two signs are an error, one is a warning. Nothing is said when something bounds
-    /// the array: `maxItems` in the validator or a declared limit that all arrays keep to, a bucket, a preview, a page, lengths
-    /// that pile up at a round number, coordinates, vectors. Arrays of ids are reported by
-    /// `growing-id-array`. Where the pace is known, the finding tells the days on which the document of
-    /// the longest array reaches 1 MB, 10 MB and 16 MB, up to twenty years ahead.
+    /// Finds arrays that grow as long as their document exists. Signs of growth:
+    /// - Older documents have longer arrays (rank correlation above 0.5, at least 50 documents over 7 days).
+    /// - The longest array has 1000 elements or more.
+    /// - A few arrays are far longer than the others.
+    /// - The elements contain dates at least 7 days apart.
+    /// - The name suggests endless growth, such as `messages` or `logs`. This counts only if the age of documents
+    ///   is unknown.
     ///
-    /// With `--code` statements that add to the array count as well: one without a bound makes it certain,
-    /// and when all of them keep it short, what the documents show is a possibility only.
+    /// Several signs are an error, one is a warning. A short array that grows is reported if it will reach 1000
+    /// elements within five years. The finding forecasts when the largest document reaches 1, 10 and 16 MB.
     ///
-    /// With `--earlier` growth need not be inferred from ages: arrays that got longer between two dates in
-    /// the same documents are a sign of their own, a warning where it stands alone. It takes as many
-    /// documents seen twice as `min-documents`, dates as far apart as `min-days`, one in twenty of the
-    /// documents grown and more than twice as many grown as shrunk. Dates are told from the pace of
-    /// documents that gained more than one element; a gain of one may have happened once. What grew and
-    /// was cut again in between is not seen.
+    /// ## Exceptions
+    /// Not reported:
+    /// - arrays with a limit that all documents keep: `maxItems` in the validator, or a declared limit
+    /// - buckets, previews, pages, coordinates and vectors
+    /// - arrays whose lengths accumulate at a round number
+    /// - arrays of ids, which R006 reports
+    ///
+    /// ## With code and with an earlier audit
+    /// With `--code`, a statement that adds to the array without a limit makes the finding an error. If all such
+    /// statements limit the length, it is a warning.
+    ///
+    /// With `--earlier`, growth of the same arrays between two dates is a sign of its own. It needs:
+    /// - at least `min-documents` documents present in both audits, at least `min-days` apart
+    /// - growth in at least one of twenty documents, and more than twice as many grown as shrunk documents
+    ///
+    /// Forecasts use documents that gained more than one element. Growth that was undone between the two dates is
+    /// not visible.
     ///
     /// ## Why it matters
-    /// Every append rewrites a longer document, and at 16 MB the append fails. From then on nothing can
-    /// be written to that document until it has been split by hand.
+    /// Every append rewrites a longer document. At 16 MB the append fails, and every later append fails until the
+    /// document has been split by hand.
     ///
     /// ## Example
     /// ```jsonl,fires,ns=db_shop.t_user
@@ -44,20 +54,22 @@ declare_rule! {
     /// x20 {"_id": ObjectId("$oid"), "logins": $array(800, {"ip": "10.0.0.$j"})}
     /// x20 {"_id": ObjectId("$oid"), "logins": $array(400, {"ip": "10.0.0.$j"})}
     /// ```
-    /// The newest ten stay in the document, because every push is cut with `$slice`:
+    /// Every push uses `$slice`, so that only the newest ten elements stay in the document:
     /// ```jsonl,clean,ns=db_shop.t_user
     /// x50 {"_id": ObjectId("$oid"), "logins": $array(10, {"ip": "10.0.0.$j"})}
     /// x10 {"_id": ObjectId("$oid"), "logins": $array($i, {"ip": "10.0.0.$j"})}
     /// ```
     ///
     /// ## How to fix
-    /// Choose by what is read. Only the newest: cut with `$push` and `$slice`. Readings over time: a
-    /// time series collection or buckets. Things of their own: a child collection. A few giants among
-    /// many small ones: overflow pages.
+    /// The fix depends on what is read:
+    /// - only the newest elements: limit the array with `$push` and `$slice`
+    /// - readings over time: use a time series collection or buckets
+    /// - independent things: use a child collection
+    /// - a few very long arrays among many short ones: use overflow pages
     ///
     /// ## When to ignore it
-    /// The business sets a limit that the data cannot show. Declare it under `[[collections.bounded]]`, and
-    /// better still as `maxItems` in the validator.
+    /// The business sets a limit that the data cannot show. Declare it under `[[collections.bounded]]`, or better
+    /// as `maxItems` in the validator.
     D008, "unbounded-array",
     level: Prohibited,
     area: Growth,

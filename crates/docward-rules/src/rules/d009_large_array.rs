@@ -14,15 +14,20 @@ declare_rule! {
     /// # Large array
     ///
     /// ## What it checks
-    /// Reports arrays with 1000 elements or more; 999 are fine. It speaks only of arrays that no other
-    /// rule explains better: growth, ids, outliers and oversized documents have rules of their own.
-    /// Arrays that are bounded by design (buckets, overflow pages, a cap in the validator or in
-    /// `docward.toml`) are information, not a warning. Coordinates and vectors are no lists at all. An
-    /// array that exceeds the limit declared for it is reported too.
+    /// Reports arrays with 1000 elements or more, and arrays that exceed the limit declared for them. It is a
+    /// note when the design bounds the array: a bucket, an overflow page, or a limit in the validator or in
+    /// `docward.toml`. With counts from the server, Docward also reports long arrays in documents that it did not
+    /// read.
+    ///
+    /// ## Exceptions
+    /// Not reported:
+    /// - coordinates and vectors
+    /// - arrays that another rule reports: D008 (growth), R006 (ids), R008 (outliers), R011 (many-to-many), D003
+    ///   (oversized documents)
     ///
     /// ## Why it matters
-    /// An update inside a long array walks it from the start and writes all of it. When the array is
-    /// indexed, one document has as many index entries as elements.
+    /// An update inside a long array searches it from the start and rewrites all of it. If the array is indexed,
+    /// one document has as many index entries as elements.
     ///
     /// ## Example
     /// ```jsonl,fires
@@ -33,8 +38,8 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Keep in the document what is read with it (the newest few), and the whole list in a collection of
-    /// its own; or cut it into pages or buckets.
+    /// Keep the elements that are read with the document, such as the newest few. Move the whole list to its own
+    /// collection, or split it into pages or buckets.
     ///
     /// ## When to ignore it
     /// The list has a natural limit, is read as a whole and is not indexed. Declare the limit under

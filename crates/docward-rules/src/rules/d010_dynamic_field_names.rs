@@ -12,36 +12,40 @@ declare_rule! {
     /// # Dynamic field names
     ///
     /// ## What it checks
-    /// Reports objects whose field names are data: dates, numbers, ObjectIds, UUIDs, or ever new words.
-    /// Two such names side by side are enough. Not reported:
+    /// Reports objects whose field names are data:
+    /// - dates, numbers, ObjectIds and UUIDs: an error
+    /// - ever new words: a warning
+    /// - closed sets of numbers, such as the minutes `00` to `59`: a note
     ///
-    /// - language, country and currency codes, as long as they are few or most objects have most of them; an
-    ///   object with 3 of 150 codes is a list with the codes as data
-    /// - short scales such as `1` to `5` or the hours of a day
+    /// Two such names in one object are enough.
     ///
-    /// Closed sets of numbers, such as the minutes `00` to `59`, are a note.
+    /// ## Exceptions
+    /// Not reported:
+    /// - language, country and currency codes, if they are few or most objects have most of them. An object with
+    ///   3 of 150 codes is a list whose codes are data
+    /// - short scales such as `1` to `5`, and the hours of a day
     ///
     /// ## Why it matters
-    /// Field names cannot be indexed or queried by range, a validator cannot describe them, and tools
-    /// that list the fields of a collection drown in them.
+    /// Field names cannot be indexed or queried by range, and a validator cannot describe them. Tools that list
+    /// the fields of a collection show thousands of them.
     ///
     /// ## Example
     /// ```jsonl,fires
     /// {"_id": 1, "counts": {"2024-01": 5, "2024-02": 7}}
     /// ```
-    /// The same as an array, which one index on `counts.month` serves:
+    /// The same data as an array, with one index on `counts.month`:
     /// ```jsonl,clean
     /// {"_id": 1, "counts": [{"month": "2024-01", "count": 5}, {"month": "2024-02", "count": 7}]}
     /// {"_id": 2, "title": {"en": "Lamp", "de": "Lampe"}, "stars": {"1": 0, "2": 3, "3": 9, "4": 20, "5": 41}}
     /// ```
     ///
     /// ## How to fix
-    /// Turn the object into an array of key and value with names that say what they are; the command in
-    /// the finding does it with `$objectToArray`. When keys keep coming, make each a document instead.
+    /// Convert the object into an array of keys and values with descriptive field names. The command in the
+    /// finding does this with `$objectToArray`. If new keys keep coming, make each one a document instead.
     ///
     /// ## When to ignore it
-    /// The object is read and written as a whole, never searched, and its keys come from a list that
-    /// hardly changes.
+    /// The object is read and written as a whole, is never searched, and its keys come from a list that rarely
+    /// changes.
     D010, "dynamic-field-names",
     level: Prohibited,
     area: Speed,

@@ -9,12 +9,12 @@ declare_rule! {
     /// # P99 near the limit
     ///
     /// ## What it checks
-    /// Compares the 99th percentile of document sizes with a tenth of the server's limit, 1.6 MB. When
-    /// documents of 10 MB exist, `large-document` is an error already and speaks for both.
+    /// Reports a collection in which the 99th percentile of document sizes is above 1.6 MB, a tenth of the
+    /// server's limit. If documents of 10 MB exist, D001 reports an error instead.
     ///
     /// ## Why it matters
-    /// When one document in a hundred is this large, documents are large by design, not by accident, and
-    /// growth by a factor of ten brings writes to a stop.
+    /// If one document in a hundred is this large, size is part of the design and not an accident. When such
+    /// documents grow to ten times their size, their writes fail.
     ///
     /// ## Example
     /// ```jsonl,fires
@@ -25,8 +25,8 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Estimate how much a document holds after a year at the 99th percentile, and split it so that this
-    /// stays below a tenth of the limit.
+    /// Estimate how much a document at the 99th percentile holds after a year. Split documents so that this stays
+    /// below a tenth of the limit.
     ///
     /// ## When to ignore it
     /// The documents are complete when they are written and never grow.

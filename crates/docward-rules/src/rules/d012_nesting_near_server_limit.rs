@@ -9,19 +9,22 @@ declare_rule! {
     /// # Nesting near the server's limit
     ///
     /// ## What it checks
-    /// Counts levels as the server does, where each object and each array is one, and reports from 80 on.
-    /// More than 100 are refused by the server; such documents can only come from a file. From 80 levels on
-    /// this rule speaks for `deep-nesting` too and is an error where that one would be.
+    /// Counts nesting levels as the server does: each object and each array is one. Reports documents with 80
+    /// levels or more:
+    /// - a warning below the limit of 100 levels
+    /// - an error above it, and wherever D007 would report an error
+    ///
+    /// From 80 levels on, this rule replaces D007.
     ///
     /// ## Why it matters
-    /// A write that adds a level beyond 100 fails, and recursive structures (threads of replies, parsed
-    /// expressions) get there without anybody having planned it.
+    /// A write that exceeds the limit of 100 levels fails. Recursive structures, such as reply threads or parsed
+    /// expressions, can reach it without anyone planning for it.
     ///
     /// ## Example
     /// ```jsonl,fires,warn-depth=3
     /// {"_id": 1, "reply": {"reply": {"reply": {"text": "deep"}}}}
     /// ```
-    /// Store each node by itself and point to its parent:
+    /// Store each node as a document with the id of its parent:
     /// ```jsonl,clean,warn-depth=3
     /// {"_id": 2, "parentId": 1, "text": "flat"}
     /// ```
@@ -30,7 +33,7 @@ declare_rule! {
     /// Store one document per node with the id of its parent, or the path from the root as an array.
     ///
     /// ## When to ignore it
-    /// The depth is fixed by a format that cannot get deeper.
+    /// A format defines the depth, and it cannot increase.
     D012, "nesting-near-server-limit",
     level: Information,
     area: Growth,

@@ -9,15 +9,19 @@ declare_rule! {
     /// # Hand-made time series
     ///
     /// ## What it checks
-    /// Recognises measurements stored as one plain document each: a date in 99 % of the documents, an id
-    /// of a series with many documents each, numbers as most of the rest, documents below 1 KB, and at
-    /// least 10,000 of them. Documents with a status, arrays, texts that vary, only money or only marks
-    /// are business records with a date, and are left alone.
+    /// Reports collections that store each measurement as one plain document. All of these must hold:
+    /// - at least 10,000 documents, on average below 1 KB
+    /// - one date field, in 99 % of the documents
+    /// - a field that identifies the series, with at least 50 documents per value
+    /// - numbers as measured values, at least as many as text fields
+    ///
+    /// ## Exceptions
+    /// Business records with a date are not reported. Docward recognises them by a status, an array, texts that
+    /// vary within a series, or only amounts of money.
     ///
     /// ## Why it matters
-    /// A reading of a few numbers costs an `_id`, its index entry and field names, which together
-    /// outweigh it. A reading per minute is 525,600 documents a year and sensor; in hourly buckets it is
-    /// 8,760.
+    /// Each reading of a few numbers needs an `_id`, an index entry and field names, which are larger than the
+    /// numbers. One reading per minute makes 525,600 documents per sensor and year. Hourly buckets make 8,760.
     ///
     /// ## Example
     /// ```jsonl,fires,ns=db_iot.t_reading,min-documents=100
@@ -29,13 +33,14 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// From 5.0 on create a time series collection, copy the documents and switch writers; before 5.0 use
-    /// buckets with a counter. A plain collection cannot be converted in place.
+    /// With server 5.0 or newer, create a time series collection, copy the documents and switch the writers. On
+    /// older servers use buckets with a counter. A plain collection cannot be converted in place.
     ///
     /// ## When to ignore it
-    /// Measurements are corrected often, must be unique, or feed a change stream: time series collections
-    /// have no unique indexes, no validators, no change streams, restricted updates and deletes, and take
-    /// at most 4 MB per measurement.
+    /// The measurements need a feature that time series collections lack or restrict:
+    /// - unique indexes, validators or change streams
+    /// - updates and deletes of single measurements
+    /// - measurements larger than 4 MB
     D013, "hand-made-time-series",
     level: Recommended,
     area: Growth,

@@ -8,12 +8,12 @@ declare_rule! {
     /// # Deep update path
     ///
     /// ## What it checks
-    /// Reports updates in source code that name a field by a path of more than five parts (`$set: {"a.b.c.d.e.f":
-    /// 1}`). Positions in arrays (`$`, `$[]`, `$[x]`, numbers) are no parts of their own.
+    /// Reports updates in source code whose field path has more than five parts, such as
+    /// `$set: {"a.b.c.d.e.f": 1}`. Array positions (`$`, `$[]`, `$[x]`, numbers) do not count as parts.
     ///
     /// ## Why it matters
-    /// Long paths get mistyped, and a mistyped one succeeds: the server creates what is missing. Fields so deep
-    /// seldom have an index that helps.
+    /// Long paths are easily mistyped, and the mistyped update succeeds: the server creates the missing fields.
+    /// An index rarely covers such a deep field.
     ///
     /// ## Example
     /// ```javascript,fires
@@ -30,10 +30,10 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Flatten what is always used together, or move the inner part to a collection of its own.
+    /// Flatten fields that are always used together, or move the inner part to its own collection.
     ///
     /// ## When to ignore it
-    /// The structure is given by a standard that the document stores as it is.
+    /// A standard defines the structure, and the document stores it unchanged.
     D021, "deep-update-path",
     level: Recommended,
     area: Hygiene,

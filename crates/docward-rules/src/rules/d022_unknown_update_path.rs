@@ -8,13 +8,15 @@ declare_rule! {
     /// # Unknown update path
     ///
     /// ## What it checks
-    /// Compares paths that updates in source code write with the fields that the documents have (`docward audit
-    /// SOURCE --code PATH`), and reports a path that no document has while one that differs in a letter or two is
-    /// there in most. The collection must be known from the code and must have been read.
+    /// Compares the paths that updates in source code write with the fields of the documents
+    /// (`docward audit SOURCE --code PATH`). Reports a path that no document has, if most documents have a path
+    /// that differs by a letter or two.
+    ///
+    /// The code must show the collection, and at least 100 of its documents must have been read.
     ///
     /// ## Why it matters
-    /// An update with a mistyped path succeeds: the server creates the field, and readers of the right one see
-    /// nothing of it.
+    /// An update with a mistyped path succeeds: the server creates the field. Code that reads the correct field
+    /// does not see the value.
     ///
     /// ## Example
     /// ```jsonl,fires
@@ -31,10 +33,10 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Correct the path, and move what was written under the wrong one.
+    /// Correct the path, and move the values that were written under the wrong one.
     ///
     /// ## When to ignore it
-    /// The field is new and the old one goes away.
+    /// The field is new and replaces the old one.
     D022, "unknown-update-path",
     level: Recommended,
     area: Correctness,

@@ -8,13 +8,17 @@ declare_rule! {
     /// # Truncated in memory
     ///
     /// ## What it checks
-    /// Reports code that loads a document, adds to one of its arrays, cuts the array and saves the document: the
-    /// last N are kept by the application instead of the database. A cut in another branch or `case` does not belong to
-    /// the addition, and an element that is taken out of the middle (`splice(index, 1)`) is replaced.
+    /// Reports code that loads a document, adds to one of its arrays, shortens the array and saves the document.
+    /// It is a note if nothing calls the code.
+    ///
+    /// Not reported are:
+    /// - scripts that are started by hand
+    /// - shortening in another branch or `case` than the addition
+    /// - an element that is replaced in the middle (`splice(index, 1)`)
     ///
     /// ## Why it matters
-    /// Between reading and saving another writer may do the same, and one of the two entries is lost; the whole
-    /// document travels twice.
+    /// If another writer does the same between the read and the save, one of the two entries is lost. The whole
+    /// document is also sent twice.
     ///
     /// ## Example
     /// ```javascript,fires
@@ -36,7 +40,8 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Write `$push` with `$each` and `$slice: -N`: one statement, nothing is lost.
+    /// Use `$push` with `$each` and `$slice: -N`. This single statement keeps the last N elements and loses no
+    /// entry.
     ///
     /// ## When to ignore it
     /// Only one process ever writes the document.

@@ -14,22 +14,25 @@ declare_rule! {
     /// # Redundant index
     ///
     /// ## What it checks
-    /// Reports an index whose fields are the first fields of another index, or the same fields read the
-    /// other way round. Directions are compared as the server uses them. An index is never called
-    /// redundant when it has a duty of its own: `_id`, unique, TTL, hidden already, sparse or partial
-    /// unlike the other, another collation, hashed, text, geo or wildcard keys, or a declared shard key
-    /// resting on it; nor when the longer index runs over an array and the shorter one does not, or when
-    /// the server counts that only the shorter one is used (the longer one is I007's then).
+    /// Reports an index whose keys are the first keys of another index, or the same keys in reverse direction.
+    /// The finding has a tier:
+    /// - *safe*: both have the same keys, or no member used the shorter one for a week
+    /// - *likely*: the shorter one is a prefix of the longer one
+    /// - *monitor*, a note: the shorter one is in use, and the longer one is at least four times as large.
+    ///   Queries may get slower without it
     ///
-    /// The finding has a tier, from what it compares and what the server counts: *safe* when both have the
-    /// same fields, or when nothing used the shorter one for a week on any member; *likely* when
-    /// it is the beginning of a longer one; *monitor* (information) when it is in use and the longer one is
-    /// at least four times as large, so that its queries may get slower. Those with a duty are to *keep* and
-    /// not reported.
+    /// ## Exceptions
+    /// Not reported:
+    /// - `_id`, TTL and hidden indexes, and the index that a shard key needs
+    /// - unique indexes, unless the other one has the same keys and is unique, too
+    /// - indexes that differ in collation or in being sparse or partial
+    /// - indexes with text, geo, wildcard or hashed keys
+    /// - a shorter index without array fields, if the longer one adds an array field
+    /// - a shorter index that is in use while nothing uses the longer one. I007 then reports the longer one
     ///
     /// ## Why it matters
-    /// Every insert, delete and update of those fields maintains both indexes, and both compete for
-    /// memory, while queries need only one.
+    /// Every insert, delete and update of these fields maintains both indexes, and both take up memory. Queries
+    /// need only one of them.
     ///
     /// ## Example
     /// ```jsonl,fires
@@ -37,7 +40,7 @@ declare_rule! {
     /// index {"key": {"userId": 1, "createTime": -1}, "name": "userId_1_createTime_-1"}
     /// {"_id": 1, "userId": 7}
     /// ```
-    /// A unique index is not redundant: it enforces something.
+    /// A unique index is not redundant, because it enforces a constraint:
     /// ```jsonl,clean
     /// index {"key": {"userId": 1}, "name": "userId_1", "unique": true}
     /// index {"key": {"userId": 1, "createTime": -1}, "name": "userId_1_createTime_-1"}
@@ -45,11 +48,11 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Hide the shorter index, watch slow queries for a business cycle, then drop it. Unhiding is
-    /// immediate if something depends on it.
+    /// Hide the shorter index, watch slow queries for a business cycle, then drop it. If a query depends on it,
+    /// it can be shown again at once.
     ///
     /// ## When to ignore it
-    /// The shorter index is much smaller and serves the hottest query from memory.
+    /// The shorter index is much smaller and serves the most frequent query from memory.
     I001, "redundant-index",
     level: Recommended,
     area: Speed,

@@ -15,13 +15,12 @@ declare_rule! {
     /// # Too many indexes
     ///
     /// ## What it checks
-    /// Reports collections with more than 10 indexes, the one on `_id` included, and as an error those
-    /// that have reached 64, the most a server takes. Where nearly every field has an index of its own
-    /// I003 says so instead.
+    /// Reports collections with more than 10 indexes, including the one on `_id`. At 64 indexes, the most that a
+    /// server allows, it is an error. If nearly every field has its own index, I003 reports that instead.
     ///
     /// ## Why it matters
-    /// Each write maintains every index it touches and each index wants memory. At 64 the next
-    /// `createIndex` fails, usually in a deployment.
+    /// Each write maintains every index that it affects, and all indexes compete for memory. At 64 the next
+    /// `createIndex` fails, usually during a deployment.
     ///
     /// ## Example
     /// ```jsonl,fires,max-indexes=2
@@ -36,11 +35,11 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Look at `$indexStats` on every member, hide what is not used for a business cycle, then drop it.
-    /// One compound index often replaces several single ones.
+    /// Check `$indexStats` on every member. Hide indexes that are not used for a business cycle, then drop them.
+    /// One compound index often replaces several single-field indexes.
     ///
     /// ## When to ignore it
-    /// The collection is read in many ways and hardly written.
+    /// The collection is read by many kinds of queries and rarely written.
     I002, "too-many-indexes",
     level: Recommended,
     area: Speed,

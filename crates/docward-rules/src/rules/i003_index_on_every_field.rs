@@ -12,14 +12,17 @@ declare_rule! {
     /// # Index on every field
     ///
     /// ## What it checks
-    /// Reports collections where at least 80 % of the top-level fields, and at least five of them, are
-    /// the first key of an index. `_id` and the fields of object mappers do not count. Several indexes
-    /// that begin with the same field count once. What was used since the server started, or begins with
-    /// a field that recorded operations ask for or sort by, follows a query and does not count.
+    /// Reports collections in which at least 80 % of the top-level fields, and at least five, are the first key
+    /// of an index.
+    ///
+    /// - `_id` and fields of object mappers do not count.
+    /// - Several indexes with the same first field count once.
+    /// - Indexes that were used since the server started do not count.
+    /// - Indexes whose first field recorded operations filter or sort by do not count.
     ///
     /// ## Why it matters
-    /// Indexes made field by field follow no query: most are never used, yet every insert writes all of
-    /// them.
+    /// Indexes that were created field by field do not match the queries. Most of them are never used, but every
+    /// insert writes all of them.
     ///
     /// ## Example
     /// ```jsonl,fires
@@ -37,11 +40,11 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// List the queries, build one compound index for each kind (equality, sort, range), hide the rest,
-    /// and drop them when nothing gets slower.
+    /// List the queries and build one compound index for each kind of query (equality, sort, range). Hide the
+    /// other indexes, and drop them if nothing gets slower.
     ///
     /// ## When to ignore it
-    /// The collection is a small reference table that is hardly ever written.
+    /// The collection is a small reference table that is rarely written.
     I003, "index-on-every-field",
     level: Recommended,
     area: Speed,

@@ -8,12 +8,12 @@ declare_rule! {
     /// # Deep index key
     ///
     /// ## What it checks
-    /// Reports index keys whose path has more than five names, such as `a.b.c.d.e.f`. Wildcards and
-    /// array positions do not count.
+    /// Reports index keys whose path has more than five names, such as `a.b.c.d.e.f`. Wildcards and array
+    /// positions do not count.
     ///
     /// ## Why it matters
-    /// A path of that length is mistyped in queries and updates, and the mistyped one uses no index and
-    /// matches nothing. It also shows that the document is nested more deeply than it is queried.
+    /// A long path is easily mistyped in queries and updates. The mistyped path uses no index and matches
+    /// nothing. A long path also shows that the document is nested more deeply than the queries need.
     ///
     /// ## Example
     /// ```jsonl,fires
@@ -26,10 +26,10 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Move what is searched for closer to the top, or into a collection of its own, and index it there.
+    /// Move the searched field closer to the top level, or into its own collection, and index it there.
     ///
     /// ## When to ignore it
-    /// The shape is given by a standard and the paths are generated.
+    /// A standard defines the structure, and the paths are generated.
     I004, "deep-index-key",
     level: Recommended,
     area: Speed,

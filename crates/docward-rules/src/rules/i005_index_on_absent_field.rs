@@ -18,15 +18,17 @@ declare_rule! {
     /// # Index on an absent field
     ///
     /// ## What it checks
-    /// Compares the paths of index keys with the paths in the documents and reports keys that no
-    /// document has. The nearest existing path is named when it looks like a slip of spelling. Sparse,
-    /// partial and TTL indexes are meant for fields that come and go: they are reported only with such
-    /// a near path. Collections with few documents, sampled in part, or with keys that are data on the
-    /// way are not judged.
+    /// Compares the paths of index keys with the paths in the documents. Reports keys that no document has:
+    /// - a warning if a similar path exists, which suggests a typing error
+    /// - a note otherwise. Sparse, partial and TTL indexes are then not reported, because their fields may come
+    ///   and go
+    ///
+    /// Collections are not checked if they have fewer than 100 documents or were only sampled. Paths that contain
+    /// data as field names are not checked either.
     ///
     /// ## Why it matters
-    /// The index holds one null per document and serves no query, and the query it was made for scans
-    /// the collection.
+    /// The index holds one null per document and serves no query. The query that it was built for scans the
+    /// collection.
     ///
     /// ## Example
     /// ```jsonl,fires,min-documents=3
@@ -39,8 +41,8 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Build the index on the path the documents have, then drop this one. Without a near path, ask
-    /// whether the field is still to come.
+    /// Build the index on the existing path, then drop this one. Without a similar path, check whether the field
+    /// is planned for a later release.
     ///
     /// ## When to ignore it
     /// The field belongs to a release that has not written documents yet.

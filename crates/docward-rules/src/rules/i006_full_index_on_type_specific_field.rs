@@ -14,13 +14,15 @@ declare_rule! {
     /// # Full index on a type-specific field
     ///
     /// ## What it checks
-    /// In a collection that holds several types told apart by one field, reports full indexes that begin
-    /// with a field only one of the types has. The field is taken for type-specific when as many
-    /// documents hold it as the discriminator has of one value, within two percent.
+    /// Reports full indexes whose first field belongs to only one type of document. This applies to collections
+    /// with several types, which one field (the discriminator) distinguishes.
+    ///
+    /// A field belongs to one type if the number of documents with it matches, within 2 %, the number with one
+    /// discriminator value. At least a fifth of the documents must lack the field.
     ///
     /// ## Why it matters
-    /// The index carries a null for every document of the other types: larger than needed, and written
-    /// on every insert.
+    /// The index holds a null for every document of the other types. It is larger than needed and is written on
+    /// every insert.
     ///
     /// ## Example
     /// ```jsonl,fires
@@ -37,8 +39,8 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Build a partial index with `partialFilterExpression` on the discriminator. Queries have to name
-    /// the type to use it. Then drop the full one.
+    /// Build a partial index with `partialFilterExpression` on the discriminator, and name the type in the
+    /// queries so that they can use it. Then drop the full index.
     ///
     /// ## When to ignore it
     /// Queries search the field without naming the type.

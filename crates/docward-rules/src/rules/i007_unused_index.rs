@@ -15,15 +15,18 @@ declare_rule! {
     /// # Unused index
     ///
     /// ## What it checks
-    /// Reports indexes that no operation used for at least seven days, as the server counts
-    /// (`$indexStats`). Each member counts for itself and from zero after a restart or a rebuild, so the
-    /// finding has a tier: *safe* when the index is hidden already, *likely* on a server of its own and on a
-    /// replica set whose members with documents were all asked, *monitor* (information) where one was not
-    /// (hidden, down) and on sharded clusters. Indexes with a duty are kept and never reported: `_id`, unique,
-    /// TTL, and the one a shard key rests on. Redundant ones are reported by I001.
+    /// Reports indexes that no operation used for at least seven days, according to `$indexStats`. Each member
+    /// counts its own use and starts at zero after a restart or a rebuild. The finding therefore has a tier:
+    /// - *safe*: the index is already hidden
+    /// - *likely*: the server is standalone, or all members with data were asked
+    /// - *monitor*, a note: a hidden or unreachable member was not asked, or the cluster is sharded
+    ///
+    /// ## Exceptions
+    /// Not reported are `_id`, unique and TTL indexes, and the index that a shard key needs. I001 reports
+    /// redundant indexes.
     ///
     /// ## Why it matters
-    /// Every write maintains the index, and it takes memory from those that are used.
+    /// Every write maintains the index, and it takes memory from indexes that are used.
     ///
     /// ## Example
     /// ```jsonl,fires
@@ -31,7 +34,7 @@ declare_rule! {
     /// index {"key": {"color": 1}, "name": "color_1", "used": 0, "since": 1705000000}
     /// {"_id": 1, "color": "red"}
     /// ```
-    /// Not after a restart:
+    /// After a restart, the count is too recent:
     /// ```jsonl,clean
     /// server {"authorization": true, "clock": 1710000000, "uptime": 3600}
     /// index {"key": {"color": 1}, "name": "color_1", "used": 0, "since": 1709996400}
@@ -39,11 +42,10 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Look at the counts of all members, hide the index, watch slow queries for a business cycle, then drop
-    /// it.
+    /// Check the counts of all members and hide the index. Watch slow queries for a business cycle, then drop it.
     ///
     /// ## When to ignore it
-    /// A report at the end of the month or the year uses it.
+    /// A monthly or yearly report uses it.
     I007, "unused-index",
     level: Recommended,
     area: Speed,

@@ -11,14 +11,17 @@ declare_rule! {
     /// # Low cardinality shard key
     ///
     /// ## What it checks
-    /// Reports shard keys, those of a running cluster and those declared in `docward.toml`, with too few different values: fewer than 1000, or than 100 per
-    /// shard. A compound key counts as fine as its finest field; it is reported only when all its
-    /// fields together cannot reach the bound. Hashing does not help: equal values hash alike. A key on
-    /// a field that holds arrays is reported too, because the server refuses it.
+    /// Reports shard keys with too few different values: fewer than 1000, or fewer than 100 per shard. Docward
+    /// checks the keys of a running cluster and those declared in `docward.toml`.
+    /// - A compound key is reported only if all its fields together cannot reach this number.
+    /// - A hashed key is checked as well, because equal values have equal hashes.
+    /// - A key with fewer than 10 documents per value is not reported, because more documents may bring more
+    ///   values.
+    /// - A key on a field that holds arrays is reported, because the server refuses arrays in shard keys.
     ///
     /// ## Why it matters
-    /// All documents with one value of the key live in one chunk, which can be neither split nor moved
-    /// once it is large. With four values there are four chunks at most, whatever the number of shards.
+    /// All documents with one key value are in one chunk, which can be neither split nor moved once it is large.
+    /// With four values there are at most four chunks, whatever the number of shards.
     ///
     /// ## Example
     /// ```jsonl,fires,ns=db_shop.t_order,shard-key=db_shop.t_order:{"status":1}
@@ -26,17 +29,17 @@ declare_rule! {
     /// x50 {"status": "paid", "userId": $i}
     /// x50 {"status": "sent", "userId": $i}
     /// ```
-    /// A key that is fine enough:
+    /// A key with enough values:
     /// ```jsonl,clean,min-values=40,ns=db_shop.t_order,shard-key=db_shop.t_order:{"status":1,"userId":1}
     /// x50 {"status": "new", "userId": $i}
     /// x50 {"status": "paid", "userId": $i}
     /// ```
     ///
     /// ## How to fix
-    /// Add a finer field behind the key, or choose another one.
+    /// Append a field with more values to the key, or choose another key.
     ///
     /// ## When to ignore it
-    /// The field tells zones apart and each zone is one shard.
+    /// The field separates zones, and each zone is one shard.
     K001, "low-cardinality-shard-key",
     level: Mandatory,
     area: Growth,

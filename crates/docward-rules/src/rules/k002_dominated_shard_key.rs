@@ -9,30 +9,32 @@ declare_rule! {
     /// # Dominated shard key
     ///
     /// ## What it checks
-    /// Reports shard keys, those of a running cluster and those declared in `docward.toml`, of which one value has more than 30 % of the documents, and warns
-    /// above 10 %, however many values there are. A compound key with a fine-grained field passes: that
-    /// field splits what the others leave together.
+    /// Reports shard keys in which one value holds more than 30 % of the documents (an error) or more than 10 %
+    /// (a warning). Docward checks the keys of a running cluster and those declared in `docward.toml`.
+    ///
+    /// A compound key is not reported if another of its fields splits the documents of the frequent value. K001
+    /// reports keys with few, evenly distributed values.
     ///
     /// ## Why it matters
-    /// The documents of the frequent value stay in one chunk on one shard. That shard fills up and
-    /// takes most of the load while the others idle.
+    /// The documents with the frequent value stay in one chunk on one shard. That shard fills up and takes most
+    /// of the load while the others are idle.
     ///
     /// ## Example
     /// ```jsonl,fires,ns=db_shop.t_user,shard-key=db_shop.t_user:{"country":1}
     /// x60 {"country": "US"}
     /// x40 {"country": "country $i"}
     /// ```
-    /// With a finer field behind it:
+    /// A second field splits the frequent value:
     /// ```jsonl,clean,ns=db_shop.t_user,shard-key=db_shop.t_user:{"country":1,"userId":1}
     /// x60 {"country": "US", "userId": $i}
     /// x40 {"country": "country $i", "userId": "x$i"}
     /// ```
     ///
     /// ## How to fix
-    /// Add a finer field behind the key, or choose one whose values are spread evenly.
+    /// Append a field with many values to the key, or choose one whose values are evenly distributed.
     ///
     /// ## When to ignore it
-    /// The frequent value is a zone of its own with several shards and a finer field is on its way.
+    /// The frequent value has its own zone with several shards, and a refined key is planned.
     K002, "dominated-shard-key",
     level: Mandatory,
     area: Growth,

@@ -9,29 +9,32 @@ declare_rule! {
     /// # Monotonic shard key
     ///
     /// ## What it checks
-    /// Reports shard keys, those of a running cluster and those declared in `docward.toml`, whose first field is ranged and rises with every insert: `_id` as
-    /// ObjectId or counter, the time of creation, any field whose values follow the order of the
-    /// documents. Hashed fields pass, and so do keys that begin with another field.
+    /// Reports shard keys whose first field is ranged and increases with every insert: an `_id` that is an
+    /// ObjectId or a counter, the creation time, or any field whose values follow the order of the documents.
+    /// Docward checks the keys of a running cluster and those declared in `docward.toml`.
+    ///
+    /// Not reported are hashed fields, and keys that begin with another field.
     ///
     /// ## Why it matters
-    /// Every new document belongs to the last chunk. One shard takes all inserts, splits all chunks and
-    /// gives them away to the balancer, and more shards do not help.
+    /// Every new document goes to the last chunk. One shard takes all inserts and all chunk splits, and the
+    /// balancer has to move the chunks away. Adding shards does not help.
     ///
     /// ## Example
     /// ```jsonl,fires,ns=db_shop.t_order,shard-key=db_shop.t_order:{"_id":1}
     /// x60 {"_id": ObjectId("$oid")}
     /// ```
-    /// Hashed:
+    /// A hashed key:
     /// ```jsonl,clean,ns=db_shop.t_order,shard-key=db_shop.t_order:{"_id":"hashed"}
     /// x60 {"_id": ObjectId("$oid")}
     /// ```
     ///
     /// ## How to fix
-    /// Hash the field, or begin with a field that queries ask for and let the rising one follow. Do not
-    /// make ids random for it: a rising `_id` is good for its index, and a hash spreads it.
+    /// Hash the field. Or begin the key with a field that queries filter by, and put the increasing field second.
+    /// Do not use random ids instead: an increasing `_id` is good for its index, and a hash distributes it
+    /// evenly.
     ///
     /// ## When to ignore it
-    /// The collection is written rarely and read by ranges of time.
+    /// The collection is rarely written and is read by time ranges.
     K003, "monotonic-shard-key",
     level: Mandatory,
     area: Speed,

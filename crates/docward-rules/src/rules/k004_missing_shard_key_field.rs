@@ -11,24 +11,26 @@ declare_rule! {
     /// # Missing shard key field
     ///
     /// ## What it checks
-    /// Reports shard keys, those of a running cluster and those declared in `docward.toml`, of which a field is missing, or null, in some documents.
+    /// Reports a field of a shard key that is missing or null in some documents: an error above 30 % of the
+    /// documents, and a warning above 0.1 %. Docward checks the keys of a running cluster and those declared in
+    /// `docward.toml`.
     ///
     /// ## Why it matters
-    /// The server takes a missing field for null. All such documents share one value of the key: they
-    /// lie in one chunk that cannot be split, and queries by the key do not find them.
+    /// The server treats a missing field as null. All such documents have the same key value: they are in one
+    /// chunk that cannot be split, and queries by the key do not find them.
     ///
     /// ## Example
     /// ```jsonl,fires,ns=db_shop.t_order,shard-key=db_shop.t_order:{"customerId":1}
     /// x50 {"customerId": $i}
     /// x10 {"guest": true}
     /// ```
-    /// Every document has it:
+    /// Every document has the field:
     /// ```jsonl,clean,ns=db_shop.t_order,shard-key=db_shop.t_order:{"customerId":1}
     /// x50 {"customerId": $i}
     /// ```
     ///
     /// ## How to fix
-    /// Fill the field, or choose one that every document has; make it required in the validator.
+    /// Fill the field, or choose a field that every document has. Make it required in the validator.
     ///
     /// ## When to ignore it
     /// The documents without the field are few and will stay few.

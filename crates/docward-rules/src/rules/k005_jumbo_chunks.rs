@@ -9,13 +9,13 @@ declare_rule! {
     /// # Jumbo chunks
     ///
     /// ## What it checks
-    /// Reports sharded collections of a running cluster with chunks that are marked as `jumbo`: they have
-    /// outgrown the size of a chunk and could not be split. Where the documents that were read show why, K001
-    /// or K002 says it together with the number of such chunks, and this rule is silent.
+    /// Reports sharded collections of a running cluster with chunks marked as `jumbo`. These chunks have exceeded
+    /// the maximum chunk size and could not be split. If the documents show the cause, K001 or K002 reports it
+    /// together with the number of such chunks, and this rule does not.
     ///
     /// ## Why it matters
-    /// A chunk that cannot be split holds few values of the key, often one. The balancer leaves it where it
-    /// is, and its shard fills up with it.
+    /// A chunk that cannot be split holds few values of the key, often only one. The balancer cannot move it, and
+    /// it fills up its shard.
     ///
     /// ## Example
     /// ```jsonl,fires,ns=db_shop.t_order
@@ -28,12 +28,13 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// See which values are that frequent and add a finer field behind the key
-    /// (`refineCollectionShardKey`, 4.4 and later) or choose another (`reshardCollection`, 5.0 and later).
-    /// Where documents were deleted since, `clearJumboFlag` lets the balancer try again.
+    /// Find the frequent values. Then do one of these:
+    /// - Append a field with more values to the key (`refineCollectionShardKey`, 4.4 and later).
+    /// - Choose another key (`reshardCollection`, 5.0 and later).
+    /// - If documents were deleted since, run `clearJumboFlag` so that the balancer tries again.
     ///
     /// ## When to ignore it
-    /// The chunk belongs to a zone that has one shard, and stays there whatever its size.
+    /// The chunk belongs to a zone with only one shard, where it stays whatever its size.
     K005, "jumbo-chunks",
     level: Mandatory,
     area: Growth,

@@ -10,13 +10,15 @@ declare_rule! {
     /// # Poor shard key in code
     ///
     /// ## What it checks
-    /// Reports statements in source code that shard a collection by a key whose name alone says that it will not
-    /// do: `{_id: 1}` and times of creation (every insert goes to the last chunk), a status or a country (few
-    /// values, some of them very frequent). Hashed and compound keys pass.
+    /// Reports statements in source code that shard a collection by one unsuitable field, judged by its name:
+    /// - `{_id: 1}` and creation times: every insert goes to the last chunk
+    /// - a status, country, region or gender: few values, and some of them are very frequent
+    ///
+    /// Hashed and compound keys are not reported.
     ///
     /// ## Why it matters
-    /// A key that rises sends all new documents to one shard; a key with few values makes chunks that cannot be
-    /// split. Changing it later moves all data.
+    /// An increasing key sends all new documents to one shard. A key with few values makes chunks that cannot be
+    /// split. Changing the key later moves all data.
     ///
     /// ## Example
     /// ```mongosh,fires
@@ -30,8 +32,8 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Hash a key with many values, or put one first that spreads and that queries name. `docward shardkey`
-    /// judges keys on the data.
+    /// Hash a field with many values. Or put a field first that has evenly distributed values and that queries
+    /// filter by. `docward shardkey` checks keys against the data.
     ///
     /// ## When to ignore it
     /// The collection holds a fixed set of documents.

@@ -14,16 +14,19 @@ declare_rule! {
     /// # Too many collections
     ///
     /// ## What it checks
-    /// Counts the collections of all databases, without views (they store nothing) and without the
-    /// server's own. At the limit of 5000 it warns, above it the check fails. The number of data files
-    /// is estimated as collections plus indexes, each of which is one file. A running server says how many
-    /// of them it holds open and how many files its process may open: more files than that warn, however
-    /// few the collections.
+    /// Counts the collections of all databases, without views and the server's own collections:
+    /// - 5000 collections: a warning
+    /// - more than 5000 collections: an error
+    /// - more data files than a running server may open: a warning, whatever the number of collections
+    ///
+    /// Docward estimates the number of data files as collections plus indexes. A running server reports how many
+    /// files are open and how many its process may open.
     ///
     /// ## Why it matters
-    /// Starting up reads the metadata of each collection in turn; that metadata stays in memory; every
-    /// file takes a handle of the operating system; monitoring, migration and upgrades visit each one;
-    /// and physical backups copy each file until they run out of time.
+    /// - The server reads the metadata of each collection when it starts, and keeps it in memory.
+    /// - Every file needs a file handle.
+    /// - Monitoring, migration and upgrades process each collection.
+    /// - Physical backups copy each file and may run out of time.
     ///
     /// ## Example
     /// ```jsonl,fires,max-collections=2
@@ -48,12 +51,12 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Merge families of like collections (one per device, per day, per tenant) into one with a compound
-    /// index on the part that was in the name. R012 lists the families.
+    /// Merge families of similar collections (one per device, day or tenant) into one collection. The part that
+    /// was in the name becomes a field with a compound index. R012 lists the families.
     ///
     /// ## When to ignore it
-    /// The instance is sized for it: the vendor of a managed service states another maximum for your
-    /// tier (often counting collections and indexes together).
+    /// The instance is sized for it. The vendor of a managed service may state another maximum for your tier,
+    /// often for collections and indexes together.
     L001, "too-many-collections",
     level: Recommended,
     area: Growth,

@@ -14,13 +14,12 @@ declare_rule! {
     /// # Crowded database
     ///
     /// ## What it checks
-    /// Reports databases with more than 100 business collections. Views, GridFS pairs and the server's
-    /// own collections do not count. The limit for the whole instance is L001's; a single database above it
-    /// is an error here, too.
+    /// Reports databases with more than 100 business collections, as an error above 5000. Views, GridFS
+    /// collections and the server's own collections do not count. L001 checks the limit of the whole instance.
     ///
     /// ## Why it matters
-    /// Nobody keeps an overview of that many, and the number usually comes from splitting one collection
-    /// by device, day or tenant.
+    /// A database with more than 100 collections is hard to manage. The number usually comes from splitting one
+    /// collection by device, day or tenant.
     ///
     /// ## Example
     /// ```jsonl,fires,max-collections=1
@@ -35,10 +34,10 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Merge collections of like documents, or divide the database by module.
+    /// Merge collections with similar documents, or divide the database by module.
     ///
     /// ## When to ignore it
-    /// A product you do not write made the database.
+    /// A third-party product created the database.
     L002, "crowded-database",
     level: Recommended,
     area: Growth,

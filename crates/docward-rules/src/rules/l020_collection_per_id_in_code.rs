@@ -13,13 +13,20 @@ declare_rule! {
     /// # Collection per id in code
     ///
     /// ## What it checks
-    /// Reports collections whose name is put together from text and the id of a user, a value of the request, or a
-    /// parameter or document that is an id: `db.collection("chat_" + userId)`. Each value makes another collection.
-    /// Names with other computed parts (a tenant, a period, a setting) are reported with `--select pedantic`.
+    /// Reports collection names that code builds from text and an id: `db.collection("chat_" + userId)`. Each
+    /// value creates another collection. An id is one of these:
+    /// - the id of a user, or a new id
+    /// - a value of the request or of a stored document
+    /// - a parameter whose name ends in `id`
+    ///
+    /// With `--select pedantic`, Docward also reports:
+    /// - names with other computed parts, such as a tenant, a period or a setting
+    /// - names in scripts that are started by hand, and in code that nothing calls
+    /// - GridFS buckets
     ///
     /// ## Why it matters
-    /// A collection costs two files and memory on the server. Thousands of them slow down start-up, backups and
-    /// elections, and no query or index reaches across them.
+    /// A collection costs at least two files and memory on the server. Thousands of them slow down start-up,
+    /// backups and elections. No query or index covers several of them.
     ///
     /// ## Example
     /// ```javascript,fires
@@ -43,7 +50,7 @@ declare_rule! {
     /// Use one collection with the id as a field, and an index that begins with that field.
     ///
     /// ## When to ignore it
-    /// Each tenant must be dropped or moved as a whole, by contract or law, and there are few of them.
+    /// Each tenant must be dropped or moved as a whole, by contract or law, and there are few tenants.
     L020, "collection-per-id-in-code",
     level: Recommended,
     area: Growth,

@@ -13,33 +13,36 @@ declare_rule! {
     /// # Business data in a system database
     ///
     /// ## What it checks
-    /// Reports every collection in `admin`, `local` or `config` that is not the server's own: users
-    /// and roles, the oplog and replica set state, sharding and session metadata are known by name.
+    /// Reports every collection in `admin`, `local` or `config` that is not the server's own. Docward knows the
+    /// server's own collections by name: users and roles, the oplog and replica set state, sharding and session
+    /// metadata.
     ///
     /// ## Why it matters
-    /// Administrative commands take strong locks on these databases, `local` is not replicated,
-    /// `config` is rewritten by the balancer, and backup and restore treat all three specially. Data
-    /// kept there slows down the whole server or is lost with it.
+    /// Data in these databases slows down the whole server or is lost with it:
+    /// - Administrative commands take strong locks on them.
+    /// - `local` is not replicated.
+    /// - The balancer rewrites `config`.
+    /// - Backup and restore treat all three specially.
     ///
     /// ## Example
     /// ```jsonl,fires,ns=admin.app_settings
     /// {"_id": "theme", "value": "dark"}
     /// ```
-    /// The same collection in a database of its own:
+    /// The same collection in a business database:
     /// ```jsonl,clean,ns=db_config.t_app_settings
     /// {"_id": "theme", "value": "dark"}
     /// ```
-    /// What the server keeps there is left alone:
+    /// The server's own collections are not reported:
     /// ```jsonl,clean,ns=config.system.sessions
     /// {"_id": 1, "lastUse": ISODate("2024-03-15T10:30:00Z")}
     /// ```
     ///
     /// ## How to fix
-    /// Copy the collection to a business database, compare counts, point the application at it, and
-    /// drop the old one only then.
+    /// Copy the collection to a business database and compare the counts. Switch the application to it, and only
+    /// then drop the old collection.
     ///
     /// ## When to ignore it
-    /// A tool of your platform keeps its own state there and documents it.
+    /// A tool of your platform stores its own state there, as its documentation says.
     N001, "business-data-in-system-database",
     level: Prohibited,
     area: Hygiene,

@@ -14,13 +14,13 @@ declare_rule! {
     /// # Database without prefix
     ///
     /// ## What it checks
-    /// Reports business databases whose name does not begin with the house prefix (`db_`). The
-    /// server's own databases and those listed in `exempt` are left alone. A database that holds no
-    /// documents, or whose name says temporary, is pointed out as a likely leftover.
+    /// Reports business databases whose name does not begin with the house prefix (`db_`). The server's own
+    /// databases and those listed in `exempt` are not reported. The finding says that a database is probably a
+    /// leftover if it holds no documents or its name suggests temporary data.
     ///
     /// ## Why it matters
-    /// With one prefix everybody sees which databases belong to the business. Without it an
-    /// administrator who clears out old databases has to guess.
+    /// A common prefix shows which databases belong to the business. Without it, an administrator who removes old
+    /// databases has to guess.
     ///
     /// ## Example
     /// ```jsonl,fires,ns=UserCenter.t_user
@@ -31,12 +31,12 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// MongoDB cannot rename a database: copy the collections to the new name, compare counts, change
-    /// the connection strings, and drop the old database only then.
+    /// MongoDB cannot rename a database. Copy the collections to the new name, compare the counts and change the
+    /// connection strings. Only then drop the old database.
     ///
     /// ## When to ignore it
-    /// The name is given by a product you do not write; list it in `exempt`. The `neutral` profile
-    /// switches all house naming off.
+    /// A third-party product sets the name; list it in `exempt`. The `neutral` profile switches all house naming
+    /// off.
     N002, "database-without-prefix",
     level: Recommended,
     area: Hygiene,

@@ -14,13 +14,18 @@ declare_rule! {
     /// # Odd database name
     ///
     /// ## What it checks
-    /// Reports database names with other characters than lower-case letters, digits and underscores,
-    /// and names whose first character after the prefix is a digit. Names with a character that
-    /// servers refuse (`/`, `\`, `.`, a space, `"`, `$`) are errors in every profile.
+    /// Reports database names:
+    /// - with a character that servers refuse (`/`, `\`, `.`, a space, `"`, `$`): an error
+    /// - with a character that servers on Windows refuse (`*`, `<`, `>`, `:`, `|`, `?`): a warning
+    /// - with other characters than lower-case letters, digits and underscores: a warning
+    /// - with a digit directly after the prefix: a note
+    ///
+    /// N002 reports capital letters in names without the prefix. Under the `neutral` profile, only the first two
+    /// are reported.
     ///
     /// ## Why it matters
-    /// A dot ends the database part of a namespace, a hyphen reads as minus in the shell, and
-    /// capitals invite connection strings that differ only in case.
+    /// A dot ends the database part of a namespace, and a hyphen is a minus sign in the shell. With capital
+    /// letters, connection strings may differ only in case.
     ///
     /// ## Example
     /// ```jsonl,fires,ns=db-payment.t_payment
@@ -34,8 +39,7 @@ declare_rule! {
     /// Copy the collections to a database with the proposed name and change the connection strings.
     ///
     /// ## When to ignore it
-    /// The name is given by a product you do not write. The `neutral` profile reports only names that
-    /// servers refuse.
+    /// A third-party product sets the name.
     N003, "odd-database-name",
     level: Recommended,
     area: Hygiene,

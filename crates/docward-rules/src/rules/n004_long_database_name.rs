@@ -8,12 +8,12 @@ declare_rule! {
     /// # Long database name
     ///
     /// ## What it checks
-    /// Reports database names longer than 63 bytes. Bytes are counted, not characters: a Chinese
-    /// character takes three.
+    /// Reports database names longer than 63 bytes. Docward counts bytes, not characters: a Chinese character has
+    /// three bytes.
     ///
     /// ## Why it matters
-    /// Servers demand fewer than 64 bytes and refuse to create or restore anything longer. The rule
-    /// book speaks of 64, which is one too many.
+    /// Servers allow fewer than 64 bytes and refuse to create or restore a longer name. The rule book allows 64,
+    /// which is one too many.
     ///
     /// ## Example
     /// ```jsonl,fires,ns=db_a_name_that_goes_on_and_on_until_it_is_longer_than_any_server_takes.t_a
@@ -27,7 +27,7 @@ declare_rule! {
     /// Choose a shorter name and copy the collections.
     ///
     /// ## When to ignore it
-    /// Never: no server accepts the name.
+    /// Never. No server accepts the name.
     N004, "long-database-name",
     level: Mandatory,
     area: Hygiene,

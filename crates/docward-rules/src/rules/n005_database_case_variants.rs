@@ -13,13 +13,13 @@ declare_rule! {
     /// # Database case variants
     ///
     /// ## What it checks
-    /// Compares the databases that exist with those named in connection strings (`--client-uri`) and reports
-    /// names that differ only in upper and lower case.
+    /// Compares the existing databases and those named in connection strings (`--client-uri`). Reports names that
+    /// differ only in upper and lower case.
     ///
     /// ## Why it matters
-    /// Database names are case-sensitive: a client that connects to `usercenter` while the data is in
-    /// `UserCenter` reads nothing and gets no error. Its first write fails with code 13297
-    /// (DatabaseDifferCase), because servers refuse a second database that differs in case alone.
+    /// Database names are case-sensitive. A client that connects to `usercenter` while the data is in
+    /// `UserCenter` reads nothing and gets no error. Its first write fails with code 13297 (DatabaseDifferCase),
+    /// because servers refuse a second database that differs only in case.
     ///
     /// ## Example
     /// ```jsonl,fires,ns=UserCenter.t_user
@@ -34,8 +34,8 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Write the name that holds the data in every connection string. Choose lower-case names for new
-    /// databases.
+    /// Use the name of the database that holds the data in every connection string. Choose lower-case names for
+    /// new databases.
     ///
     /// ## When to ignore it
     /// The names come from two servers that never share a client.

@@ -15,13 +15,12 @@ declare_rule! {
     /// # Collection without prefix
     ///
     /// ## What it checks
-    /// Reports collections whose name does not begin with the house prefix (`t_`). Views, GridFS
-    /// pairs, time series buckets, the server's collections and those of well-known migration tools
-    /// are left alone.
+    /// Reports collections whose name does not begin with the house prefix (`t_`). Views, GridFS collections,
+    /// time series buckets, the server's collections and those of well-known migration tools are not reported.
     ///
     /// ## Why it matters
-    /// One form of name lets people and scripts recognise business collections, and leaves one way
-    /// only to write each name.
+    /// With one naming pattern, people and scripts recognise business collections, and each name has only one
+    /// spelling.
     ///
     /// ## Example
     /// ```jsonl,fires,ns=db_shop.OrderDetail
@@ -32,12 +31,12 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// `renameCollection` is quick inside one database. Keep a view under the old name until every
-    /// client has moved.
+    /// Rename the collection: `renameCollection` is quick inside one database. Keep a view under the old name
+    /// until every client has switched.
     ///
     /// ## When to ignore it
-    /// The collection belongs to a product you do not write; list it in `exempt`. The `neutral`
-    /// profile switches all house naming off.
+    /// The collection belongs to a third-party product; list it in `exempt`. The `neutral` profile switches all
+    /// house naming off.
     N006, "collection-without-prefix",
     level: Recommended,
     area: Hygiene,

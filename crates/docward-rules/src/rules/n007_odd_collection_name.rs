@@ -20,14 +20,17 @@ declare_rule! {
     /// # Odd collection name
     ///
     /// ## What it checks
-    /// Reports collection names with other characters than lower-case letters, digits and
-    /// underscores, and names whose first character after the prefix is a digit. A `$` or a `.system.`
-    /// inside the name, which servers refuse, is an error in every profile. A hyphen or dot that only
-    /// sets off a time suffix is left to N010.
+    /// Reports collection names:
+    /// - with a `$` or `.system.` inside, which servers refuse: an error
+    /// - with other characters than lower-case letters, digits and underscores: a warning
+    /// - with a digit directly after the prefix: a note
+    ///
+    /// N006 reports capital letters in names without the prefix, and N010 a hyphen or dot before a time suffix.
+    /// Under the `neutral` profile, only names that servers refuse are reported.
     ///
     /// ## Why it matters
-    /// `db.t_user-address` is a subtraction in the shell, and names servers refuse cannot be restored
-    /// from a dump.
+    /// In the shell, `db.t_user-address` is a subtraction. A collection whose name servers refuse cannot be
+    /// restored from a dump.
     ///
     /// ## Example
     /// ```jsonl,fires,ns=db_shop.t_user-address
@@ -38,11 +41,10 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Rename the collection; keep a view under the old name until every client has moved.
+    /// Rename the collection, and keep a view under the old name until every client has switched.
     ///
     /// ## When to ignore it
-    /// The collection belongs to a product you do not write. The `neutral` profile reports only names
-    /// that servers refuse.
+    /// The collection belongs to a third-party product.
     N007, "odd-collection-name",
     level: Recommended,
     area: Hygiene,

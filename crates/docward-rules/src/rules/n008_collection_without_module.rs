@@ -16,12 +16,12 @@ declare_rule! {
     /// # Collection without module
     ///
     /// ## What it checks
-    /// Reports prefixed collection names with one word only, such as `t_orders`; a time suffix does
-    /// not count as a word. The rule book asks for module and entity, yet uses one-word names in its
-    /// own examples, so this is information unless `require-module` is on.
+    /// Reports prefixed collection names that consist of one word, such as `t_orders`. A time suffix does not
+    /// count as a word. The rule book asks for module and entity, but its own examples use one-word names. The
+    /// finding is therefore a note; with `require-module` it is a warning.
     ///
     /// ## Why it matters
-    /// In a database that several modules share, `t_address` does not say whose address it is.
+    /// In a database that several modules share, `t_address` does not show whose address it is.
     ///
     /// ## Example
     /// ```jsonl,fires,ns=db_shop.t_orders
@@ -35,7 +35,7 @@ declare_rule! {
     /// Put the module in front of the entity when the collection is next renamed.
     ///
     /// ## When to ignore it
-    /// The database belongs to one module, so that its name says it already.
+    /// The database belongs to one module, and its name shows this.
     N008, "collection-without-module",
     level: Recommended,
     area: Hygiene,

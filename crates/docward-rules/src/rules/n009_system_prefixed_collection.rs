@@ -14,12 +14,12 @@ declare_rule! {
     /// # System-prefixed collection
     ///
     /// ## What it checks
-    /// Reports collections whose name begins with `system.` and that are not among those the server
-    /// itself makes (`system.views`, `system.profile`, `system.buckets.…` and so on).
+    /// Reports collections whose name begins with `system.` and that the server does not create itself. Docward
+    /// knows the server's own collections (such as `system.views`, `system.profile` and `system.buckets.…`).
     ///
     /// ## Why it matters
-    /// The prefix is reserved. Backup and copy tools skip such collections, so a restore comes back
-    /// without them, and current servers refuse to create them.
+    /// The prefix is reserved. Backup and copy tools skip such collections, so a restore does not contain them.
+    /// Current servers refuse to create them.
     ///
     /// ## Example
     /// ```jsonl,fires,ns=db_shop.system.orders
@@ -32,11 +32,11 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Rename the collection. Where the server forbids touching it, restore it under the new name from
-    /// a dump (`mongorestore --nsFrom … --nsTo …`).
+    /// Rename the collection. If the server refuses, restore it under the new name from a dump
+    /// (`mongorestore --nsFrom … --nsTo …`).
     ///
     /// ## When to ignore it
-    /// Never for business data. A new kind of server collection should be reported to this project.
+    /// Never for business data. If it is a new collection of the server, report it to this project.
     N009, "system-prefixed-collection",
     level: Prohibited,
     area: Hygiene,

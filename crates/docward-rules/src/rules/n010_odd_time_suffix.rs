@@ -20,14 +20,13 @@ declare_rule! {
     /// # Odd time suffix
     ///
     /// ## What it checks
-    /// Reports collections that are split by time but whose suffix is not an underscore and digits in
-    /// the form `YYYYMM` (`YYYY` and `YYYYMMDD` are fine too): spelled months, other separators,
-    /// months that do not exist. Collections with one stem are one finding. Plain numbers such as
-    /// `t_device_17` are not time.
+    /// Reports collections that are split by time but whose suffix is not `_YYYYMM`, `_YYYY` or `_YYYYMMDD`.
+    /// Examples are written months, other separators, and months that do not exist. Collections with one stem are
+    /// one finding. Plain numbers such as `t_device_17` are not time suffixes.
     ///
     /// ## Why it matters
-    /// Suffixes in one form sort by age and can be computed, so jobs that create, query and expire
-    /// collections need no table of exceptions.
+    /// Suffixes in one form sort by age and can be computed. Jobs that create, query and delete collections then
+    /// need no list of exceptions.
     ///
     /// ## Example
     /// ```jsonl,fires,ns=db_shop.t_log_mar24
@@ -43,11 +42,11 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Rename to the house form, or merge the collections into one with a TTL index or a time series
-    /// collection, which needs no suffix at all.
+    /// Rename the collections to the house form. Or merge them into one collection with a TTL index, or into a
+    /// time series collection, which needs no suffix.
     ///
     /// ## When to ignore it
-    /// Another system writes these names. The `neutral` profile reports only dates that do not exist.
+    /// Another system creates these names. The `neutral` profile reports only dates that do not exist.
     N010, "odd-time-suffix",
     level: Recommended,
     area: Hygiene,

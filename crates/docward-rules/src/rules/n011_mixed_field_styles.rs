@@ -20,15 +20,23 @@ declare_rule! {
     /// # Mixed field styles
     ///
     /// ## What it checks
-    /// Takes all field names of a collection, finds whether camelCase or snake_case prevails, and
-    /// reports names written otherwise: the other style, PascalCase, UPPER_CASE, hyphens, spaces.
-    /// One-word lower-case names fit either style. Keys that are data, fields of object mappers
-    /// (`_id`, `__v`, `_class`, Mongoose's timestamps), known acronyms such as `URL`, and names that
-    /// N012, N013 or N016 report are left out.
+    /// Finds the dominant style of a collection's field names, camelCase or snake_case. Reports names in another
+    /// form: the other style, PascalCase, UPPER_CASE, hyphens or spaces. One-word lower-case names fit both
+    /// styles.
+    ///
+    /// It is a note if all names have one style that is neither of the two, or if only one part of the document
+    /// differs.
+    ///
+    /// ## Exceptions
+    /// Not reported:
+    /// - field names that are data
+    /// - fields of object mappers (`_id`, `__v`, `_class`, Mongoose's timestamps)
+    /// - known acronyms such as `URL`
+    /// - names that N012, N013 or N016 report
     ///
     /// ## Why it matters
-    /// MongoDB does not know field names: a query for `orderDate` where the data says `order_date` is
-    /// not an error, it finds nothing.
+    /// MongoDB does not check field names. A query for `orderDate` matches no documents and raises no error if
+    /// the field is called `order_date`.
     ///
     /// ## Example
     /// ```jsonl,fires
@@ -39,11 +47,11 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Rename with `$rename`; fields inside arrays need a pipeline update with `$map`. Let clients read
-    /// both names while the rename runs.
+    /// Rename with `$rename`. Fields inside arrays need a pipeline update with `$map`. Let clients read both
+    /// names while the rename runs.
     ///
     /// ## When to ignore it
-    /// Part of the document is a copy of another system's message and has to stay as it came.
+    /// Part of the document is a copy of another system's message and must stay unchanged.
     N011, "mixed-field-styles",
     level: Recommended,
     area: Hygiene,

@@ -17,13 +17,12 @@ declare_rule! {
     /// # Mixed style in a name
     ///
     /// ## What it checks
-    /// Reports field names that are neither camelCase nor snake_case because they are both: capitals
-    /// and underscores together, such as `Create_Time` or `createTime_utc`. A language or unit in
-    /// capitals behind a snake_case name (`title_zh_CN`) is not mixed. Spellings of one concept side by
-    /// side are N016's.
+    /// Reports field names that mix camelCase and snake_case, such as `Create_Time` or `createTime_utc`. A
+    /// language or unit in capitals after a snake_case name (`title_zh_CN`) is not mixed. N016 reports several
+    /// spellings of one concept.
     ///
     /// ## Why it matters
-    /// Nobody guesses such a name right; every guess is a query that finds nothing.
+    /// Such a name is hard to guess, and a query with a wrong guess matches nothing.
     ///
     /// ## Example
     /// ```jsonl,fires
@@ -34,10 +33,10 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Rename to the style of the rest of the collection.
+    /// Rename the field to the style of the rest of the collection.
     ///
     /// ## When to ignore it
-    /// The name is the column name of an import that has to be comparable with its source.
+    /// The name is the column name of an import and must stay comparable with its source.
     N012, "mixed-style-in-name",
     level: Recommended,
     area: Hygiene,

@@ -25,16 +25,23 @@ declare_rule! {
     /// # Meaningless abbreviation
     ///
     /// ## What it checks
-    /// Reports field names nobody can read without asking: one or two letters, two capitals, or three
-    /// capitals without a vowel or that are the initials of another field. Common short forms (`id`,
-    /// `ip`, `ts`, `qty`, units, currencies, language codes, `x`/`y`/`z`, `k`/`v`, candle data) are
-    /// known and may be extended with `allow`; a set of three-letter capitals side by side is taken
-    /// for the vocabulary of a trade. Where another field has matching initials it is proposed.
-    /// Documents whose fields are `a`, `b`, `c` and so on were made up to try something: a note.
+    /// Reports field names that do not explain themselves:
+    /// - one or two letters
+    /// - three capitals without a vowel
+    /// - three letters that are the initials of another field
+    ///
+    /// If another field has matching initials, the finding proposes its name. It is a note if all fields are
+    /// called `a`, `b`, `c` and so on, as in test documents.
+    ///
+    /// ## Exceptions
+    /// Not reported:
+    /// - common short forms: `id`, `ip`, `ts`, `qty`, units, currencies, language codes, `x`/`y`/`z`, `k`/`v`,
+    ///   prices of a period (`o`/`h`/`l`/`c`). Add your own with `allow`
+    /// - at least three names of three capitals in one object, which are taken for technical terms
     ///
     /// ## Why it matters
-    /// The name is the only description a document carries. `UN` can be a user name, a unit or the
-    /// United Nations, and the next developer will guess.
+    /// The field name is the only description in a document. `UN` can be a user name, a unit or the United
+    /// Nations, and the next developer has to guess.
     ///
     /// ## Example
     /// ```jsonl,fires
@@ -45,10 +52,11 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Rename to whole words. Names cost little: storage compresses repeated keys.
+    /// Rename the field to whole words. Long names cost little, because the storage engine compresses repeated
+    /// keys.
     ///
     /// ## When to ignore it
-    /// The short form is a word of your trade; add it to `allow`.
+    /// The short form is a term of your business; add it to `allow`.
     N013, "meaningless-abbreviation",
     level: Prohibited,
     area: Hygiene,

@@ -14,12 +14,12 @@ declare_rule! {
     /// # Over-descriptive name
     ///
     /// ## What it checks
-    /// Reports field names longer than 40 characters; names of more than five words that are shorter
-    /// than that are information. Keys that are data are not names and are left out.
+    /// Reports field names longer than 40 characters as a warning, and shorter names of more than five words as a
+    /// note. Field names that are data are not checked.
     ///
     /// ## Why it matters
-    /// Every document repeats its field names, index and query paths repeat them again, and long names
-    /// are mistyped.
+    /// Every document stores its field names, and index and query paths repeat them. Long names are easily
+    /// mistyped.
     ///
     /// ## Example
     /// ```jsonl,fires
@@ -30,10 +30,11 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Drop what the collection or the parent object already says, articles and prepositions first.
+    /// Remove the words that the collection or the parent object already expresses, and articles and
+    /// prepositions.
     ///
     /// ## When to ignore it
-    /// The name is fixed by a standard you exchange data in.
+    /// A standard for data exchange defines the name.
     N014, "over-descriptive-name",
     level: Recommended,
     area: Hygiene,

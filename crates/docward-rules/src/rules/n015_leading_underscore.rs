@@ -17,13 +17,13 @@ declare_rule! {
     /// # Leading underscore
     ///
     /// ## What it checks
-    /// Reports field names that begin with an underscore, except `_id` at any depth and the fields
-    /// that object mappers and platforms write (`__v`, `_class`, `_t`, Parse's `_rperm`, HAL's `_links`
-    /// and so on). The exempt names that occur are listed in the data.
+    /// Reports field names that begin with an underscore. `_id` at any depth is not reported, nor are fields that
+    /// object mappers and platforms write (`__v`, `_class`, `_t`, Parse's `_rperm`, HAL's `_links` and others).
+    /// The finding's data lists the exempt names that occur.
     ///
     /// ## Why it matters
-    /// By convention such names belong to the database or a framework; a business field among them
-    /// may collide with one and is hidden by tools that fold system fields away.
+    /// By convention, such names belong to the database or a framework. A business field with such a name may
+    /// collide with one of theirs, and tools that hide system fields hide it, too.
     ///
     /// ## Example
     /// ```jsonl,fires
@@ -34,10 +34,10 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Drop the underscore.
+    /// Remove the underscore.
     ///
     /// ## When to ignore it
-    /// A framework of yours writes the field; add it to `exempt`.
+    /// Your own framework writes the field; add it to `exempt`.
     N015, "leading-underscore",
     level: Recommended,
     area: Hygiene,

@@ -18,14 +18,18 @@ declare_rule! {
     /// # Many spellings
     ///
     /// ## What it checks
-    /// Reports fields of one object whose names are the same words written differently: `createTime`,
-    /// `Create_Time`, `create_time`. An abbreviation in capitals (`CT`) counts as a spelling when it is
-    /// the initials of exactly one of them, has the same type, and does not stand beside it. The
-    /// finding counts each spelling and says whether documents hold more than one.
+    /// Reports fields of one object whose names consist of the same words in different spellings: `createTime`,
+    /// `Create_Time`, `create_time`. The finding counts each spelling and says whether any document contains more
+    /// than one.
+    ///
+    /// An abbreviation in capitals (`CT`) counts as a spelling if all of these hold:
+    /// - It is the initials of exactly one of the names.
+    /// - It has the same type.
+    /// - No document contains both.
     ///
     /// ## Why it matters
-    /// Each part of the application sees only the documents that use its spelling. Queries, sorts and
-    /// reports come back incomplete and nothing fails.
+    /// Each part of the application sees only the documents with its own spelling. Queries, sorts and reports
+    /// return incomplete results without any error.
     ///
     /// ## Example
     /// ```jsonl,fires
@@ -39,11 +43,11 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Keep the prevailing spelling and rename the others where it is missing. Documents that hold two
-    /// spellings are left alone by the command; compare their values and decide.
+    /// Keep the most frequent spelling, and rename the others in documents that lack it. The command does not
+    /// change documents that contain two spellings; compare their values and decide.
     ///
     /// ## When to ignore it
-    /// A rename is under way and both spellings are written on purpose.
+    /// A rename is in progress, and both spellings are written on purpose.
     N016, "many-spellings",
     level: Recommended,
     area: Correctness,

@@ -14,13 +14,13 @@ declare_rule! {
     /// # Divergent collection names
     ///
     /// ## What it checks
-    /// Reports collections, over all databases, whose names are the same words written differently:
-    /// `OrderDetail`, `order_detail`, `orderdetail`. The house prefix does not count as a difference
-    /// between databases, but `orders` beside `t_orders` in one database does.
+    /// Reports collections in all databases whose names consist of the same words in different spellings:
+    /// `OrderDetail`, `order_detail`, `orderdetail`. Between databases, a house prefix is not a difference.
+    /// Within one database, `orders` and `t_orders` are two spellings.
     ///
     /// ## Why it matters
-    /// Code that uses the other spelling reads an empty collection or creates a new one, and nobody
-    /// knows which of them is the real one.
+    /// Code that uses the other spelling reads an empty collection or creates a new one. It is then unclear which
+    /// collection holds the real data.
     ///
     /// ## Example
     /// ```jsonl,fires,ns=db_shop.OrderDetail
@@ -35,10 +35,10 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Choose one spelling, merge the documents, and rename.
+    /// Choose one spelling, merge the documents, and rename the collections.
     ///
     /// ## When to ignore it
-    /// The databases belong to projects that have nothing to do with each other.
+    /// The databases belong to unrelated projects.
     N017, "divergent-collection-names",
     level: Recommended,
     area: Hygiene,

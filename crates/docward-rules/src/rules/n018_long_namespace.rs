@@ -9,13 +9,15 @@ declare_rule! {
     /// # Long namespace
     ///
     /// ## What it checks
-    /// Counts the bytes of `database.collection`. Above 255 servers refuse it (120 before 4.4); above
-    /// 235 it is accepted but the collection can never be sharded. For a time series collection the
-    /// name of its buckets counts, which is 15 bytes longer.
+    /// Counts the bytes of `database.collection`:
+    /// - above 255 bytes (120 before 4.4): an error, because servers refuse the name
+    /// - above 235 bytes: a warning, because the collection can never be sharded
+    ///
+    /// For a time series collection, the name of its buckets counts, which is 15 bytes longer.
     ///
     /// ## Why it matters
-    /// The limit shows when the collection is sharded, renamed, or restored elsewhere: at the worst
-    /// time to rename it.
+    /// The limit takes effect when the collection is sharded, renamed or restored elsewhere. A rename is most
+    /// expensive at that time.
     ///
     /// ## Example
     /// ```jsonl,fires,max-bytes=40,shard-bytes=30,ns=db_shop.t_customer_order_position
@@ -29,7 +31,7 @@ declare_rule! {
     /// Choose a shorter collection name.
     ///
     /// ## When to ignore it
-    /// Between 236 and 255 bytes, when the collection will certainly never be sharded.
+    /// The name has 236 to 255 bytes, and the collection will certainly never be sharded.
     N018, "long-namespace",
     level: Information,
     area: Hygiene,

@@ -12,11 +12,11 @@ declare_rule! {
     /// # System database in code
     ///
     /// ## What it checks
-    /// Reports source code that writes to a collection of `admin`, `local` or `config`. The server's own
-    /// collections there (`system.*`) and commands are left alone.
+    /// Reports source code that writes to a collection of `admin`, `local` or `config`. Commands and the server's
+    /// own collections (`system.*`) are not reported.
     ///
     /// ## Why it matters
-    /// These databases belong to the server: administrative work locks `admin`, `local` is not replicated, and
+    /// These databases belong to the server. Administrative commands lock `admin`, `local` is not replicated, and
     /// the server rewrites `config`. Backups treat all three specially.
     ///
     /// ## Example
@@ -33,10 +33,10 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Write to a database of your own, and move what is there.
+    /// Write to a business database, and move the existing data there.
     ///
     /// ## When to ignore it
-    /// A tool for administrators that changes the server's own collections on purpose.
+    /// It is an administration tool that changes the server's own collections on purpose.
     N020, "system-database-in-code",
     level: Prohibited,
     area: Hygiene,

@@ -17,19 +17,28 @@ declare_rule! {
     /// # Name in code
     ///
     /// ## What it checks
-    /// Judges the names of databases and collections that stand in source code as they are (`client.db("Shop")`,
-    /// `db["Users"]`, `mongoose.model("User", schema, "users")`, `@Document("users")`) by the rules for names in a
-    /// deployment: prefix (N002, N006), characters (N003, N007), length (N004) and `system.` (N009), with their
-    /// settings. Each name is one finding, at the first place it stands. Names that a variable holds, that are put
-    /// together, or that the deployment itself shows are not judged here, nor are those that only migrations and
-    /// other scripts name: their data is stored.
+    /// Checks literal names of databases and collections in source code (`client.db("Shop")`, `db["Users"]`,
+    /// `mongoose.model("User", schema, "users")`, `@Document("users")`). It applies the rules for stored names
+    /// with their settings:
+    /// - prefix: N002, N006
+    /// - characters: N003, N007
+    /// - length: N004
+    /// - `system.`: N009
     ///
-    /// A prefix is asked of single names where the project has it: where a third of its names begin with one. A
-    /// project in which hardly any does has another style; that is one finding, as information. So are its signs
-    /// (`audit-log`, `audit.log`), and a warning where they are others still (`Audit Log`).
+    /// Each name is one finding, at its first place.
+    ///
+    /// If fewer than a third of the names have the house prefix, the project has its own style. All missing
+    /// prefixes are then one note. All names with other characters are one note (`audit-log`, `audit.log`), or
+    /// one warning if they contain others (`Audit Log`).
+    ///
+    /// ## Exceptions
+    /// Not reported:
+    /// - names that a variable holds or that code builds
+    /// - names that the audited deployment contains
+    /// - names that only migrations and other scripts use, because their data is already stored
     ///
     /// ## Why it matters
-    /// A name is cheap to change before the first document is written, and a migration afterwards.
+    /// A name is cheap to change before the first document is written. Afterwards a change needs a migration.
     ///
     /// ## Example
     /// ```javascript,fires
@@ -43,12 +52,11 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Change the name here and everywhere it stands; where data is stored under it already, rename the collection
-    /// in the same step.
+    /// Change the name everywhere in the code. If data is already stored under it, rename the collection in the
+    /// same step.
     ///
     /// ## When to ignore it
-    /// The name is given by a product you do not write. The `neutral` profile reports only names that servers
-    /// refuse.
+    /// A third-party product sets the name. The `neutral` profile reports only names that servers refuse.
     N021, "name-in-code",
     level: Recommended,
     area: Hygiene,

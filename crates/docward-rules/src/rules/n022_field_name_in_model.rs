@@ -22,10 +22,11 @@ declare_rule! {
     /// # Field name in a model
     ///
     /// ## What it checks
-    /// Compares the names of fields that a model declares for one document, or for one object within it. Where at
-    /// least three names and three of four share a style (camelCase or snake_case), others are reported, also those
-    /// that mix two styles (`Create_Time`). Names with characters that MongoDB reserves (`$`, `.`) or with spaces
-    /// are reported anywhere. Add `--select pedantic` for mixed names where no style prevails, leading underscores
+    /// Compares the field names that a model declares for one document or nested object. If at least three names,
+    /// and three of four, share a style (camelCase or snake_case), Docward reports the others, including mixed
+    /// ones (`Create_Time`). Names that begin with `$` or contain `.` or spaces are always reported.
+    ///
+    /// With `--select pedantic`, Docward also reports mixed names without a dominant style, leading underscores
     /// and long names.
     ///
     /// Exceptions:
@@ -35,8 +36,8 @@ declare_rule! {
     /// - models that nothing imports
     ///
     /// ## Why it matters
-    /// A model is where names are cheap to change. Once documents are stored with them, a query for
-    /// `createTime` where the data says `create_time` matches no documents and raises no error.
+    /// Names are cheap to change in a model. Once documents are stored, a query for `createTime` matches no
+    /// documents and raises no error if the field is called `create_time`.
     ///
     /// ## Example
     /// ```javascript,fires
@@ -63,11 +64,11 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Rename the field before it is stored. For data that exists rename it there too, and let clients read both
-    /// names meanwhile.
+    /// Rename the field before data is stored. If data exists, rename it there as well, and let clients read both
+    /// names during the change.
     ///
     /// ## When to ignore it
-    /// The documents come from another system and have to stay as they are.
+    /// The documents come from another system and must stay unchanged.
     N022, "field-name-in-model",
     level: Recommended,
     area: Hygiene,

@@ -9,12 +9,12 @@ declare_rule! {
     /// # Reference type mismatch
     ///
     /// ## What it checks
-    /// Reports fields that hold another collection's `_id`s in another type: hexadecimal text where the
-    /// `_id` is an ObjectId, digits where it is a number.
+    /// Reports fields that hold the `_id`s of another collection in another type. Examples are hexadecimal text
+    /// for an ObjectId, and digits as text for a number.
     ///
     /// ## Why it matters
-    /// MongoDB compares type and value. `$lookup` and every query by the reference find nothing until
-    /// the value is converted, which no index can serve.
+    /// MongoDB compares type and value. `$lookup` and queries by the reference match nothing unless they convert
+    /// the value, and no index can support such a query.
     ///
     /// ## Example
     /// ```jsonl,fires,ns=db_shop.t_order
@@ -38,11 +38,11 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Convert the reference to the type of the `_id`, change the writers, and let the validator ask for
-    /// that type.
+    /// Convert the reference to the type of the `_id`, change the writers, and require that type in the
+    /// validator.
     ///
     /// ## When to ignore it
-    /// The field is kept for an outside system and nobody looks the document up by it.
+    /// The field is kept for an external system, and no query uses it to find the document.
     R001, "reference-type-mismatch",
     level: Recommended,
     area: Correctness,

@@ -12,14 +12,17 @@ declare_rule! {
     /// # Unindexed reference
     ///
     /// ## What it checks
-    /// Reports fields that hold another collection's `_id`s although no index begins with them, in collections of
-    /// 1000 documents and more. References held in arrays are information only: they are followed by the
-    /// other side's `_id` most of the time. Fields so coarse that an index would not help are left
-    /// alone.
+    /// Reports fields that hold the `_id`s of another collection, if no index begins with the field. Only
+    /// collections with 1000 documents or more are checked.
+    ///
+    /// - A reference inside an array is a note: such references are mostly followed through the `_id` of the
+    ///   other collection.
+    /// - A field is not reported if one value matches more than half of the documents on average. An index would
+    ///   not help.
     ///
     /// ## Why it matters
-    /// "All comments of this post" reads the whole collection without an index, and so does `$lookup`
-    /// for every document it is applied to.
+    /// Without an index, "all comments of this post" reads the whole collection. `$lookup` does the same for
+    /// every document.
     ///
     /// ## Example
     /// ```jsonl,fires,min-documents=100,ns=db_blog.t_comment
@@ -32,7 +35,7 @@ declare_rule! {
     /// {"_id": 2}
     /// {"_id": 3}
     /// ```
-    /// With an index that begins with it:
+    /// An index begins with the field:
     /// ```jsonl,clean,min-documents=100,ns=db_blog.t_comment
     /// x50 {"postId": 1}
     /// x50 {"postId": 2}
@@ -45,11 +48,11 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Create an index that begins with the field; add the field the list is sorted by behind it.
+    /// Create an index that begins with the field. Append the field by which the list is sorted.
     ///
     /// ## When to ignore it
-    /// The reference is only ever followed forwards, from this document to the other, which the other
-    /// side's `_id` index serves.
+    /// The reference is only followed from this document to the other one. The `_id` index of the other
+    /// collection supports this.
     R002, "unindexed-reference",
     level: Recommended,
     area: Speed,

@@ -11,15 +11,16 @@ declare_rule! {
     /// # Dangling references
     ///
     /// ## What it checks
-    /// Reports fields that refer to another collection where some of the values have no document there.
-    /// Both collections have to be read, the other one whole, or the values are looked up in it: those of
-    /// some 128 documents when a running deployment is sampled. When too few values match the field is no
-    /// reference, and nothing is said; for numbers and words, which may match by chance, the bar is
-    /// higher than for ObjectIds and UUIDs.
+    /// Reports fields that refer to another collection if some of their values have no document there. Docward
+    /// needs the whole other collection; in a sampled live deployment, it looks up the values of about 128
+    /// documents. At least 50 different values must be known.
+    ///
+    /// A field counts as a reference if enough values exist in the other collection: half of ObjectIds and UUIDs,
+    /// and 90 % of numbers and text, which may match by chance.
     ///
     /// ## Why it matters
-    /// Each of them is a missing customer on an invoice or a comment of no post: pages break on it, and
-    /// `$lookup` drops the row or leaves it empty.
+    /// Each such value is an invoice without a customer or a comment without a post. Pages that expect the
+    /// document fail, and `$lookup` drops the row or leaves it empty.
     ///
     /// ## Example
     /// ```jsonl,fires,min-values=10,ns=db_music.t_song
@@ -35,11 +36,11 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// List them, then remove what refers to nothing or bring the document back; delete both sides in
-    /// one transaction from then on.
+    /// List the values. Remove those that refer to nothing, or restore the missing documents. In future, delete
+    /// both sides in one transaction.
     ///
     /// ## When to ignore it
-    /// Only a part of the other collection was dumped, or documents there expire by design.
+    /// The dump contains only a part of the other collection, or its documents expire by design.
     R003, "dangling-references",
     level: Recommended,
     area: Correctness,

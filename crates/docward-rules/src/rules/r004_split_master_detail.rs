@@ -14,16 +14,18 @@ declare_rule! {
     /// # Split master detail
     ///
     /// ## What it checks
-    /// Reports pairs of collections that are one document in two parts: `t_order` and `t_order_item`,
-    /// `OrderMaster` and `OrderDetail`. Each detail refers to one master, no other collection refers to
-    /// the details, fewer than 50 belong to a master at the 99th percentile, and the whole stays small.
-    /// Names that only begin alike (`t_post`, `t_post_tag`) are information. From 50 details on the
-    /// reference may be right, and nothing is said here; nor where a workload shows that most of the
-    /// reads or updates are of details alone (`R013` gives the figures then).
+    /// Reports two collections that store one document in two parts, such as `t_order` and `t_order_item`, or
+    /// `OrderMaster` and `OrderDetail`. All of these must hold:
+    /// - Each detail refers to one master, and no other collection refers to the details.
+    /// - A master has fewer than 50 details at the 99th percentile, and fewer than 1000 at most.
+    /// - A master with its details has at most 100 KB at the 99th percentile.
+    ///
+    /// It is a note if the names only begin alike (`t_post`, `t_post_tag`). Nothing is reported if a recorded
+    /// workload mostly reads or updates details alone; R013 then shows the figures.
     ///
     /// ## Why it matters
-    /// Every page needs two queries and a join in the program, and writing both parts needs a
-    /// transaction. Embedded, it is one read and one atomic write.
+    /// Every page needs two queries and joins the results in the program, and writing both parts needs a
+    /// transaction. An embedded list needs one read and one atomic write.
     ///
     /// ## Example
     /// ```jsonl,fires,min-parents=3,ns=db_shop.t_order
@@ -34,17 +36,17 @@ declare_rule! {
     /// {"orderId": 1, "product": "a", "quantity": 4}
     /// {"orderId": 2, "product": "c", "quantity": 1}
     /// ```
-    /// Items inside their order:
+    /// The order contains its items:
     /// ```jsonl,clean,min-parents=3,ns=db_shop.t_order
     /// x3 {"_id": $i, "customer": "c", "items": [{"product": "a", "quantity": 2}, {"product": "b", "quantity": 1}]}
     /// ```
     ///
     /// ## How to fix
-    /// Embed the details as an array, give the array a `maxItems` in the validator, and drop the detail
-    /// collection once readers have moved.
+    /// Embed the details as an array, and set `maxItems` for it in the validator. Drop the detail collection when
+    /// all readers have switched.
     ///
     /// ## When to ignore it
-    /// Details are queried or changed on their own most of the time, or their number has no bound.
+    /// The details are mostly queried or changed on their own, or their number has no limit.
     R004, "split-master-detail",
     level: Recommended,
     area: Speed,

@@ -12,29 +12,28 @@ declare_rule! {
     /// # Lost reference
     ///
     /// ## What it checks
-    /// Reports lists of items in orders, carts, invoices and the like whose elements carry a name and a
-    /// price but nothing that identifies the product: no id, number, code or link.
+    /// Reports lists of items in orders, carts, invoices and similar documents whose elements contain a name and
+    /// a price but nothing that identifies the product: no id, number, code or link.
     ///
     /// ## Why it matters
-    /// Name and price as they were at the time of purchase are a good snapshot. Without the id nobody
-    /// can get from the line to the product: no stock booking, no recall, no statistics by product once
-    /// a name changes.
+    /// The name and price at the time of purchase are a useful snapshot. Without the product id, a line cannot be
+    /// traced to its product. Stock booking, recalls and statistics by product fail once a name changes.
     ///
     /// ## Example
     /// ```jsonl,fires,ns=db_shop.t_order
     /// {"items": [{"name": "Lamp", "price": NumberDecimal("99.00"), "quantity": 2}]}
     /// ```
-    /// Snapshot and reference:
+    /// A snapshot with its reference:
     /// ```jsonl,clean,ns=db_shop.t_order
     /// {"items": [{"productId": "P001", "name": "Lamp", "price": NumberDecimal("99.00"), "quantity": 2}]}
     /// ```
     ///
     /// ## How to fix
-    /// Write the product's `_id` into each line from now on. For stored lines match by name where the
-    /// name is unique, and leave the rest without.
+    /// Write the `_id` of the product into each new line. Match stored lines by name where the name is unique,
+    /// and leave the others unchanged.
     ///
     /// ## When to ignore it
-    /// The lines describe one-off things (services, custom work) that are in no catalogue.
+    /// The lines describe unique things, such as services or custom work, that are in no catalogue.
     R005, "lost-reference",
     level: Recommended,
     area: Correctness,

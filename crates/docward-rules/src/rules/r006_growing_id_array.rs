@@ -14,24 +14,25 @@ declare_rule! {
     /// # Growing id array
     ///
     /// ## What it checks
-    /// Reports arrays of ids (ObjectIds, UUIDs, or values that are another collection's `_id`) that grow
-    /// with the age of their document or have 1000 elements and more.
+    /// Reports arrays of ids:
+    /// - an error if they grow with the age of their document and have several signs of growth (see D008)
+    /// - a warning if they have one sign of growth, or 1000 elements or more
     ///
-    /// With `--earlier` arrays that got longer between two dates in the same documents count as growing,
-    /// under the conditions of `unbounded-array` (D008): by default 50 documents seen twice, at least a
-    /// week apart, one in twenty grown. The day a document is full is told from documents that gained more
-    /// than one id.
+    /// Ids are ObjectIds, UUIDs, or values that are the `_id` of another collection.
+    ///
+    /// With `--earlier`, arrays that got longer between two dates count as growing, under the conditions of D008.
+    /// The date on which a document is full is calculated from documents that gained more than one id.
     ///
     /// ## Why it matters
-    /// The array is a relation kept on the wrong side. Each id costs more than its 12 bytes, because its
-    /// position is stored as text: 500,000 ObjectIds are 9,888,895 bytes, and at about 844,000 the
+    /// The array stores a relationship on the wrong side. Each ObjectId needs more than its 12 bytes, because its
+    /// position is stored as text. An array of 500,000 ObjectIds takes 9,888,895 bytes, and at about 844,000 the
     /// document is full.
     ///
     /// ## Example
     /// ```jsonl,fires,ns=db_social.t_user
     /// {"_id": 1, "followers": $array(1200, ObjectId("65f3a2b8c1d2e3f4a5b6c7d8"))}
     /// ```
-    /// One document per relation, and a counter where the list was:
+    /// One document per relationship; the user document keeps a counter:
     /// ```jsonl,clean,ns=db_social.t_user
     /// {"_id": 1, "followerCount": 1200}
     /// @ db_social.t_user_follower
@@ -39,9 +40,9 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// When each element belongs to one parent, store the parent's id in the element's own document and
-    /// index it. When elements have several parents, make a collection of pairs with a unique index over
-    /// both ids and an index on the second.
+    /// If each element belongs to one parent, store the parent's id in the element's own document and index it.
+    /// If elements have several parents, create a collection of pairs. It needs a unique index on both ids and an
+    /// index on the second id.
     ///
     /// ## When to ignore it
     /// The list has a natural limit below 1000, such as the members of a team. Declare it under

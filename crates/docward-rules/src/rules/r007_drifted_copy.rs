@@ -11,14 +11,16 @@ declare_rule! {
     /// # Drifted copy
     ///
     /// ## What it checks
-    /// Looks at fields that repeat a field of the collection they refer to: `customer.name` beside
-    /// `customerId`. A copy declared as a mirror in `docward.toml` is reported when some of its values
-    /// differ from their source. Copies that are not declared are mentioned once per collection, with
-    /// the share that differs.
+    /// Finds fields that repeat a field of the collection they refer to, such as `customer.name` with
+    /// `customerId`:
+    /// - A warning: a copy declared as a mirror in `docward.toml` has values that differ from their source.
+    /// - A note: copies are not declared. The finding lists them once per collection, with the share that
+    ///   differs.
     ///
     /// ## Why it matters
-    /// A copy saves a lookup. As a snapshot (the price at the time of purchase) it must not change; as a
-    /// mirror (the customer's name in a list) it must follow. Data alone cannot tell which one is meant.
+    /// A copy saves a lookup. A snapshot, such as the price at the time of purchase, must not change. A mirror,
+    /// such as the customer's name in a list, must follow its source. Data alone does not show which of the two
+    /// is intended.
     ///
     /// ## Example
     /// ```jsonl,fires,min-compared=5,ns=db_shop.t_customer
@@ -40,10 +42,11 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Decide field by field. Refresh mirrors when the source changes (a change stream does it) and
-    /// declare them under `[[collections.mirrors]]`; name snapshots in `snapshots` of this rule, under
-    /// `[[namespaces]]` for the collection. Fields that must be current at any moment are not copied
-    /// at all.
+    /// Decide for each field:
+    /// - mirrors: update them when the source changes, for example by a change stream, and declare them under
+    ///   `[[collections.mirrors]]`
+    /// - snapshots: list them in `snapshots` of this rule, under `[[namespaces]]` for the collection
+    /// - fields that must always be current: do not copy them
     ///
     /// ## When to ignore it
     /// All copies of the collection are snapshots.

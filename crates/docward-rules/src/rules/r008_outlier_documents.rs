@@ -10,20 +10,21 @@ declare_rule! {
     /// # Outlier documents
     ///
     /// ## What it checks
-    /// Reports arrays that are fine in 99 % of the documents and far too long in a few: the longest has
-    /// at least 1000 elements and ten times the 99th percentile. Arrays that grow with age are reported
-    /// by `unbounded-array`; documents that already keep overflow pages are left alone.
+    /// Reports arrays that are short in 99 % of the documents and far too long in a few. The longest array has at
+    /// least 1000 elements and ten times as many as the 99th percentile.
+    ///
+    /// D008 reports arrays that grow with age. Documents that already use overflow pages are not reported.
     ///
     /// ## Why it matters
-    /// Designing for the giants slows every document down, and designing for the rest breaks on the
-    /// giants, which tend to be the most read: the viral post, the bestseller.
+    /// A design for the few very large documents slows down all others. A design for the others fails for the
+    /// large ones, which are often the most read: the viral post, the bestseller.
     ///
     /// ## Example
     /// ```jsonl,fires,ns=db_shop.t_book
     /// x200 {"_id": $i, "title": "Book", "buyers": $array(5, "name $j")}
     /// {"_id": "bestseller", "title": "Book", "buyers": $array(2500, "name $j")}
     /// ```
-    /// The first thousand stay inline, the rest is on pages of a second collection:
+    /// The first thousand elements stay inline, the others are on pages in a second collection:
     /// ```jsonl,clean,ns=db_shop.t_book
     /// x200 {"_id": $i, "title": "Book", "buyers": $array(5, "name $j"), "hasOverflow": false}
     /// {"_id": "bestseller", "title": "Book", "buyers": $array(1000, "name $j"), "hasOverflow": true}
@@ -33,11 +34,11 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Keep the first page inline, set a flag on documents that have more, and write further pages to an
-    /// overflow collection that readers ask only when the flag is set.
+    /// Keep the first page inline and set a flag on documents with more pages. Write further pages to an overflow
+    /// collection, which readers query only if the flag is set.
     ///
     /// ## When to ignore it
-    /// The giants are test data, or a mistake to be cleaned up.
+    /// The large documents are test data, or errors that will be removed.
     R008, "outlier-documents",
     level: Recommended,
     area: Growth,

@@ -9,13 +9,13 @@ declare_rule! {
     /// # Missing discriminator
     ///
     /// ## What it checks
-    /// Reports collections that hold at least three families of documents with clearly different
-    /// fields, each at least one document in twenty, when no field tells the families apart. Documents
-    /// that merely leave out optional fields are one family.
+    /// Reports collections with at least three families of documents whose fields clearly differ, if no field
+    /// distinguishes the families. Each family has at least 5 % of the documents, and the collection has 100
+    /// documents or more. Documents that only lack optional fields belong to the same family.
     ///
     /// ## Why it matters
-    /// Readers guess the kind from which fields exist. No index serves "all trucks", no validator can
-    /// ask each kind for its own fields, and a new kind breaks the guesses.
+    /// Readers have to guess the kind of a document from its fields. No index can find "all trucks", and no
+    /// validator can require the right fields for each kind. A new kind makes the guesses wrong.
     ///
     /// ## Example
     /// ```jsonl,fires
@@ -23,7 +23,7 @@ declare_rule! {
     /// x40 {"name": "n", "payloadKg": 5000, "axles": 3, "crane": true}
     /// x40 {"name": "n", "engineCc": 1200, "sidecar": false, "helmets": 2}
     /// ```
-    /// With a field that says the kind:
+    /// A field names the kind:
     /// ```jsonl,clean
     /// x40 {"type": "car", "name": "n", "doors": 4, "trunkLitres": 450, "seats": 5}
     /// x40 {"type": "truck", "name": "n", "payloadKg": 5000, "axles": 3, "crane": true}
@@ -31,11 +31,11 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Add a field such as `type`, fill it from the fields that exist, make it required, and give the
-    /// validator one branch per kind with `oneOf`. Indexes on the fields of one kind become partial.
+    /// Add a field such as `type`, fill it from the existing fields, and make it required. Give the validator one
+    /// `oneOf` branch per kind, and make indexes on the fields of one kind partial.
     ///
     /// ## When to ignore it
-    /// The kinds are stages of one document's life, and the fields that exist are meant to tell.
+    /// The kinds are stages in the life of one document, and readers distinguish them by the fields on purpose.
     R009, "missing-discriminator",
     level: Recommended,
     area: Correctness,

@@ -12,12 +12,11 @@ declare_rule! {
     /// # Wide many to many
     ///
     /// ## What it checks
-    /// Reports pairs of collections that hold arrays of each other's ids when one of the arrays reaches
-    /// 1000 elements.
+    /// Reports two collections that hold arrays of each other's ids, if one of the arrays reaches 1000 elements.
     ///
     /// ## Why it matters
-    /// The same fact is stored twice, and the wide side grows with every new partner: each change
-    /// rewrites a document of thousands of ids, and the two arrays come to disagree.
+    /// The same fact is stored twice. The long array grows with every new partner, and each change rewrites a
+    /// document with thousands of ids. Over time the two arrays contradict each other.
     ///
     /// ## Example
     /// ```jsonl,fires,max-elements=3,ns=db_school.t_course
@@ -28,7 +27,7 @@ declare_rule! {
     /// {"_id": 12, "courseIds": [1]}
     /// {"_id": 13, "courseIds": [1]}
     /// ```
-    /// Only the narrow side holds ids:
+    /// Only the side with the short array holds ids:
     /// ```jsonl,clean,max-elements=3,ns=db_school.t_course
     /// {"_id": 1, "title": "Algebra"}
     /// {"_id": 2, "title": "Biology"}
@@ -39,11 +38,11 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Drop the array on the wide side and index the one on the narrow side; when both can grow, use a
-    /// collection with one document per pair and a unique index on both ids.
+    /// Drop the long array and index the short one. If both can grow, use a collection with one document per pair
+    /// and a unique index on both ids.
     ///
     /// ## When to ignore it
-    /// The wide array is capped and kept in order on purpose.
+    /// The long array has a limit and keeps an order on purpose.
     R011, "wide-many-to-many",
     level: Recommended,
     area: Growth,

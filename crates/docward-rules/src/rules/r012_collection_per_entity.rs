@@ -19,14 +19,17 @@ declare_rule! {
     /// # Collection per entity
     ///
     /// ## What it checks
-    /// Reports families of collections that differ in a number or id at the end of their name, such as
-    /// `t_device_1` to `t_device_50000`, when at least ten of them hold documents of one shape. Families
-    /// with a time suffix and many members are information; a family with more members than an instance
-    /// should have collections (5000, DM-12.1) is an error.
+    /// Reports families of collections whose names differ only in a number or id at the end, such as `t_device_1`
+    /// to `t_device_50000`:
+    /// - a warning for ten or more collections
+    /// - an error for more than 5000, the limit of a whole instance
+    /// - a note for 24 or more collections that differ in a time suffix
+    ///
+    /// If documents were read, at least 80 % of the collections must have the same fields.
     ///
     /// ## Why it matters
-    /// The id belongs in the documents: as part of the name it cannot be indexed or queried across, and
-    /// every new entity costs files, memory and start-up time.
+    /// The id belongs in the documents. As part of the name it cannot be indexed, and no query covers several
+    /// collections. Every new entity costs files, memory and start-up time.
     ///
     /// ## Example
     /// ```jsonl,fires,min-members=5
@@ -48,8 +51,9 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Create one collection with the id as a field and a compound index on id and time, or a time series
-    /// collection with the id as `metaField`. Copy, compare counts, switch over, drop the old ones.
+    /// Create one collection with the id as a field and a compound index on id and time. Or use a time series
+    /// collection with the id as `metaField`. Copy the documents, compare the counts, switch the application,
+    /// then drop the old collections.
     ///
     /// ## When to ignore it
     /// Each tenant must be dropped or moved as a whole, by contract or law.

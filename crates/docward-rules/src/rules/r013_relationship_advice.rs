@@ -13,24 +13,37 @@ declare_rule! {
     /// # Relationship advice
     ///
     /// ## What it checks
-    /// For every field that refers to another collection it lets the rows of the decision tables vote
-    /// that data can answer: how many children a parent has, how large they are together, whether they
-    /// are shared, and whether a parent with its children comes near 16 MB, which is a veto. It lists
-    /// what only a workload can answer and never decides without it: from 50 children on it does not
-    /// lean to embedding, and neither for orders, comments, messages and the like, which keep coming.
-    /// Where the parent shows a preview of the children, nothing is said; nor where it would lean to embedding by a
-    /// sample of the children, which shows fewer of each parent than there are.
+    /// For each field that refers to another collection, Docward applies the rows of the decision tables that the
+    /// data can answer:
+    /// - how many children a parent has
+    /// - how large the children are together
+    /// - whether several parents share them
+    /// - whether a parent with its children comes near 16 MB, which excludes embedding
     ///
-    /// With a workload these rows vote, too, as far as it answers them: how often children are asked for
-    /// without their parent (ER-M.7), read with it (ER-M.1, ER-T.2), changed without it (ER-M.2, DM-07.4)
-    /// or in one transaction with it (ER-T.4). The workload has to show fast operations (the profiler at
-    /// level 2, a `slowms` of 0 or below, query statistics): slow ones are others than the frequent ones.
-    /// Below 60 operations nothing is said, and neither where what was not written down could turn the
-    /// vote; nor of many to many, where nobody knows which side would be embedded.
+    /// The finding shows what the rows suggest and which questions only a workload can answer. Without a
+    /// workload, embedding is not suggested from 50 children on, nor for children that keep coming, such as
+    /// orders, comments and messages.
+    ///
+    /// ## Exceptions
+    /// Not reported:
+    /// - parents that already hold a preview of the children
+    /// - a suggestion to embed that would rest on a sample of the children, which understates their number
+    /// - pairs that R004 reports, trees, and auxiliary collections such as logs and sessions
+    ///
+    /// ## With a workload
+    /// These rows are applied as well, if the workload answers them:
+    /// - how often children are read without their parent (ER-M.7)
+    /// - how often they are read with it (ER-M.1, ER-T.2)
+    /// - how often they are changed without it (ER-M.2, DM-07.4)
+    /// - how often both change in one transaction (ER-T.4)
+    ///
+    /// The workload must contain fast operations: the profiler at level 2, a `slowms` of 0 or below, or query
+    /// statistics. Slow operations alone do not represent the frequent ones. These rows are not applied below 60
+    /// operations, if unrecorded operations could change the result, or for many-to-many relationships.
     ///
     /// ## Why it matters
-    /// Embed or reference is the choice that costs most to change later. The figures are in the data;
-    /// what is missing without a workload is whether both sides are read and written together.
+    /// The choice between embedding and referencing is the most expensive one to change later. The data contains
+    /// the numbers. Only a workload shows whether both sides are read and written together.
     ///
     /// ## Example
     /// ```jsonl,fires,ns=db_blog.t_comment
@@ -42,7 +55,7 @@ declare_rule! {
     /// {"_id": 2}
     /// {"_id": 3}
     /// ```
-    /// With what clients did, rows that were open vote:
+    /// With a workload, more rows are answered:
     /// ```jsonl,fires,ns=db_blog.t_picture
     /// x4 {"postId": 1}
     /// x4 {"postId": 2}
@@ -53,18 +66,18 @@ declare_rule! {
     /// ran x80 {"millis": 0, "command": {"find": "t_picture", "filter": {"postId": 1}}}
     /// ran x20 {"millis": 0, "command": {"find": "t_picture", "filter": {"colour": "red"}}}
     /// ```
-    /// Without a reference there is nothing to weigh:
+    /// Without a reference there is nothing to decide:
     /// ```jsonl,clean,ns=db_blog.t_comment
     /// x30 {"text": "well said"}
     /// ```
     ///
     /// ## How to fix
-    /// Nothing has to be done. Answer the open questions; when both sides are read together and the rows
-    /// lean to embedding, embed. When they lean to referencing and a list needs two or three fields of
-    /// the other side, copy those beside the reference.
+    /// No change is required. Answer the open questions. Embed if both sides are read together and the rows
+    /// suggest it. If the rows suggest referencing, copy the two or three fields that a list shows beside the
+    /// reference.
     ///
     /// ## When to ignore it
-    /// The decision has been made and written down.
+    /// The decision has been made and documented.
     R013, "relationship-advice",
     level: Information,
     area: Hygiene,

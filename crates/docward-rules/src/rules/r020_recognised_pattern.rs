@@ -10,14 +10,17 @@ declare_rule! {
     /// # Recognised pattern
     ///
     /// ## What it checks
-    /// Tells which of the rule book's patterns a collection already follows: bucket, subset, hybrid,
-    /// outlier, capped array, computed fields, extended reference, polymorphic collection, native time
-    /// series. Shape and numbers decide, not names alone. An array that the workload or the code adds to without
-    /// `$slice` is not called capped.
+    /// Names, as a note, the patterns of the rule book that a collection already follows:
+    /// - bucket, subset, hybrid, outlier and capped array
+    /// - computed fields and extended reference
+    /// - polymorphic collection and native time series
+    ///
+    /// Docward recognises them by shape and numbers, not by names alone. An array is not a capped array if the
+    /// workload or the code adds to it without `$slice`.
     ///
     /// ## Why it matters
-    /// A pattern that is there on purpose should be kept, and should not be flagged for what it is. The
-    /// finding shows what the other rules took into account.
+    /// A pattern that is used on purpose should be kept, and other rules should not report it. The finding shows
+    /// what they took into account.
     ///
     /// ## Example
     /// ```jsonl,fires,ns=db_iot.t_reading
@@ -28,11 +31,11 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// There is nothing to fix. The finding says what keeps the pattern whole, such as the guard of a
-    /// bucket or the `$slice` of a preview.
+    /// No change is required. The finding names what keeps the pattern intact, such as the guard of a bucket or
+    /// the `$slice` of a preview.
     ///
     /// ## When to ignore it
-    /// Whenever the information is not wanted: `--ignore R020`.
+    /// Use `--ignore R020` if you do not need this information.
     R020, "recognised-pattern",
     level: Information,
     area: Hygiene,

@@ -10,13 +10,13 @@ declare_rule! {
     /// # Always joined
     ///
     /// ## What it checks
-    /// Mentions collections that source code joins with `$lookup` to the same other one in nearly every pipeline
-    /// that reads them (95 of 100, at least two): what is always read together may as well be stored together.
-    /// Pipelines whose stages cannot be read count as ones that join nothing.
+    /// Reports, as a note, a collection that source code nearly always joins with the same other collection by
+    /// `$lookup`. At least 95 % of the pipelines that read it must contain the join, and at least two. Pipelines
+    /// whose stages Docward cannot read count as pipelines without a join.
     ///
     /// ## Why it matters
-    /// Each join is a second read for every document, and cannot use more than one index. Documents that hold
-    /// what they are read with need one read.
+    /// Each join is a second read for every document. A document that contains the joined data needs only one
+    /// read.
     ///
     /// ## Example
     /// ```javascript,fires
@@ -33,11 +33,11 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Embed what belongs to one document only; copy the two or three fields that are shown (and keep the
-    /// reference) where the other side is shared.
+    /// Embed data that belongs to one document only. If several documents share the other side, keep the
+    /// reference and copy the two or three fields that are shown.
     ///
     /// ## When to ignore it
-    /// The joined side is large, or changes often and must be current.
+    /// The joined collection is large, or it changes often and must be current.
     R021, "always-joined",
     level: Recommended,
     area: Speed,

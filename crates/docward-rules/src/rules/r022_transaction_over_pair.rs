@@ -10,12 +10,12 @@ declare_rule! {
     /// # Transaction over a pair
     ///
     /// ## What it checks
-    /// Mentions transactions in source code that all write the same two collections, in two places or more:
-    /// parent and child that must change together may be one document.
+    /// Reports, as a note, two collections that at least two transactions in source code write together, and
+    /// nothing else. A parent and a child that must change together could be one document.
     ///
     /// ## Why it matters
-    /// A document is the unit of atomicity: one update of it needs no transaction. Transactions hold resources,
-    /// can conflict, and must be retried.
+    /// An update of one document is atomic without a transaction. Transactions hold resources, can conflict, and
+    /// must be retried.
     ///
     /// ## Example
     /// ```javascript,fires
@@ -30,11 +30,11 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Embed the child in the parent when it is bounded and read with it; else write down why a transaction is
-    /// needed.
+    /// Embed the child in the parent if its size is bounded and both are read together. Otherwise document why a
+    /// transaction is needed.
     ///
     /// ## When to ignore it
-    /// The two are large, or are written alone most of the time.
+    /// Both are large, or are mostly written separately.
     R022, "transaction-over-pair",
     level: Recommended,
     area: Speed,

@@ -10,15 +10,21 @@ declare_rule! {
     /// # Undeclared field
     ///
     /// ## What it checks
-    /// With a model (`docward design check MODEL.yaml SOURCE`, or `audit --model`), reports fields that
-    /// documents have and the model does not, required fields of the model that documents lack, fields
-    /// of another type than declared (`int`, `long` and `double` are one: drivers choose among them by
-    /// value), fields that are null and not declared `nullable`, and strings beside the declared `values` of a field. One finding for a collection lists them. Objects that the model declares without fields may
-    /// hold anything.
+    /// Compares the documents with a model (`docward design check MODEL.yaml SOURCE`, or `audit --model`).
+    /// Reports, in one finding per collection:
+    /// - fields that documents have and the model does not
+    /// - required fields of the model that documents lack
+    /// - fields of another type than declared
+    /// - fields that are null but not declared `nullable`
+    /// - strings that are not among the declared `values`
+    ///
+    /// Each must occur in at least 1 % of the documents. Objects that the model declares without fields may
+    /// contain anything. `int`, `long` and `double` count as one type, because drivers choose among them by
+    /// value.
     ///
     /// ## Why it matters
-    /// A model decides on the fields it knows. What is not declared has no size, no index and no place in
-    /// the answer to embed or reference, and the document grows by what nobody counted.
+    /// A model decides only about the fields it knows. An undeclared field has no size and no index in the
+    /// design, and the choice between embedding and referencing ignores it.
     ///
     /// ## Example
     /// ```jsonl,fires,ns=db_shop.t_order
@@ -30,7 +36,7 @@ declare_rule! {
     /// ...
     /// x20 {"orderNo": "A-1", "coupon": "SPRING"}
     /// ```
-    /// Declared:
+    /// The field is declared:
     /// ```jsonl,clean,ns=db_shop.t_order
     /// model
     /// name: shop
@@ -45,7 +51,8 @@ declare_rule! {
     /// Declare the field with its size, or stop writing it.
     ///
     /// ## When to ignore it
-    /// Fields a framework adds and nobody reads (`__v`, `_class`); they are not listed by default.
+    /// A framework adds the field and no code reads it. `__v`, `_class` and similar fields are not reported by
+    /// default.
     R030, "undeclared-field",
     level: Recommended,
     area: Hygiene,

@@ -11,16 +11,19 @@ declare_rule! {
     /// # Cardinality drift
     ///
     /// ## What it checks
-    /// With a model, counts the children of a parent in the data (elements of an embedded array, or
-    /// documents that hold the parent's id) and compares with `children` of the relationship: more at the
-    /// 99th percentile than declared times a factor, or more at most than `max`. It decides again with the
-    /// numbers that were found and says when the verdict would turn. Where the model embeds and the data still
-    /// refers, the documents of the child's collection are counted; where the model refers and the data still embeds,
-    /// the elements are; where some parents hold their children and others do not, both are.
+    /// Compares the number of children per parent in the data with `children` of the relationship in the model.
+    /// Reports:
+    /// - more at the 99th percentile than 1.5 times the declared number
+    /// - more than the declared `max`
+    ///
+    /// Docward then decides again with the measured numbers, and the finding says whether the decision changes.
+    ///
+    /// Children are elements of an embedded array, or documents with the parent's id. Docward counts them where
+    /// they are stored, even if the model decides otherwise.
     ///
     /// ## Why it matters
-    /// The number of children decides between embedding and referencing. A model that was right for 20 is
-    /// wrong for 2,000, and arrays tell nobody when they pass the bound.
+    /// The number of children decides between embedding and referencing. A model that was correct for 20 children
+    /// is wrong for 2,000, and an array that exceeds its limit gives no warning.
     ///
     /// ## Example
     /// ```jsonl,fires,ns=db_shop.t_order
@@ -38,7 +41,7 @@ declare_rule! {
     /// ...
     /// x30 {"orderNo": "A", "items": $array(60, {"sku": "B"})}
     /// ```
-    /// As many as declared:
+    /// The number of children matches the model:
     /// ```jsonl,clean,ns=db_shop.t_order
     /// model
     /// name: shop
@@ -56,11 +59,11 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Put the numbers that were found into the model, run `docward design` again, and follow the new
-    /// verdict where it turned.
+    /// Write the measured numbers into the model and run `docward design` again. If the decision changes, follow
+    /// the new one.
     ///
     /// ## When to ignore it
-    /// Test data with parents that no real user makes.
+    /// The data is test data with parents that no real user would create.
     R031, "cardinality-drift",
     level: Recommended,
     area: Growth,

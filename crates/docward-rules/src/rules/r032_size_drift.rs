@@ -9,12 +9,12 @@ declare_rule! {
     /// # Size drift
     ///
     /// ## What it checks
-    /// With a model, compares the size of documents at the 99th percentile with what the model predicts
-    /// for the collection, and reports those that are larger by a factor.
+    /// Compares the size of documents at the 99th percentile with the size that the model predicts for the
+    /// collection. Reports collections whose documents have more than 1.5 times that size.
     ///
     /// ## Why it matters
-    /// Sizes decide what fits into memory and when a document crosses 100 KB, 1 MB or 16 MB. Dates that
-    /// the design gives are right only as long as its sizes are.
+    /// Sizes decide what fits into memory and when a document exceeds 100 KB, 1 MB or 16 MB. The dates in a
+    /// design are correct only if its sizes are.
     ///
     /// ## Example
     /// ```jsonl,fires,ns=db_blog.t_post
@@ -26,7 +26,7 @@ declare_rule! {
     /// ...
     /// x30 {"text": "$pad(2000)"}
     /// ```
-    /// As large as declared:
+    /// The size matches the model:
     /// ```jsonl,clean,ns=db_blog.t_post
     /// model
     /// name: blog
@@ -38,11 +38,10 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Put the sizes that were found into `bytes` of the fields that are larger, and run `docward design`
-    /// again.
+    /// Write the measured sizes into `bytes` of the larger fields, and run `docward design` again.
     ///
     /// ## When to ignore it
-    /// Collections of a few documents, as in tests.
+    /// The collection has only a few documents, as in tests.
     R032, "size-drift",
     level: Recommended,
     area: Growth,

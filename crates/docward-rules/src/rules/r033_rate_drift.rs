@@ -9,15 +9,16 @@ declare_rule! {
     /// # Rate drift
     ///
     /// ## What it checks
-    /// With a model and a workload (`--log`, the profiler, or a running deployment), compares reads and
-    /// writes a second of each collection with the rates that the model declares, and reports those that
-    /// are higher by a factor. Less than a minute says nothing about rates, and the report names the rule
-    /// among those that were not judged. Logs hold slow operations only, so a rate that was seen is a lower bound,
-    /// and a lower rate is never reported.
+    /// Compares the reads and writes per second of each collection with the rates in the model. The measured
+    /// rates come from a workload (`--log`, the profiler, or a running deployment). Reports rates above three
+    /// times the declared rate, from 100 operations on.
+    ///
+    /// - Below one minute of workload, the report lists this rule as not checked.
+    /// - Logs contain only slow operations, so a measured rate is a lower bound. A lower rate is never reported.
     ///
     /// ## Why it matters
-    /// Who reads and writes what how often decides between embedding and referencing. When access
-    /// changes, the shape is revised.
+    /// The frequency of reads and writes decides between embedding and referencing. When it changes, the design
+    /// needs a review.
     ///
     /// ## Example
     /// ```jsonl,fires,ns=db_shop.t_order
@@ -31,7 +32,7 @@ declare_rule! {
     /// {"orderNo": "A"}
     /// ran x8000 {"command": {"find": "t_order", "filter": {"orderNo": "A"}}, "nreturned": 1}
     /// ```
-    /// Declared:
+    /// The rate is declared:
     /// ```jsonl,clean,ns=db_shop.t_order
     /// model
     /// name: shop
@@ -45,7 +46,7 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Put the rates that were seen into the model and run `docward design` again.
+    /// Write the measured rates into the model and run `docward design` again.
     ///
     /// ## When to ignore it
     /// The workload comes from a load test.

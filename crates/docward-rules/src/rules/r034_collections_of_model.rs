@@ -10,18 +10,19 @@ declare_rule! {
     /// # Collections of the model
     ///
     /// ## What it checks
-    /// With a model (`docward design check MODEL.yaml SOURCE`, or `audit --model`), reports collections that
-    /// the model has and the data does not, and the other way round. Where none of them is there the data
-    /// belongs to something else, and that is a warning: nothing else could be compared. Collections that
-    /// only some patterns need (overflow pages, archives, old versions) may be missing, and databases without
-    /// anything of the model are left alone. Where the model embeds, and the child still has a collection
-    /// of its own with an id of its parent, it says that the data still refers; where the model refers, and parents
-    /// hold the children, that it still embeds. Fields, sizes and numbers of children are compared as they are stored
-    /// then, and so they are where the model is not decided.
+    /// Compares the collections in the data with those of a model (`docward design check MODEL.yaml SOURCE`, or
+    /// `audit --model`):
+    /// - A note: a collection exists only in the model, or only in the data.
+    /// - A note: the model embeds a child, but the data stores it in its own collection, or the other way round.
+    ///   Fields, sizes and numbers of children are then compared as they are stored.
+    /// - A warning: the data contains no collection of the model, so nothing else could be compared.
+    ///
+    /// Not reported are databases without any collection of the model. Overflow pages, archives and old versions
+    /// may be missing.
     ///
     /// ## Why it matters
-    /// A check that compares nothing finds nothing. A collection that nobody declared has no owner in the
-    /// design: no size, no index, no lifecycle.
+    /// A comparison without common collections finds nothing. An undeclared collection has no size, index or
+    /// lifecycle in the design.
     ///
     /// ## Example
     /// ```jsonl,fires,ns=db_shop.t_basket
@@ -44,8 +45,8 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Name the right source (`--db`), the right profile (`--profile neutral` has no prefixes), or the
-    /// collection of an entity (`collection:` in the model). Declare what else is there.
+    /// Check the source (`--db`), the profile (`--profile neutral` has no prefixes), and the collection name of
+    /// an entity (`collection:` in the model). Declare the other collections.
     ///
     /// ## When to ignore it
     /// The source holds a part of the data on purpose.

@@ -14,15 +14,18 @@ declare_rule! {
     /// # Access control off
     ///
     /// ## What it checks
-    /// Reports a server that was started without `security.authorization`, key file or cluster
-    /// certificates, or with `transitionToAuth`, which lets everybody in who does not log in. A running
-    /// server says so itself (`getCmdLineOpts`) and outvotes logs; in logs the last start of a server counts.
-    /// A server that has access control and answers questions about itself without a login all the same is
-    /// reported too. So is one that has access control and no users while `enableLocalhostAuthBypass` holds: as
-    /// a warning, since only who is on its machine may create the first one.
+    /// Reports a server without access control:
+    /// - it was started without `security.authorization`, key file or cluster certificates
+    /// - it was started with `transitionToAuth`, which admits clients without a login
+    /// - it has access control but still answers questions about itself without a login
+    /// - a warning: it has access control, no users, and `enableLocalhostAuthBypass`. A user of its machine can
+    ///   then create the first account
+    ///
+    /// A running server reports its options (`getCmdLineOpts`), which take precedence over logs. In logs, the
+    /// last start of a server counts.
     ///
     /// ## Why it matters
-    /// Without access control anybody who reaches the address may read, change and drop everything.
+    /// Without access control, anyone who can reach the address may read, change and drop everything.
     ///
     /// ## Example
     /// ```jsonl,fires
@@ -39,14 +42,20 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Create an administrator and an account for each application. A single server gets `security.authorization:
-    /// enabled` and is restarted. Members of a replica set or cluster need one key file (or certificates): restart
-    /// each with `security.keyFile` and `security.transitionToAuth: true`, which lets members with and without it
-    /// talk to each other and clients in without a login; let the applications log in; then restart each without
-    /// `transitionToAuth`. Restarted with access control at once, members part, and the set has no primary.
+    /// Create an administrator and an account for each application. On a standalone server, set
+    /// `security.authorization: enabled` and restart it.
+    ///
+    /// Members of a replica set or cluster need one key file, or certificates:
+    /// - Restart each member with `security.keyFile` and `security.transitionToAuth: true`. Members with and
+    ///   without it can then connect to each other, and clients need no login.
+    /// - Let the applications log in.
+    /// - Restart each member without `transitionToAuth`.
+    ///
+    /// Do not enable access control in a single step. The members would lose contact, and the set would have no
+    /// primary.
     ///
     /// ## When to ignore it
-    /// A server for development that listens on the loopback address only and holds no real data.
+    /// It is a development server that listens only on the loopback address and holds no real data.
     S001, "access-control-off",
     level: Mandatory,
     area: Security,

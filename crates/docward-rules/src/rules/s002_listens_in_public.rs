@@ -14,15 +14,18 @@ declare_rule! {
     /// # Listens in public
     ///
     /// ## What it checks
-    /// Looks at the addresses a server listens on (`net.bindIp`). A public address is an error. All
-    /// addresses (`0.0.0.0`, `::`, `bindIpAll`) are a warning: whether one of them is public only the
-    /// machine knows, unless a file of network rules says that it has none (`public_ip = []`). Private,
-    /// carrier-grade and link-local ranges pass. A connection string that leads to a public address is a
-    /// warning too, unless that is declared as the load balancer's; names are not looked up.
+    /// Checks the addresses on which a server listens (`net.bindIp`):
+    /// - a public address: an error
+    /// - all addresses (`0.0.0.0`, `::`, `bindIpAll`): a warning, because one of them may be public. It is not
+    ///   reported if a file of network rules declares that there is none (`public_ip = []`)
+    ///
+    /// A connection string with a public address is a warning, unless the address is declared as the load
+    /// balancer's. Private, carrier-grade and link-local ranges are not reported. Docward does not resolve host
+    /// names.
     ///
     /// ## Why it matters
-    /// Servers that can be reached from the internet are found within hours; then only a password stands
-    /// between the data and everybody.
+    /// Servers that are reachable from the internet are found within hours. Then only a password protects the
+    /// data.
     ///
     /// ## Example
     /// ```jsonl,fires
@@ -37,11 +40,11 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Bind to the loopback and the private address only; let public access go through a load balancer with
-    /// an allow-list and TLS.
+    /// Bind only to the loopback and the private address. Route public access through a load balancer with an
+    /// allow-list and TLS.
     ///
     /// ## When to ignore it
-    /// In a container that listens on all its addresses by design, and whose network is private.
+    /// The server runs in a container that listens on all its addresses by design, in a private network.
     S002, "listens-in-public",
     level: Mandatory,
     area: Security,

@@ -11,13 +11,12 @@ declare_rule! {
     /// # Plain text in public
     ///
     /// ## What it checks
-    /// Reports a server that listens on a public address and accepts connections without TLS:
-    /// `net.tls.mode` missing, `disabled`, `allowTLS` or `preferTLS`. On private addresses TLS is not asked
-    /// for.
+    /// Reports a server that listens on a public address and accepts connections without TLS: `net.tls.mode` is
+    /// missing, `disabled`, `allowTLS` or `preferTLS`. Private addresses do not require TLS.
     ///
     /// ## Why it matters
-    /// Everything on the way reads the documents, and may change them; with SCRAM the password itself stays
-    /// hidden, the data does not.
+    /// Anyone on the network path can read the documents and change them. SCRAM hides the password, but not the
+    /// data.
     ///
     /// ## Example
     /// ```jsonl,fires
@@ -28,11 +27,11 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Set `net.tls.mode: requireTLS` with a certificate, going through `allowTLS` and `preferTLS` one restart
-    /// after the other, and put `tls=true` into the connection strings.
+    /// Set `net.tls.mode: requireTLS` with a certificate. Change it in steps, with one restart each for
+    /// `allowTLS`, `preferTLS` and `requireTLS`. Add `tls=true` to the connection strings.
     ///
     /// ## When to ignore it
-    /// The connection is encrypted below MongoDB, by a VPN for instance.
+    /// A layer below MongoDB encrypts the connection, for example a VPN.
     S003, "plain-text-in-public",
     level: Mandatory,
     area: Security,

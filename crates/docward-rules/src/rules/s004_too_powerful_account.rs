@@ -17,17 +17,19 @@ declare_rule! {
     /// # Too powerful account
     ///
     /// ## What it checks
-    /// Looks at the roles of all users. An account that works on a business database (`read` or `readWrite`
-    /// there) and also has administrative roles or roles on any database is an error: an application can do
-    /// what only an administrator should. `dbAdmin` and `dbOwner` count, because they may change and bypass
-    /// validators, and so do roles of your own that hold one of these. A role of your own counts by its
-    /// privileges, too: `anyAction`, users and roles (`grantRole`, `createUser`), the cluster
-    /// (`shutdown`, `setParameter`), `dropDatabase`, `collMod` and `enableProfiler` on business databases,
-    /// and reading or writing every database. An account with such roles whose name does not say
-    /// administration, in one of its words, is told as information: it may belong to an application.
+    /// Checks the roles of all users. An error is an account that works on a business database (`read` or
+    /// `readWrite`) and also has powerful roles. Powerful are:
+    /// - administrative roles, and roles on any database
+    /// - `dbAdmin` and `dbOwner`, which may change and bypass validators
+    /// - custom roles that contain one of these
+    /// - custom roles with powerful privileges: `anyAction`, user and role management, cluster commands,
+    ///   `dropDatabase`, `collMod`, `enableProfiler`, or access to every database
+    ///
+    /// An account with only such roles is a note if no word of its name suggests administration: it may belong to
+    /// an application. S010 reports it if a client uses it.
     ///
     /// ## Why it matters
-    /// A flaw in the application, or its leaked password, then gives away the whole deployment.
+    /// A flaw in the application or a leaked password then exposes the whole deployment.
     ///
     /// ## Example
     /// ```jsonl,fires
@@ -38,13 +40,15 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Take the powerful roles from the account and leave it the others; give administrators accounts of
-    /// their own. Who has `dbOwner` only gets `readWrite` first. A role of your own is not changed, because
-    /// others may have it: it is taken from the account, which is granted the harmless roles in it. See
-    /// before what the application really does with the role.
+    /// Check first what the application does with the powerful roles. Then remove them from the account and keep
+    /// the others. If the account has only `dbOwner`, grant it `readWrite` first. Give administrators their own
+    /// accounts.
+    ///
+    /// Docward does not change a custom role, because other accounts may have it. The command removes it from the
+    /// account and grants the harmless roles that it contains.
     ///
     /// ## When to ignore it
-    /// The account belongs to people or to a tool (backup, monitoring): add its name to
+    /// The account belongs to people or to a tool, such as backup or monitoring. Add its name to
     /// `administrator-names`.
     S004, "too-powerful-account",
     level: Mandatory,

@@ -14,13 +14,13 @@ declare_rule! {
     /// # Public address
     ///
     /// ## What it checks
-    /// Reports public addresses that are bound to the servers themselves, as `public_ip` in a file of
-    /// network rules declares them (`--network-rules`, see docs/security.md). Private, carrier-grade and
-    /// link-local addresses pass.
+    /// Reports public addresses that are bound to the servers themselves, as declared by `public_ip` in a file of
+    /// network rules (`--network-rules`, see docs/security.md). Private, carrier-grade and link-local addresses
+    /// are not reported.
     ///
     /// ## Why it matters
-    /// Such a server is one wrong firewall rule away from the internet. A load balancer in front of it has
-    /// an allow-list of its own, so that two things must go wrong, not one.
+    /// With a public address, a single wrong firewall rule exposes the server to the internet. A load balancer
+    /// has its own allow-list, so two errors are needed.
     ///
     /// ## Example
     /// ```jsonl,fires
@@ -31,11 +31,11 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Release the address. Where access from outside is needed, let it go through a load balancer that
-    /// admits named clients on its listener port only, with TLS and strong passwords.
+    /// Release the address. If clients need access from outside, use a load balancer that admits named clients on
+    /// its listener port only, with TLS and strong passwords.
     ///
     /// ## When to ignore it
-    /// The address is used for outgoing connections only and nothing can come in by it.
+    /// The address is used only for outgoing connections and accepts none.
     S005, "public-address",
     level: Prohibited,
     area: Security,

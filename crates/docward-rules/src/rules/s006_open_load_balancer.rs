@@ -14,14 +14,17 @@ declare_rule! {
     /// # Open load balancer
     ///
     /// ## What it checks
-    /// Looks at the rules in front of the load balancer (`--network-rules`, layer `load-balancer`; see
-    /// docs/security.md). A rule that admits everyone (`0.0.0.0/0`, `::/0`, or ranges that make up the
-    /// whole or more than half of the public addresses, be it in several rules for one port) is an error, and
-    /// so are ports besides the declared `listener_port`. What earlier rules keep out is not counted.
+    /// Checks the rules in front of the load balancer (`--network-rules`, layer `load-balancer`; see
+    /// docs/security.md). Reports:
+    /// - rules that admit everyone: `0.0.0.0/0`, `::/0`, or ranges with more than half of the public addresses.
+    ///   Several rules for one port are added up
+    /// - open ports other than the declared `listener_port`
+    ///
+    /// Addresses that earlier rules refuse do not count.
     ///
     /// ## Why it matters
-    /// The allow-list of the load balancer is the first of two layers that stand between the internet and
-    /// the data. Scanners find an open port within hours.
+    /// The allow-list of the load balancer is the first of two layers between the internet and the data. Scanners
+    /// find an open port within hours.
     ///
     /// ## Example
     /// ```jsonl,fires
@@ -32,11 +35,11 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Name the public addresses of the clients (the company's way out, for instance) and open the listener
-    /// port only.
+    /// List the public addresses of the clients, such as the company's outgoing address, and open only the
+    /// listener port.
     ///
     /// ## When to ignore it
-    /// Never while public access is on.
+    /// Never while public access is enabled.
     S006, "open-load-balancer",
     level: Mandatory,
     area: Security,

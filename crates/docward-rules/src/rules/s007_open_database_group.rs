@@ -14,22 +14,25 @@ declare_rule! {
     /// # Open database group
     ///
     /// ## What it checks
-    /// Looks at the rules in front of the servers (`--network-rules`, layer `mongodb`; see
-    /// docs/security.md). A rule that admits everyone (`0.0.0.0/0`, `::/0`, or ranges that make up the
-    /// whole or more than half of the public addresses, be it in several rules for one port) is an error, and so are ports besides MongoDB's. What
-    /// earlier rules keep out is not counted. Where a load balancer is declared (`load_balancer_vip`), its
-    /// address must be admitted. A group that nobody declared is judged when its rules name MongoDB's port,
-    /// and then only for admitting everyone to it.
+    /// Checks the rules in front of the servers (`--network-rules`, layer `mongodb`; see docs/security.md).
+    /// Reports:
+    /// - rules that admit everyone: `0.0.0.0/0`, `::/0`, or ranges with more than half of the public addresses.
+    ///   Several rules for one port are added up
+    /// - open ports other than MongoDB's
+    /// - rules that do not admit the declared load balancer (`load_balancer_vip`)
+    ///
+    /// Addresses that earlier rules refuse do not count. A group without a declared layer is checked if its rules
+    /// name MongoDB's port, and only for admitting everyone to it.
     ///
     /// ## Why it matters
-    /// This group is the last thing between the network and the servers. Without the load balancer's address
-    /// its health checks fail and it takes the servers out of service.
+    /// This group is the last layer between the network and the servers. If it does not admit the load balancer,
+    /// the health checks fail, and the load balancer takes the servers out of service.
     ///
     /// ## Example
     /// ```jsonl,fires
     /// network {"groups": [{"name": "sg-mongo", "rules": [{"sources": ["0.0.0.0/0"], "ports": ["27017"]}]}]}
     /// ```
-    /// Two halves are everyone:
+    /// Two halves of the address range admit everyone:
     /// ```jsonl,fires
     /// network {"groups": [{"name": "sg-mongo", "rules": [{"sources": ["0.0.0.0/1"], "ports": ["27017"]}, {"sources": ["128.0.0.0/1"], "ports": ["27017"]}]}]}
     /// ```
@@ -39,16 +42,16 @@ declare_rule! {
     /// ```jsonl,clean
     /// network {"load_balancer_vip": ["10.0.0.100"], "groups": [{"name": "sg-mongo", "layer": "mongodb", "rules": [{"sources": ["203.0.113.10", "10.0.0.100"], "ports": ["27017"]}]}]}
     /// ```
-    /// A group for web servers is nobody's business here:
+    /// A group for web servers is not checked:
     /// ```jsonl,clean
     /// network {"groups": [{"name": "sg-web", "rules": [{"sources": ["0.0.0.0/0"], "ports": ["443"]}]}]}
     /// ```
     ///
     /// ## How to fix
-    /// Admit the named clients and the load balancer's address, on MongoDB's port only.
+    /// Admit the named clients and the address of the load balancer, on MongoDB's port only.
     ///
     /// ## When to ignore it
-    /// Further ports: the group is shared with other services of the same machines on purpose.
+    /// For further ports: other services on the same machines share the group on purpose.
     S007, "open-database-group",
     level: Mandatory,
     area: Security,

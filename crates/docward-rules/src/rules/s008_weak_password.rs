@@ -9,18 +9,27 @@ declare_rule! {
     /// # Weak password
     ///
     /// ## What it checks
-    /// Looks at the passwords in connection strings: those of the sources and those given with `--client-uri`. A
-    /// password has at least 12 characters, with an upper-case and a lower-case letter, a digit and a special
-    /// character, and is more than a word that is guessed first (`admin`, `root`, `password`, …) with digits
-    /// and signs around it. An empty password is no login at all. Placeholders such as `<password>`,
-    /// `${VAR}` and `*****` are not passwords, and neither are keys of cloud logins. A long password that lacks one
-    /// kind of character only is a warning. A password that stands in source code or settings is S020's: it has to be
-    /// changed however strong it is, and that is told once.
+    /// Checks the passwords in connection strings: those of the sources and those given with `--client-uri`. A
+    /// password needs:
+    /// - at least 12 characters
+    /// - an upper-case letter, a lower-case letter, a digit and a special character
+    /// - more than a common word (`admin`, `root`, `password`, …) with digits and signs around it
     ///
-    /// The password is looked at once when the connection string is read. It is not kept and not printed.
+    /// It is a warning if a long password lacks only one kind of character, and an error otherwise. An empty
+    /// password is an error as well.
+    ///
+    /// Docward checks the password once when it reads the string. It neither stores nor prints it.
+    ///
+    /// ## Exceptions
+    /// Not reported:
+    /// - placeholders such as `<password>`, `${VAR}` and `*****`
+    /// - keys of cloud logins
+    /// - local addresses in code and settings
+    /// - passwords in source code or settings that S020 reports, because they must be changed however strong they
+    ///   are
     ///
     /// ## Why it matters
-    /// Lists of common passwords are tried against every server that can be reached.
+    /// Attackers try lists of common passwords on every server they can reach.
     ///
     /// ## Example
     /// ```jsonl,fires
@@ -32,12 +41,11 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Generate one (`openssl rand -base64 24`, with a sign of each kind), set it with
-    /// `db.changeUserPassword`, and keep it in the environment or a secret store.
+    /// Generate a password (`openssl rand -base64 24`, with a character of each kind) and set it with
+    /// `db.changeUserPassword`. Keep it in the environment or a secret store.
     ///
     /// ## When to ignore it
-    /// The account exists on a test server only, which holds no real data and listens on the loopback
-    /// address.
+    /// The account exists only on a test server that holds no real data and listens on the loopback address.
     S008, "weak-password",
     level: Mandatory,
     area: Security,

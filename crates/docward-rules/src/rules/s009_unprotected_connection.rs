@@ -14,7 +14,7 @@ declare_rule! {
     /// # Unprotected connection
     ///
     /// ## What it checks
-    /// Looks at connection strings: those of the sources, those of clients (`--client-uri`), and those in code.
+    /// Checks connection strings: those of the sources, those of clients (`--client-uri`), and those in code.
     ///
     /// | string | severity |
     /// |---|---|
@@ -22,13 +22,14 @@ declare_rule! {
     /// | `tlsInsecure`, `tlsAllowInvalidCertificates` or `tlsAllowInvalidHostnames` with a host name or a public address | error |
     /// | the same options with a private address, with an address that code computes, or without TLS | warning |
     /// | the same options in code that sets them only if the connection string asks for it | note |
+    /// | any of these in a file that nothing imports | note |
     ///
-    /// Docward does not report private addresses without TLS, the loopback address, or host names without TLS: it
-    /// does not look names up. `mongodb+srv://` uses TLS by itself.
+    /// Not reported are loopback addresses, and private addresses or host names without TLS: Docward does not
+    /// resolve names. `mongodb+srv://` always uses TLS.
     ///
     /// ## Why it matters
-    /// Everything on the way reads the documents and may change them. Without checks of the certificate
-    /// anybody on the way can pretend to be the server.
+    /// Anyone on the network path can read the documents and change them. Without certificate checks, an attacker
+    /// on the path can pretend to be the server.
     ///
     /// ## Example
     /// ```jsonl,fires
@@ -43,10 +44,10 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Add `tls=true`, with `tlsCAFile` for a private authority, and leave the checks on.
+    /// Add `tls=true`, with `tlsCAFile` for a private certificate authority, and do not switch the checks off.
     ///
     /// ## When to ignore it
-    /// The connection is encrypted below MongoDB, by a VPN for instance.
+    /// A layer below MongoDB encrypts the connection, for example a VPN.
     S009, "unprotected-connection",
     level: Mandatory,
     area: Security,

@@ -16,17 +16,19 @@ declare_rule! {
     /// # Shared account
     ///
     /// ## What it checks
-    /// Compares the connection strings of clients (`--client-uri`) with the accounts of the server and with each
-    /// other. A client that logs in with an account that has administrative roles is an error. Without a
-    /// server to ask, the names of built-in administrators (`root`, `admin`, `mongouser`) are a warning. Two
-    /// clients that call themselves differently (`appName`) and use one account of one deployment (the
-    /// strings have a host in common) are an error.
+    /// Compares the connection strings of clients with the accounts of the server and with each other:
+    /// - An error: a client logs in with an account that has administrative roles.
+    /// - An error: two clients with different names (`appName`) use one account of one deployment. Docward
+    ///   assumes one deployment if their strings (`--client-uri`) share a host.
+    /// - A warning: the accounts of the server are unknown, and a client uses the name of a built-in
+    ///   administrator (`root`, `admin`, `mongouser`).
     ///
-    /// An account that works on a business database and has administrative roles besides is told by S004.
+    /// S004 reports an account that works on a business database and also has administrative roles. Local
+    /// addresses in code and settings are not reported.
     ///
     /// ## Why it matters
-    /// A leaked connection string then gives away the whole deployment, nobody can tell who did what, and
-    /// changing one password stops everybody.
+    /// A leaked connection string exposes the whole deployment. The server's logs do not show which client did
+    /// what, and a password change stops all clients.
     ///
     /// ## Example
     /// ```jsonl,fires
@@ -39,10 +41,10 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Give each service an account of its own with `readWrite` on its database.
+    /// Give each service its own account with `readWrite` on its database.
     ///
     /// ## When to ignore it
-    /// The connection string belongs to a tool of the administrators.
+    /// An administration tool uses the connection string.
     S010, "shared-account",
     level: Mandatory,
     area: Security,

@@ -8,14 +8,16 @@ declare_rule! {
     /// # SRV without TLS
     ///
     /// ## What it checks
-    /// `mongodb+srv://` switches TLS on. Reports strings that switch it off again with `tls=false` or
-    /// `ssl=false`, as consoles print them for servers without TLS. A string that says nothing is told as
-    /// information: it works only with servers that speak TLS, which those of MongoDB Atlas
-    /// (`*.mongodb.net`) do.
+    /// `mongodb+srv://` switches TLS on. Reports:
+    /// - a warning: the string switches it off again with `tls=false` or `ssl=false`. Consoles print such strings
+    ///   for servers without TLS
+    /// - a note: the string does not mention TLS. It then works only with servers that use TLS
+    ///
+    /// Strings for MongoDB Atlas (`*.mongodb.net`) that do not mention TLS are not reported.
     ///
     /// ## Why it matters
-    /// Without TLS everything on the way reads the documents and the driver cannot tell to whom it talks,
-    /// while DNS decides where it connects. With TLS that the server does not speak nothing connects at all.
+    /// Without TLS, anyone on the network path can read the documents. The driver connects to the host that DNS
+    /// names and cannot verify it. If TLS is on and the server does not support it, no connection succeeds.
     ///
     /// ## Example
     /// ```jsonl,fires
@@ -26,10 +28,10 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Switch TLS on at the server and write `tls=true`.
+    /// Enable TLS on the server and write `tls=true`.
     ///
     /// ## When to ignore it
-    /// The servers are reached in a private network only, and do not speak TLS.
+    /// The servers are reachable only in a private network and do not support TLS.
     S011, "srv-without-tls",
     level: Recommended,
     area: Security,

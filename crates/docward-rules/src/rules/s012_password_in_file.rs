@@ -8,15 +8,15 @@ declare_rule! {
     /// # Password in a file
     ///
     /// ## What it checks
-    /// Reports connection strings that were read from a file (`connect check --file`) and hold a password.
-    /// Placeholders (`<password>`, `${VAR}`, `*****`) pass. A string that is given as an argument is not
-    /// judged: nobody knows where it is kept. What stands in source code is the business of `docward lint`.
+    /// Reports connection strings with a password that Docward read from a file (`connect check --file`).
+    /// Placeholders (`<password>`, `${VAR}`, `*****`) are not reported. A string on the command line is not
+    /// checked, because its origin is unknown. `docward lint` checks strings in source code.
     ///
-    /// The password is neither kept nor printed.
+    /// Docward neither stores nor prints the password.
     ///
     /// ## Why it matters
-    /// Files are copied, backed up and committed. A password in one of them is known to more people than
-    /// anybody can count, and changing it means finding all copies.
+    /// Files are copied, backed up and committed. It is unknown who has read the password, and all copies must be
+    /// found when it changes.
     ///
     /// ## Example
     /// ```jsonl,fires
@@ -28,10 +28,10 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Read it from the environment or a secret store, and change it.
+    /// Read the password from the environment or a secret store, and change it.
     ///
     /// ## When to ignore it
-    /// The file is made for this check from a secret store, and removed after it.
+    /// The file was created from a secret store for this check and is deleted afterwards.
     S012, "password-in-file",
     level: Prohibited,
     area: Security,

@@ -8,21 +8,21 @@ declare_rule! {
     /// # Missing credentials
     ///
     /// ## What it checks
-    /// Reports connection strings without a user that lead to another machine. It is a warning: the program may
-    /// give the credentials where it connects. A password such as `<password>`, copied from an example and not
-    /// replaced, is reported too.
+    /// Reports connection strings to another machine that name no user, as a warning: the program may set the
+    /// credentials when it connects. Also reports a placeholder such as `<password>` that was copied from an
+    /// example.
     ///
-    /// Docward does not report:
-    ///
-    /// - loopback addresses, sockets, and the usual names of containers (`localhost`, `mongo`);
-    /// - mechanisms that need no user in the string: X.509, AWS, OIDC, Kerberos;
-    /// - credentials that `connect check --options` names (`username`, `auth`, `credential`);
-    /// - strings in source code and settings, where the login may stand beside them;
-    /// - strings that are judged together with a running server, which S001 judges.
+    /// ## Exceptions
+    /// Not reported:
+    /// - loopback addresses, sockets and the usual names of containers (`localhost`, `mongo`)
+    /// - mechanisms that need no user in the string: X.509, AWS, OIDC, Kerberos
+    /// - credentials that `connect check --options` names (`username`, `auth`, `credential`)
+    /// - strings in source code and settings, which may hold the login separately
+    /// - strings that are checked together with a running server; S001 checks its access control
     ///
     /// ## Why it matters
-    /// A server that accepts this string lets everyone who reaches its address read, change and drop all data. A
-    /// server with access control refuses every operation of the client.
+    /// If the server accepts this string, everyone who can reach its address may read, change and drop all data.
+    /// If it has access control, it refuses every operation of the client.
     ///
     /// ## Example
     /// ```jsonl,fires
@@ -35,11 +35,11 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Create an account with `readWrite` on the database of the service, and put it into the string:
+    /// Create an account with `readWrite` on the database of the service, and add it to the string:
     /// `mongodb://USER:PASSWORD@HOST/…?authSource=admin`. Read the password from the environment.
     ///
     /// ## When to ignore it
-    /// The program gives the credentials where it connects: tell `connect check` with `--options username=NAME`.
+    /// The program sets the credentials when it connects. Pass `--options username=NAME` to `connect check`.
     S013, "missing-credentials",
     level: Mandatory,
     area: Security,

@@ -14,16 +14,16 @@ declare_rule! {
     /// # Date as string
     ///
     /// ## What it checks
-    /// Reports fields whose strings are dates, or dates with times: more than nine in ten of the
-    /// non-empty strings, or more than half when the name says a point in time (`createTime`,
-    /// `paidAt`, `order_date`). Strings among real dates in one field are part of the same finding.
-    /// Labels of a month (`2024-03`) are mentioned as information only, and so are fields named like a
-    /// date that hold text in no form that is known.
+    /// Reports fields whose strings are dates, with or without a time. More than 90 % of the non-empty strings
+    /// must be dates, or more than half if the name suggests a point in time (`createTime`, `paidAt`,
+    /// `order_date`). Strings among real dates in one field belong to the same finding.
+    ///
+    /// It is a note for labels of a month (`2024-03`), and for fields with the name of a date whose text has an
+    /// unknown form.
     ///
     /// ## Why it matters
-    /// Text compares letter by letter. Ranges, sorting, `$dateTrunc`, time-to-live indexes and time
-    /// zones work on dates only, and two spellings of one moment (another offset, another precision)
-    /// sort apart.
+    /// Strings compare character by character. Ranges, sorting, `$dateTrunc`, TTL indexes and time zones need
+    /// real dates. Two spellings of one moment, with another offset or precision, sort differently.
     ///
     /// ## Example
     /// ```jsonl,fires
@@ -35,13 +35,12 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Settle the time zone of strings without an offset and the order of day and month where it is
-    /// ambiguous, then convert with `$dateFromString` and keep what does not convert for a person to
-    /// look at. A day without a time becomes midnight UTC. Let the validator ask for `bsonType: "date"`
-    /// afterwards.
+    /// Decide on the time zone of strings without an offset, and on the order of day and month where it is
+    /// ambiguous. Then convert with `$dateFromString`, and check the values that do not convert by hand. A day
+    /// without a time becomes midnight UTC. Finally require `bsonType: "date"` in the validator.
     ///
     /// ## When to ignore it
-    /// The text is what another system sent and is kept as evidence, with a real date beside it.
+    /// The text is what another system sent and is kept as evidence, with a real date in another field.
     T001, "date-as-string",
     level: Recommended,
     area: Correctness,

@@ -14,27 +14,30 @@ declare_rule! {
     /// # Money as double
     ///
     /// ## What it checks
-    /// Reports fields whose name says money (`price`, `totalAmount`, `balance`, `price.value`, …) and
-    /// whose values are doubles. Whole numbers in a field that also holds doubles are part of the same
-    /// finding.
+    /// Reports fields whose name suggests money (`price`, `totalAmount`, `balance`, `price.value`, …) and whose
+    /// values are doubles. Whole numbers in the same field belong to the finding. At least 1 % of the numbers
+    /// must be doubles.
     ///
-    /// - Doubles that never have a fraction are reported as info.
-    /// - Prices and amounts of which most have more than 4 decimals are reported as a warning without a
-    ///   statement: a person has to decide on the scale first. Under vaguer names (`fuelCost`) such values are
-    ///   rates or measurements and pass.
-    /// - Exchange rates (`rates.USD`) and shares (`discount` and `tax` between 0 and 1) are not money.
-    /// - A double with an exact twin beside it (`priceDecimal`, `price_cents`) passes.
+    /// - It is a note if no double has a fraction.
+    /// - If most values have more than 4 decimals, the warning contains no command: a person must first decide on
+    ///   the scale.
+    ///
+    /// ## Exceptions
+    /// Not reported:
+    /// - values with more than 4 decimals under less specific names (`fuelCost`), which are rates or measurements
+    /// - exchange rates (`rates.USD`) and shares (`discount` and `tax` between 0 and 1)
+    /// - doubles with an exact copy in a second field (`priceDecimal`, `price_cents`)
     ///
     /// ## Why it matters
-    /// A double cannot hold most decimal fractions: 0.1 + 0.2 is 0.30000000000000004. Sums drift by
-    /// cents and reconciliation fails after enough additions.
+    /// A double cannot represent most decimal fractions: 0.1 + 0.2 is 0.30000000000000004. Sums become wrong by
+    /// cents, and reconciliation fails after enough additions.
     ///
     /// ## Example
     /// ```jsonl,fires
     /// {"_id": 1, "price": 199.99}
     /// {"_id": 2, "price": 5}
     /// ```
-    /// A price with noise in it is reported as well:
+    /// A price with rounding errors is reported as well:
     /// ```jsonl,fires
     /// {"_id": 1, "price": 12.990000000000002}
     /// {"_id": 2, "price": 7.489999771118164}
@@ -45,12 +48,12 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Convert every number of the field, whole numbers too, with `$toDecimal` and round to the scale of the
-    /// currency. Count the values that are not representable at that scale first.
+    /// Convert every number of the field with `$toDecimal`, including whole numbers, and round to the scale of
+    /// the currency. First count the values that this scale cannot represent.
     ///
     /// ## When to ignore it
-    /// The field is an approximation by intent (an estimate, a chart point), or an exact twin of it
-    /// is stored beside it under another name.
+    /// The field is an approximation on purpose (an estimate, a chart point), or an exact value is stored under
+    /// another name.
     T002, "money-as-double",
     level: Recommended,
     area: Correctness,

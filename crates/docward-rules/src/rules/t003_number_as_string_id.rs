@@ -12,14 +12,15 @@ declare_rule! {
     /// # Number as string id
     ///
     /// ## What it checks
-    /// Reports fields named like an id (`orderId`, `order_no`, `_id`) whose strings are digits only and
-    /// fit a 64-bit integer in at least 99 of 100 cases. Codes (`zip`, `phone`, `isbn`, card and tax
-    /// numbers) are never reported, nor are ids with 20 digits and more. When leading zeros occur the
-    /// finding is information only: a number would lose them.
+    /// Reports fields with the name of an id (`orderId`, `order_no`, `_id`) whose strings are whole numbers. At
+    /// least 99 % of the non-empty strings must contain only digits and fit a 64-bit integer. With leading zeros
+    /// it is a note, because a number would lose them.
+    ///
+    /// Codes (`zip`, `phone`, `isbn`, card and tax numbers) and ids with 20 or more digits are not reported.
     ///
     /// ## Why it matters
-    /// As text, "9" comes after "10": ranges and sorting go wrong once the number of digits changes.
-    /// A long takes 8 bytes in the document and in every index, a string of 14 digits takes 19.
+    /// As text, "9" comes after "10". Ranges and sorting are wrong once the number of digits changes. A long
+    /// takes 8 bytes in the document and in every index; a string of 14 digits takes 19.
     ///
     /// ## Example
     /// ```jsonl,fires
@@ -31,13 +32,12 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Convert with `$toLong`, together with every field that refers to the id. An `_id` cannot be
-    /// changed in place: write new documents and keep the old value in a unique field until all
-    /// references have moved.
+    /// Convert with `$toLong`, together with every field that refers to the id. An `_id` cannot be changed in
+    /// place. Write new documents, and keep the old value in a unique field until all references are changed.
     ///
     /// ## When to ignore it
-    /// The id belongs to another system and is passed through unchanged, or JavaScript clients read it:
-    /// they hold whole numbers exactly only up to 2^53.
+    /// The id belongs to another system and is passed on unchanged. Or JavaScript clients read it: they represent
+    /// whole numbers exactly only up to 2^53.
     T003, "number-as-string-id",
     level: Recommended,
     area: Correctness,

@@ -11,14 +11,16 @@ declare_rule! {
     /// # Status as number
     ///
     /// ## What it checks
-    /// Reports fields whose last word is `status`, `state`, `stage` or `phase` and whose values are
-    /// whole numbers out of a few (2 to 20). For `type`, `kind`, `flag`, `mode` and `category` it is
-    /// information, and the bound is 10. Levels, ranks, ratings and priorities are scales and numbers
-    /// by right; so are HTTP status codes. Booleans are fine.
+    /// Reports fields that hold 2 to 20 different whole numbers and whose name ends in `status`, `state`, `stage`
+    /// or `phase`. Names ending in `type`, `kind`, `flag`, `mode` or `category` are a note, with at most 10
+    /// numbers and at least 20 documents.
+    ///
+    /// Not reported are levels, ranks, ratings and priorities, which are scales; HTTP status codes; booleans; and
+    /// references to another collection.
     ///
     /// ## Why it matters
-    /// `status: 3` means nothing without the program that wrote it. Each reader keeps its own table of
-    /// meanings, and they come to differ.
+    /// `status: 3` means nothing without the program that wrote it. Each reader keeps its own table of meanings,
+    /// and these tables diverge.
     ///
     /// ## Example
     /// ```jsonl,fires
@@ -32,11 +34,11 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Write down what each number means, convert with `$switch`, and list the words as `enum` in the
-    /// validator. With `--show-values` the finding lists the numbers to be named.
+    /// Document what each number means, convert with `$switch`, and list the words as `enum` in the validator.
+    /// With `--show-values` the finding lists the numbers.
     ///
     /// ## When to ignore it
-    /// The numbers are defined by a public standard, or order matters more than meaning.
+    /// A public standard defines the numbers, or their order is more important than their meaning.
     T004, "status-as-number",
     level: Recommended,
     area: Hygiene,

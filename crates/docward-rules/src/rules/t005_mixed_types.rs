@@ -15,17 +15,23 @@ declare_rule! {
     /// # Mixed types
     ///
     /// ## What it checks
-    /// Reports paths whose values are of more than one class: numbers, strings, objects, arrays,
-    /// booleans, dates, ObjectIds, binaries. Null and missing are no class, and neither are the widths
-    /// of numbers. Each finding counts how many of the odd values convert to the main type. Elements of
-    /// one array, values of attribute lists (`{k, v}`) and of settings (`{_id: "key", value}`), records
-    /// of changes (`oldValue`, `newValue`) and objects that differ with a discriminator are information
-    /// only. Where a field such as `schemaVersion` tells versions apart, the newer version's
-    /// type is the one to settle on; when the counts do not show which that is, it is information.
+    /// Reports paths that hold more than one class of types: numbers, strings, objects, arrays, booleans, dates,
+    /// ObjectIds, binaries. Null, missing fields and different widths of numbers do not count. Each finding says
+    /// how many of the values convert to the main type. T001 reports strings among dates.
+    ///
+    /// If a field such as `schemaVersion` shows that the type changed with a version, Docward proposes the type
+    /// of the newer version.
+    ///
+    /// ## When it is a note
+    /// - elements of one array
+    /// - values of attribute lists (`{k, v}`) and of settings (`{_id: "key", value}`)
+    /// - records of changes (`oldValue`, `newValue`)
+    /// - objects and arrays whose type follows a discriminator
+    /// - types that follow a version, if the counts do not show which type is newer
     ///
     /// ## Why it matters
-    /// MongoDB sorts by type before value and compares within a type only: `{age: {$gt: 20}}` never
-    /// finds `"30"`. Sums skip strings, and every reader needs a branch for every type.
+    /// MongoDB sorts by type before value and compares only values of one type: `{age: {$gt: 20}}` never matches
+    /// `"30"`. Sums ignore strings, and every reader needs code for every type.
     ///
     /// ## Example
     /// ```jsonl,fires
@@ -33,7 +39,7 @@ declare_rule! {
     /// {"_id": 2, "price": "99.00"}
     /// {"_id": 3, "price": {"value": 99}}
     /// ```
-    /// One type:
+    /// All values have one type:
     /// ```jsonl,clean
     /// {"_id": 1, "price": NumberDecimal("99.00")}
     /// {"_id": 2, "price": null}
@@ -41,12 +47,12 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Settle the type, convert the odd values with `$convert`, set those that do not convert aside for
-    /// a person to look at, and let the validator ask for the type.
+    /// Decide on one type and convert the other values with `$convert`. Check the values that do not convert by
+    /// hand. Then require the type in the validator.
     ///
     /// ## When to ignore it
-    /// The path is meant to hold anything (the payload of an event, a setting's value) and no query
-    /// compares or sorts by it.
+    /// The path may hold any type by design, such as the payload of an event or the value of a setting. No query
+    /// compares it or sorts by it.
     T005, "mixed-types",
     level: Recommended,
     area: Correctness,

@@ -10,32 +10,32 @@ declare_rule! {
     /// # Mixed number types
     ///
     /// ## What it checks
-    /// Mentions, once per collection, the fields whose numbers are partly doubles and partly integers,
-    /// or partly decimals. Ints beside longs are left alone: they differ in width only. Money in
-    /// doubles is reported as `money-as-double` instead.
+    /// Reports, as a note once per collection, the fields that mix doubles with integers, or decimals with other
+    /// numbers. Fields with ints and longs are not reported: these differ only in width. T002 reports money as
+    /// doubles.
     ///
     /// ## Why it matters
-    /// Numbers compare and sort across widths, so queries work. But a validator that asks for `int`
-    /// refuses the doubles a shell wrote, sums of decimals and doubles carry the doubles' errors, and a
-    /// reader in a typed language meets a type it did not expect.
+    /// Numbers of different types compare and sort correctly, so queries work. But a validator that requires
+    /// `int` refuses the doubles that a shell wrote. Sums of decimals and doubles have the rounding errors of
+    /// doubles, and a reader in a typed language gets an unexpected type.
     ///
     /// ## Example
     /// ```jsonl,fires
     /// {"_id": 1, "height": NumberInt(180)}
     /// {"_id": 2, "height": 178.5}
     /// ```
-    /// One type, and widths of integers do not matter:
+    /// One type per field; int and long may be mixed:
     /// ```jsonl,clean
     /// {"_id": 1, "height": 180.5, "views": NumberInt(7)}
     /// {"_id": 2, "height": 178.5, "views": NumberLong(7)}
     /// ```
     ///
     /// ## How to fix
-    /// Let the validator accept `["int", "long", "double"]` where both occur by design; otherwise write
-    /// one type in all programs and convert what is stored with `$toInt`, `$toLong` or `$toDouble`.
+    /// If both types occur by design, let the validator accept `["int", "long", "double"]`. Otherwise write one
+    /// type in all programs, and convert the stored values with `$toInt`, `$toLong` or `$toDouble`.
     ///
     /// ## When to ignore it
-    /// The driver decides (JavaScript writes 5 as int and 5.5 as double) and no validator asks.
+    /// The driver chooses the type (JavaScript writes 5 as int and 5.5 as double), and no validator requires one.
     T006, "mixed-number-types",
     level: Information,
     area: Correctness,

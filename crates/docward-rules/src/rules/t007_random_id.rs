@@ -10,34 +10,38 @@ declare_rule! {
     /// # Random id
     ///
     /// ## What it checks
-    /// Reports collections whose `_id` is random: UUIDs of version 4 (text or binary), content hashes,
-    /// and text of one length without meaning whose neighbours rise about as often as they fall.
-    /// Natural keys (addresses, slugs, codes) are not random ids, whatever their order, and ids that
-    /// rise with time (ObjectId, UUID version 7, ULID) are fine. In sessions, tokens, caches and locks,
-    /// where ids must not be guessed, it is information.
+    /// Reports collections whose `_id` is random:
+    /// - an error: UUIDs of version 4 as text, and content hashes
+    /// - a warning: UUIDs of version 4 as binary
+    /// - a warning: text of one length without meaning that increases from document to document about as often as
+    ///   it decreases
+    /// - a note: a collection of sessions, tokens, caches, locks or nonces, and binary UUIDs under a hashed shard
+    ///   key
+    ///
+    /// Not reported are natural keys (addresses, slugs, codes), and ids that increase with time (ObjectId, UUID
+    /// version 7, ULID).
     ///
     /// ## Why it matters
-    /// Each insert lands on a random page of the `_id` index. Once the index outgrows the cache, every
-    /// insert reads a page, splits it and writes it back, and write throughput falls to a fraction. A
-    /// UUID as text also takes 41 bytes where an ObjectId takes 12, in the document, in the index and in
-    /// every reference.
+    /// Each insert changes a random page of the `_id` index. When the index is larger than the cache, every
+    /// insert reads, splits and writes a page, and write throughput drops sharply. A UUID as text takes 41 bytes,
+    /// an ObjectId 12. This applies to the document, the index and every reference.
     ///
     /// ## Example
     /// ```jsonl,fires
     /// x20 {"_id": "$uuid"}
     /// ```
-    /// Use the default, or an id that rises:
+    /// Use the default, or an id that increases:
     /// ```jsonl,clean
     /// x20 {"_id": ObjectId("$oid"), "publicId": "$uuid"}
     /// ```
     ///
     /// ## How to fix
-    /// Let new documents have an ObjectId (or a UUID of version 7 as binary subtype 4) as `_id` and keep
-    /// the random value in a field with a unique index. Changing `_id` means writing new documents.
+    /// For new documents use an ObjectId, or a UUID of version 7 as binary subtype 4, as `_id`. Keep the random
+    /// value in a field with a unique index. To change a stored `_id`, write a new document.
     ///
     /// ## When to ignore it
-    /// The collection is small for good, or the id is a content hash on purpose: the hash finds
-    /// duplicates. Sharding is no reason: a hashed shard key spreads rising ids just as well.
+    /// The collection always stays small, or the id is a content hash that finds duplicates. Sharding is not a
+    /// reason: a hashed shard key distributes increasing ids just as well.
     T007, "random-id",
     level: Prohibited,
     area: Speed,

@@ -10,16 +10,18 @@ declare_rule! {
     /// # Unordered custom id
     ///
     /// ## What it checks
-    /// Reports collections with an `_id` of their own (numbers, text, binaries) that does not increase
-    /// from document to document as they are stored: fewer than 95 of 100 neighbours rise, and they do not
-    /// rise in the large either, as they do where programs insert side by side or a member of a replica
-    /// set copies many inserts at a time. Natural keys (names, addresses, codes) are information only.
-    /// Small collections and small samples are left alone, and so is what is read through a router, where
-    /// documents come from several shards in turn.
+    /// Reports collections with a custom `_id` (numbers, text, binaries) that does not increase in the order in
+    /// which documents are stored. At least 95 % of neighbouring documents must increase. It is a note for
+    /// natural keys (names, addresses, codes).
+    ///
+    /// Not reported:
+    /// - ids that increase overall, as with concurrent inserts or on a member that copies many inserts at a time
+    /// - small collections and small samples
+    /// - data read through a router, which mixes documents of several shards
     ///
     /// ## Why it matters
-    /// Ids that rise are appended at the right edge of the `_id` index; ids in any other order are
-    /// inserted all over it, which costs reads and page splits once the index outgrows the cache.
+    /// Increasing ids are appended at the end of the `_id` index. Ids in any other order are inserted all over
+    /// the index. This costs reads and page splits when the index is larger than the cache.
     ///
     /// ## Example
     /// ```jsonl,fires,min-pairs=5,min-documents=5
@@ -31,18 +33,18 @@ declare_rule! {
     /// {"_id": NumberLong(3377)}
     /// {"_id": NumberLong(9150)}
     /// ```
-    /// Ids that rise:
+    /// Ids that increase:
     /// ```jsonl,clean,min-pairs=5,min-documents=5
     /// x240 {"_id": $i}
     /// ```
     ///
     /// ## How to fix
-    /// Take ids from ObjectId, a sequence, or a UUID of version 7 for new documents, and keep the old
-    /// key in a field with a unique index.
+    /// For new documents take ids from ObjectId, a sequence, or UUID version 7. Keep the old key in a field with
+    /// a unique index.
     ///
     /// ## When to ignore it
-    /// The key is what every query asks for and the collection fits in the cache. The order of a file is
-    /// the order of insertion for a plain dump, but not for an export that was sorted or filtered.
+    /// Every query uses the key, and the collection fits into the cache. Or the documents come from an export
+    /// that was sorted or filtered, so that their order is not the order of insertion.
     T008, "unordered-custom-id",
     level: Recommended,
     area: Speed,

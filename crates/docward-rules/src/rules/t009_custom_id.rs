@@ -11,27 +11,27 @@ declare_rule! {
     /// # Custom id
     ///
     /// ## What it checks
-    /// Mentions, once per collection, an `_id` that is not an ObjectId and breaks no other rule about
-    /// ids: rising numbers, UUIDs of version 7, ULIDs, natural keys, compound keys.
+    /// Reports, as a note once per collection, an `_id` that is not an ObjectId and that no other rule about ids
+    /// reports. Examples are increasing numbers, UUIDs of version 7, ULIDs, natural keys and compound keys.
     ///
     /// ## Why it matters
-    /// It is a choice worth a reason. ObjectIds rise with time, carry their time, need no coordination
-    /// and take 12 bytes; a key of one's own must be kept unique and increasing by the program.
+    /// Such a choice needs a reason. ObjectIds increase with time, contain their creation time, need no
+    /// coordination and take 12 bytes. The program must keep a custom key unique and increasing.
     ///
     /// ## Example
     /// ```jsonl,fires
     /// x30 {"_id": $i}
     /// ```
-    /// The default:
+    /// The default id:
     /// ```jsonl,clean
     /// x30 {"_id": ObjectId("$oid"), "number": $i}
     /// ```
     ///
     /// ## How to fix
-    /// Nothing has to be done. Write down why the key was chosen, next to the schema.
+    /// No change is required. Document the reason for the key next to the schema.
     ///
     /// ## When to ignore it
-    /// The reason is known: switch the rule off for the collection.
+    /// The reason is known. Switch the rule off for the collection.
     T009, "custom-id",
     level: Information,
     area: Hygiene,

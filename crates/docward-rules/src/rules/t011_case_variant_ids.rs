@@ -11,28 +11,28 @@ declare_rule! {
     /// # Case variant ids
     ///
     /// ## What it checks
-    /// Reports id-like fields in which the same id occurs in several spellings that differ in upper and
-    /// lower case only: `User123` and `user123`. Capitals alone are no finding, and neither are random
-    /// tokens in which case carries information.
+    /// Reports id fields in which the same id occurs in several spellings that differ only in upper and lower
+    /// case, such as `User123` and `user123`. Capital letters alone are not reported, nor are random tokens in
+    /// which case is significant.
     ///
     /// ## Why it matters
-    /// MongoDB compares text byte by byte. Both spellings pass a unique index, lookups by one miss the
-    /// other, and one person ends up with two accounts.
+    /// MongoDB compares text byte by byte. A unique index accepts both spellings, and a lookup by one does not
+    /// find the other. One person may get two accounts.
     ///
     /// ## Example
     /// ```jsonl,fires
     /// {"_id": 1, "userId": "User123"}
     /// {"_id": 2, "userId": "user123"}
     /// ```
-    /// One spelling:
+    /// One spelling per id:
     /// ```jsonl,clean
     /// {"_id": 1, "userId": "user123"}
     /// {"_id": 2, "userId": "user124"}
     /// ```
     ///
     /// ## How to fix
-    /// Merge the documents that are one, write ids in lower case from then on, and create an index with
-    /// `collation: {locale: "en", strength: 2}`, unique where ids are.
+    /// Merge the documents with the same id, and write new ids in lower case. Create an index with
+    /// `collation: {locale: "en", strength: 2}`, unique if the ids are unique.
     ///
     /// ## When to ignore it
     /// Case is part of the id by definition, as in base64 or short links.

@@ -11,13 +11,13 @@ declare_rule! {
     /// # Epoch as number
     ///
     /// ## What it checks
-    /// Mentions fields whose name says a point in time and whose numbers are plausible seconds or
-    /// milliseconds since 1970: all of them between 1990 and 2100. A zero or −1 that stands for "none"
-    /// does not hide the rest. Durations and compact dates such as 20240315 are out of that range.
+    /// Reports, as a note, fields whose name suggests a point in time and whose numbers are seconds or
+    /// milliseconds since 1970. All values must be between 1990 and 2100, except 0 or −1 for "none". Durations
+    /// and compact dates such as 20240315 are outside this range.
     ///
     /// ## Why it matters
-    /// Numbers sort in order of time, so nothing is wrong with ranges. But time-to-live indexes, date
-    /// operators and time series need dates, and nothing says whether 1710498600 counts seconds.
+    /// Numbers sort in order of time, so ranges work. But TTL indexes, date operators and time series need dates,
+    /// and the field does not show whether 1710498600 is in seconds.
     ///
     /// ## Example
     /// ```jsonl,fires
@@ -29,11 +29,11 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// `$toDate` takes milliseconds; seconds are multiplied by 1000 first. Convert readers and writers
-    /// together.
+    /// Convert with `$toDate`, which expects milliseconds; multiply seconds by 1000 first. Change readers and
+    /// writers at the same time.
     ///
     /// ## When to ignore it
-    /// Another system defines the field, or the precision goes beyond milliseconds.
+    /// Another system defines the field, or the values are more precise than milliseconds.
     T012, "epoch-as-number",
     level: Information,
     area: Hygiene,

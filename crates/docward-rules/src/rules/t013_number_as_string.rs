@@ -11,13 +11,14 @@ declare_rule! {
     /// # Number as string
     ///
     /// ## What it checks
-    /// Reports fields named like money or a quantity (`price`, `qty`, `weight`, `age`, `population`)
-    /// that hold strings only, of which at least 99 in 100 are numbers. Ids, codes and versions are not
-    /// looked at, and neither is the exact text beside a double that is computed with.
+    /// Reports fields with the name of an amount or a quantity (`price`, `qty`, `weight`, `age`, `population`)
+    /// that hold only strings. At least 99 % of the non-empty strings must be numbers.
+    ///
+    /// Not reported are ids, codes and versions, and the exact text of a number that a second field holds.
     ///
     /// ## Why it matters
-    /// Text compares letter by letter: "100" comes before "20", ranges find the wrong documents and
-    /// `$sum` counts strings as nothing.
+    /// Strings compare character by character: "100" comes before "20". Ranges match the wrong documents, and
+    /// `$sum` ignores strings.
     ///
     /// ## Example
     /// ```jsonl,fires
@@ -29,11 +30,11 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Convert money with `$toDecimal` and quantities with `$toInt` or `$toDouble`; let the validator
-    /// ask for the type afterwards.
+    /// Convert money with `$toDecimal`, and quantities with `$toLong` or `$toDouble`. Then require the type in
+    /// the validator.
     ///
     /// ## When to ignore it
-    /// The text is what another system sent and is never computed with.
+    /// The text is what another system sent, and no program calculates with it.
     T013, "number-as-string",
     level: Recommended,
     area: Correctness,

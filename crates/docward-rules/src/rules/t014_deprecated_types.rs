@@ -9,12 +9,12 @@ declare_rule! {
     /// # Deprecated types
     ///
     /// ## What it checks
-    /// Mentions, once per collection, fields that hold values of types BSON has deprecated: undefined,
-    /// DBPointer, symbol and JavaScript code with scope.
+    /// Reports, as a note once per collection, fields with values of types that BSON has deprecated: undefined,
+    /// DBPointer, symbol, and JavaScript code with scope.
     ///
     /// ## Why it matters
-    /// Drivers drop, convert or refuse such values when they read them, each in its own way. Writing a
-    /// document back can change it without anybody having meant to.
+    /// Each driver drops, converts or refuses such values differently when it reads them. Writing a document back
+    /// can change it unintentionally.
     ///
     /// ## Example
     /// ```jsonl,fires
@@ -27,11 +27,11 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Unset undefined values, turn symbols into strings, DBPointers into a plain reference, and keep
-    /// code in the program.
+    /// Remove undefined values. Convert symbols to strings and DBPointers to plain references. Keep code in the
+    /// program.
     ///
     /// ## When to ignore it
-    /// The collection is an archive that nobody writes.
+    /// The collection is an archive that no program writes to.
     T014, "deprecated-types",
     level: Information,
     area: Hygiene,

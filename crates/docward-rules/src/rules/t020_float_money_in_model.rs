@@ -18,10 +18,10 @@ declare_rule! {
     /// # Float money in a model
     ///
     /// ## What it checks
-    /// Reports fields for money (`price`, `totalAmount`) that a stored model declares as floating-point numbers, and
-    /// such numbers in documents without a model. A vague name such as `amount` or `balance` needs proof: a record of
-    /// money (`Invoice`), a price or a currency beside it, or fractions in code or data. Add `--select pedantic` for
-    /// likely fields without proof.
+    /// Reports money fields (`price`, `totalAmount`) that a stored model declares as floating-point numbers, and
+    /// such numbers in documents without a model. A vague name (`amount`, `balance`) needs proof: the name of a
+    /// financial record (`Invoice`), a price or currency beside it, or fractions in code or data.
+    /// `--select pedantic` adds fields without proof.
     ///
     /// Exceptions:
     /// - minor units or whole numbers by declaration (`// in cents`, `Number.isInteger`)
@@ -34,8 +34,8 @@ declare_rule! {
     /// - pedantic: market prices beside `symbol`
     ///
     /// ## Why it matters
-    /// A double cannot hold most decimal fractions: 0.1 + 0.2 is 0.30000000000000004. Sums drift by cents, and
-    /// reconciliation fails after enough additions.
+    /// A double cannot represent most decimal fractions: 0.1 + 0.2 is 0.30000000000000004. Sums become wrong by
+    /// cents, and reconciliation fails after enough additions.
     ///
     /// ## Example
     /// ```javascript,fires
@@ -60,11 +60,11 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Declare a decimal (`Decimal128`, `BigDecimal`, `primitive.Decimal128`), or whole minor units in a long,
-    /// and convert what is stored.
+    /// Declare a decimal (`Decimal128`, `BigDecimal`, `primitive.Decimal128`), or whole minor units in a long.
+    /// Convert the stored values.
     ///
     /// ## When to ignore it
-    /// The numbers are whole by design, or nobody adds them up.
+    /// The numbers are whole by design, or no program adds them up.
     T020, "float-money-in-model",
     level: Recommended,
     area: Correctness,

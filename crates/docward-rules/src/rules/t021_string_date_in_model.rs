@@ -18,10 +18,10 @@ declare_rule! {
     /// # String date in a model
     ///
     /// ## What it checks
-    /// Reports string fields of stored models that get a date with a time: code assigns one
-    /// (`new Date().toISOString()`, `strftime`, `time.Now().Format(…)`), the declaration shows one (a default, a
-    /// pattern, a comment such as `// ISO 8601`), or the data hold them. Documents without a model are reported in
-    /// the same way. Add `--select pedantic` for fields that only their name (`createdAt`) gives away.
+    /// Reports string fields of stored models that hold a date with a time. One of these must show it: code
+    /// assigns one (`new Date().toISOString()`, `strftime`, `time.Now().Format(…)`); the declaration has such a
+    /// default, pattern or comment (`// ISO 8601`); or the data contain one. Documents without a model are
+    /// reported as well. Add `--select pedantic` for fields that only the name suggests (`createdAt`).
     ///
     /// Exceptions:
     /// - days and months: `YYYY-MM-DD`, `MM/YY`
@@ -30,8 +30,8 @@ declare_rule! {
     /// - pedantic: objects that keep an answer of another system (`rawResponse.paidAt`)
     ///
     /// ## Why it matters
-    /// Dates as text sort and compare only as long as everybody writes the same form; date operators, TTL indexes
-    /// and time series do not work on them.
+    /// Dates as text sort and compare correctly only while all programs write the same form. Date operators, TTL
+    /// indexes and time series do not work on them.
     ///
     /// ## Example
     /// ```javascript,fires
@@ -57,10 +57,10 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Declare a date, and convert what is stored with `$toDate`.
+    /// Declare a date, and convert the stored values with `$toDate`.
     ///
     /// ## When to ignore it
-    /// The text is a label of a period (`2024-03`), or a local time whose zone is part of the meaning.
+    /// The text is a label of a period (`2024-03`), or a local time whose time zone is part of its meaning.
     T021, "string-date-in-model",
     level: Recommended,
     area: Correctness,

@@ -14,11 +14,12 @@ declare_rule! {
     /// # Numeric status in a model
     ///
     /// ## What it checks
-    /// Reports fields of models in source code whose name says a state (`status`, `state`, `orderType`) and which
-    /// are limited to a list of numbers (`{type: Number, enum: [0, 1, 2]}`).
+    /// Reports fields of models in source code whose name suggests a state (`status`, `state`) and whose values
+    /// are limited to a list of numbers (`{type: Number, enum: [0, 1, 2]}`). It is a note if nothing uses the
+    /// code.
     ///
     /// ## Why it matters
-    /// Nobody can read a 2: not in the database, not in a log, not in a report. When the list changes, old
+    /// A reader cannot know what a 2 means in the database, a log or a report. When the list changes, old
     /// documents change their meaning.
     ///
     /// ## Example
@@ -34,10 +35,10 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Use words, and convert what is stored.
+    /// Use words, and convert the stored values.
     ///
     /// ## When to ignore it
-    /// The numbers belong to a protocol that others define.
+    /// The numbers belong to an external protocol.
     T022, "numeric-status-in-model",
     level: Recommended,
     area: Hygiene,

@@ -13,16 +13,21 @@ declare_rule! {
     /// # Random id in code
     ///
     /// ## What it checks
-    /// Reports documents and models in source code whose `_id` is a random UUID or the like (`uuid4()`,
-    /// `uuidv4()`, `UUID.randomUUID()`, `nanoid()`). The `_id` of an element of an array or of an object within a
-    /// document is no key of a collection, what migrations, other scripts and programs that end by themselves make once
-    /// does no harm, what is only sent as an answer is not stored, and an id with a length of its own (`nanoid(7)`) is made to be read and typed. It is information
-    /// in a collection that others look something up in and that stays small (`brand`, `category`, `country`). Three
-    /// or more models or collections with random keys are a habit of the project and told once.
+    /// Reports documents and models in source code whose `_id` is a random UUID or similar (`uuid4()`,
+    /// `uuidv4()`, `UUID.randomUUID()`, `nanoid()`). Three or more such models or collections are one finding.
+    ///
+    /// It is a note for small lookup collections (`brand`, `category`, `country`), and in code that nothing uses.
+    ///
+    /// ## Exceptions
+    /// Not reported:
+    /// - the `_id` of an array element or of an object within a document
+    /// - ids that migrations, scripts and programs that end by themselves create
+    /// - ids that are only part of a response and not stored
+    /// - ids with a chosen length (`nanoid(7)`), which people read and type
     ///
     /// ## Why it matters
-    /// New keys land all over the index: pages split, more of the index must be in memory, and writes slow down
-    /// as data grows. As text each takes 36 bytes in every index entry and reference.
+    /// New keys are inserted all over the index. Pages split, more of the index must be in memory, and writes
+    /// slow down as the data grows. As text, each key takes 36 bytes in every index entry and reference.
     ///
     /// ## Example
     /// ```python,fires
@@ -39,11 +44,11 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Leave `_id` to the driver (ObjectId), or use an id that rises (UUIDv7, ULID) kept as binary. Give the
-    /// random one to the outside as a field of its own.
+    /// Let the driver create `_id` (ObjectId), or use an increasing id (UUIDv7, ULID) stored as binary. Expose
+    /// the random id in a separate field.
     ///
     /// ## When to ignore it
-    /// Ids are made by clients that are offline and must not collide, and the collection stays small.
+    /// Offline clients create the ids, which must not collide, and the collection stays small.
     T023, "random-id-in-code",
     level: Recommended,
     area: Speed,

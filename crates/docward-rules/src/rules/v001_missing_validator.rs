@@ -20,16 +20,19 @@ declare_rule! {
     /// # Missing validator
     ///
     /// ## What it checks
-    /// Reports core collections without a `$jsonSchema` validator. Which collections are core is
-    /// declared in the configuration (`core`), else inferred: ordinary collections with documents,
-    /// other than logs, caches, sessions, a program's settings and the like. A declared core collection is an error, an
-    /// inferred one a warning. Time series collections cannot have a validator and capped ones are
-    /// logs as a rule: both are left alone, like views and the server's own. A schema that documents can do without,
-    /// since they pass by another branch of the validator (`$or`), is told as such, with less weight.
+    /// Reports core collections without a `$jsonSchema` validator. Core collections are declared in the
+    /// configuration (`core`), or else inferred: ordinary collections with documents, other than logs, caches,
+    /// sessions and settings.
+    /// - An error for a declared core collection, a warning for an inferred one: there is no validator.
+    /// - A warning for a declared core collection, a note for an inferred one: the validator consists of query
+    ///   operators, or documents can bypass its schema through `$or`.
+    ///
+    /// Not reported are views, time series (which cannot have a validator), capped collections (usually logs) and
+    /// the server's own collections.
     ///
     /// ## Why it matters
-    /// Without a validator every client may store any type under any name. One faulty release is
-    /// enough to store prices as text, and every reader has to cope with it from then on.
+    /// Without a validator, every client may store any type under any name. One faulty release is enough to store
+    /// prices as text, and every reader then has to handle both.
     ///
     /// ## Example
     /// ```jsonl,fires,core=db_shop.t_user
@@ -43,13 +46,15 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// The finding carries a skeleton read off the documents: required fields and their types. Add
-    /// formats and enumerations, apply it with `validationAction: "warn"`, watch the log, and raise it
-    /// to `error` when nothing is reported any more. `docward schema infer` reads a fuller one off the
-    /// documents, with the reason for each constraint, and `docward schema apply` takes these steps.
+    /// The finding contains a first schema from the documents: required fields and their types. Add formats and
+    /// enumerations, and apply it with `validationAction: "warn"`. Watch the log, and change the action to
+    /// `error` when it stays empty.
+    ///
+    /// `docward schema infer` derives a more complete schema with the reason for each constraint.
+    /// `docward schema apply` performs these steps.
     ///
     /// ## When to ignore it
-    /// The collection is not core: declare the core collections, and this rule keeps to them.
+    /// The collection is not core. Declare the core collections, and the rule checks only these.
     V001, "missing-validator",
     level: Mandatory,
     area: Hygiene,

@@ -14,12 +14,12 @@ declare_rule! {
     /// # Weak validation
     ///
     /// ## What it checks
-    /// Reports validators that stop nothing: `validationLevel: "off"`, or `validationAction: "warn"`,
-    /// which writes a log line and stores the document. Level `moderate` with action `error` does
-    /// refuse wrong documents and is V003's.
+    /// Reports validators that refuse nothing: `validationLevel: "off"`, or `validationAction: "warn"`, which
+    /// only writes a log line. It is a warning for core collections and a note for others. V003 reports level
+    /// `moderate` with action `error`, which does refuse invalid documents.
     ///
     /// ## Why it matters
-    /// The rules are written down and yet wrong documents keep coming in; the log is read too late.
+    /// The constraints are defined, but invalid documents are still stored. The log is usually read too late.
     ///
     /// ## Example
     /// ```jsonl,fires
@@ -32,13 +32,14 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// When the documents meet the validator, set level `strict` and action `error` with `collMod`.
-    /// Ranges, lengths, enumerations, patterns, alternatives and query operators have to be counted
-    /// on the server first; the finding says when.
-    /// While old documents do not, use level `moderate` with action `error`: new ones are then refused.
+    /// If all documents meet the validator, set level `strict` and action `error` with `collMod`. Some
+    /// constraints must first be counted on the server: ranges, lengths, enumerations, patterns, alternatives and
+    /// query operators. The finding says when.
+    ///
+    /// If old documents do not meet it, use level `moderate` with action `error`. New documents are then refused.
     ///
     /// ## When to ignore it
-    /// The validator is new and is being watched before it may refuse.
+    /// The validator is new and is observed before it may refuse documents.
     V002, "weak-validation",
     level: Recommended,
     area: Hygiene,

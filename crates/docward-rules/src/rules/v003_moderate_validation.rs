@@ -14,13 +14,13 @@ declare_rule! {
     /// # Moderate validation
     ///
     /// ## What it checks
-    /// Points out validators at level `moderate` with action `error`, and counts the documents that
-    /// break a required field, a type or an array length, as far as the documents read can tell.
+    /// Reports, as a note, validators with level `moderate` and action `error`. The finding counts the values in
+    /// the documents read that break a required field, a type or an array length.
     ///
     /// ## Why it matters
-    /// `moderate` checks inserts and updates of documents that are valid. A document that is invalid
-    /// already may be updated and stay invalid. No level looks at stored documents by itself, so
-    /// somebody has to count and clean them before `strict` can be set.
+    /// `moderate` checks inserts, and updates of valid documents. A document that is already invalid may be
+    /// updated and stay invalid. No level checks stored documents by itself, so the invalid ones must be counted
+    /// and repaired before `strict` can be set.
     ///
     /// ## Example
     /// ```jsonl,fires
@@ -33,11 +33,11 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Find the invalid documents with `find({$nor: [{$jsonSchema: …}]})`, repair them, then set level
+    /// Find the invalid documents with `find({$nor: [{$jsonSchema: …}]})` and repair them. Then set level
     /// `strict`.
     ///
     /// ## When to ignore it
-    /// A migration is under way and old documents are being cleaned.
+    /// A migration is in progress, and the old documents are being repaired.
     V003, "moderate-validation",
     level: Information,
     area: Hygiene,

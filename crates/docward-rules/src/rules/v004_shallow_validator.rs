@@ -17,16 +17,20 @@ declare_rule! {
     /// # Shallow validator
     ///
     /// ## What it checks
-    /// Compares a `$jsonSchema` with the documents in three ways: how many of the fields that every
-    /// document has are `required`; how many fields have a type or an enumeration; and how many text
-    /// fields with one recognisable form (e-mail, URL, UUID, date, …) have a pattern, a length or an
-    /// enumeration. Reports when a share is below its threshold, and always when the schema names no
-    /// field at all. The top level is judged; fields of object mappers are left out. A schema with
-    /// `additionalProperties: false` refuses what it does not name and is left to V006.
+    /// Compares the top level of a `$jsonSchema` with the documents. Reports a schema if one of these shares is
+    /// too low:
+    /// - fields present in every document that are `required` (below 50 %)
+    /// - fields with a type or an enumeration (below 80 %)
+    /// - text fields with one recognised form (e-mail, URL, UUID, date, …) that have a pattern, length or
+    ///   enumeration (below 50 %)
+    ///
+    /// A schema that requires no field and sets no type is always reported. It is an error for declared core
+    /// collections and a warning for others. Fields of object mappers do not count. A schema with
+    /// `additionalProperties: false` is not reported here; V006 compares it with the documents.
     ///
     /// ## Why it matters
-    /// `{bsonType: "object"}` is a validator that accepts everything, yet every report says the
-    /// collection is validated.
+    /// The validator `{bsonType: "object"}` accepts every document, but all tools show the collection as
+    /// validated.
     ///
     /// ## Example
     /// ```jsonl,fires
@@ -39,11 +43,11 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Add the fields the finding names: to `required` when no document lacks them, a `bsonType` for
-    /// each, and a `pattern` or lengths where the text has a form.
+    /// Add the fields that the finding names. List them in `required` if no document lacks them, and set a
+    /// `bsonType` for each. Add a `pattern` or lengths if the text has a form.
     ///
     /// ## When to ignore it
-    /// The rest of the document is free by design, such as attributes of a product.
+    /// The rest of the document is free by design, such as the attributes of a product.
     V004, "shallow-validator",
     level: Mandatory,
     area: Hygiene,

@@ -15,16 +15,19 @@ declare_rule! {
     /// # Impossible pattern
     ///
     /// ## What it checks
-    /// Tries the `pattern` of a validator on the values the documents hold and reports it when all of
-    /// them fail, and any pattern that is no regular expression at all (a bracket left open, a
-    /// quantifier with nothing before it). Where no values are known, a pattern that demands a literal backslash is tried on
-    /// sample values of the form the field has (e-mail, URL, …) or its name says. Patterns that use
-    /// features of PCRE this tool cannot run are left alone.
+    /// Tests the `pattern` of a validator on values from the documents:
+    /// - A warning: no stored value matches.
+    /// - An error: no stored value matches, and the pattern requires a literal backslash.
+    /// - An error: the pattern is not a valid regular expression, for example with an open bracket.
+    ///
+    /// If no values are known, Docward tests only patterns that require a literal backslash. It uses samples for
+    /// the form of the field (e-mail, URL, …) or for its name. Patterns with PCRE features that Docward does not
+    /// support are not checked.
     ///
     /// ## Why it matters
-    /// The usual cause is a doubled escape: `\\\\S` in JavaScript becomes `\\S`, a backslash followed by
-    /// an S, which no address contains. Every insert is then refused, or nothing is checked because
-    /// somebody switched the validator off.
+    /// The usual cause is a doubled escape. `\\\\S` in JavaScript becomes `\\S`, a backslash followed by an S,
+    /// which no address contains. The server then refuses every insert. Or the validator is switched off and
+    /// checks nothing.
     ///
     /// ## Example
     /// ```jsonl,fires
@@ -37,10 +40,11 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Write one backslash in the regular expression itself: two inside a JavaScript or JSON string.
+    /// Write one backslash in the regular expression itself. In a JavaScript or JSON string, this is two
+    /// backslashes.
     ///
     /// ## When to ignore it
-    /// The pattern describes the future form and the stored values are about to be converted.
+    /// The pattern describes a future form, and the stored values will be converted soon.
     V005, "impossible-pattern",
     level: Mandatory,
     area: Writes,

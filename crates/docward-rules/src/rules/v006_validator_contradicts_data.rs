@@ -20,18 +20,21 @@ declare_rule! {
     /// # Validator contradicts data
     ///
     /// ## What it checks
-    /// Compares what a `$jsonSchema` demands of every document with what the documents hold, and
-    /// counts the values that break it: required fields, types, `maxItems`, `enum`, `minimum` and
-    /// `maximum`, `minLength` and `maxLength`, and fields that a schema with
-    /// `additionalProperties: false` does not list (that it does not list `_id`, or that nothing at all can meet it, is V008's). Where the
-    /// profile shows a breach but not how many, it says "at least"; a demand that no value meets is told
-    /// as such, with the field that was probably meant. Conditions under `anyOf`, `oneOf` and `not` hold for some
-    /// documents only and are not judged. A running server is asked how many documents break the
-    /// validator; then that number counts.
+    /// Compares the constraints of a `$jsonSchema` with the documents and counts the values that break them:
+    /// - required fields, types, `enum`, `maxItems`
+    /// - `minimum` and `maximum`, `minLength` and `maxLength`
+    /// - fields that a schema with `additionalProperties: false` does not list
+    ///
+    /// If the exact number is not known, the finding says "at least". If no value meets a constraint, it names
+    /// the field that was probably meant. If a running server counts the invalid documents, that number is used.
+    ///
+    /// It is an error at level `strict`, a warning at `moderate`, and a note with action `warn`. V008 reports
+    /// constraints that no document can meet. Conditions under `anyOf`, `oneOf` and `not` apply only to some
+    /// documents and are not checked.
     ///
     /// ## Why it matters
-    /// Servers do not check stored documents. At level `strict` the next update of such a document is
-    /// refused whatever it changes, and the user who triggers it did nothing wrong.
+    /// Servers do not check stored documents. At level `strict` the next update of such a document is refused,
+    /// whatever it changes, although the user made no error.
     ///
     /// ## Example
     /// ```jsonl,fires
@@ -39,7 +42,7 @@ declare_rule! {
     /// {"_id": 1, "email": "zhang@example.com", "age": 30}
     /// {"_id": 2, "age": "31"}
     /// ```
-    /// A pattern can be judged by the server alone:
+    /// Only the server can check a pattern on all documents:
     /// ```jsonl,fires
     /// options {"validator": {"$jsonSchema": {"properties": {"email": {"pattern": "@"}}}}}
     /// stats {"documents": 2, "invalid": 1}
@@ -53,12 +56,12 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Repair the documents the query finds, or widen the validator where the data is right. Until
-    /// then level `moderate` lets old documents be updated. Free text has no length of its own: choose
-    /// `maxLength` by what the field is for, not by the longest text of today, or leave it out.
+    /// Repair the documents that the query finds, or extend the validator if the data is correct. Until then,
+    /// level `moderate` allows updates of old documents. For free text, choose `maxLength` by the purpose of the
+    /// field, not by the longest text stored today, or leave it out.
     ///
     /// ## When to ignore it
-    /// The old documents are never written again.
+    /// No program writes to the old documents.
     V006, "validator-contradicts-data",
     level: Mandatory,
     area: Writes,

@@ -10,15 +10,17 @@ declare_rule! {
     /// # Document breaks schema
     ///
     /// ## What it checks
-    /// Reports each constraint of a schema that documents break, with how many break it and the `_id`s
-    /// of the first of them. It is what `docward schema check SCHEMA SOURCE…` reports; an audit holds
-    /// documents against no schema. Ids that say nothing beyond which document it is (ObjectIds, UUIDs,
-    /// whole numbers) are listed; others are values and are printed with `--show-values`.
+    /// Reports each constraint of a schema that documents break, with their number and the `_id`s of the first
+    /// ones. `docward schema check SCHEMA SOURCE…` reports this; `docward audit` compares documents with no
+    /// schema.
+    ///
+    /// ObjectIds, UUIDs and whole numbers are listed as they are. Other ids may be confidential values and are
+    /// printed only with `--show-values`.
     ///
     /// ## Why it matters
-    /// Once the schema is the collection's validator, every write of such a document is refused at level
-    /// `strict`, whatever it changes. Neither level removes them: stored documents are not looked at until
-    /// they are written to.
+    /// When the schema becomes the collection's validator, level `strict` refuses every write of such a document,
+    /// whatever it changes. No level removes these documents, because the server checks stored documents only
+    /// when they are written.
     ///
     /// ## Example
     /// ```jsonl,fires
@@ -32,11 +34,11 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Repair the documents, or widen the schema where the documents are right. Until that is done, apply
-    /// it with action `warn`, then at level `moderate`: `docward schema apply` goes up that ladder.
+    /// Repair the documents, or extend the schema if the documents are correct. Until then apply it with action
+    /// `warn`, then at level `moderate`. `docward schema apply` performs these steps.
     ///
     /// ## When to ignore it
-    /// The schema describes a later version than these documents.
+    /// The schema describes a later version of these documents.
     V007, "document-breaks-schema",
     level: Mandatory,
     area: Writes,

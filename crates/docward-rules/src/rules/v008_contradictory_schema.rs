@@ -15,30 +15,37 @@ declare_rule! {
     /// # Contradictory schema
     ///
     /// ## What it checks
-    /// Reads the `$jsonSchema` of a validator alone, without documents, and reports what cannot be meant.
-    /// As an error: places where nothing can pass. A lower limit above the upper one, a required field
-    /// that a closed object (`additionalProperties: false`) does not list, `_id` not listed by a closed
-    /// schema, an `enum` none of whose values is of the admitted type or within the limits, types that
-    /// have none in common, a `not` that excludes everything, a `oneOf` or `anyOf` no branch of which can
-    /// hold. As a warning: a branch that contradicts what surrounds it, two equal branches of a `oneOf`, a
-    /// branch of `anyOf` that accepts everything, values of an `enum` that what stands beside it keeps out
-    /// (`null` where null is no admitted type). As information: keywords that never apply, such as
-    /// `minLength` of a field that is only `int`. A field whose whole schema is `{not: {}}` is forbidden on
-    /// purpose and left alone; so is a schema that the server would not take, and whatever is not certain.
+    /// Checks the `$jsonSchema` of a validator without documents, and reports what cannot be intended:
+    /// - An error: no value can meet a constraint.
+    /// - A warning: a branch contradicts the schema around it, two branches of a `oneOf` are equal, or a branch
+    ///   of `anyOf` accepts everything.
+    /// - A warning: other keywords exclude a value of an `enum`, such as `null` if null is not an allowed type.
+    /// - A note: a keyword never applies, such as `minLength` of a field that is only `int`.
+    ///
+    /// Not reported are fields that `{not: {}}` forbids on purpose, schemas that the server would refuse, and
+    /// uncertain cases.
+    ///
+    /// ## Constraints that no value can meet
+    /// - a lower limit above the upper limit
+    /// - a required field, or `_id`, that a closed object (`additionalProperties: false`) does not list
+    /// - an `enum` without a value of an allowed type or within the limits
+    /// - combined lists of types that have no type in common
+    /// - a `not` that excludes everything
+    /// - a `oneOf` or `anyOf` in which no branch can be met
     ///
     /// ## Why it matters
-    /// The server takes such a schema without a word. Then every insert is refused, or a branch that was
-    /// written with care checks nothing.
+    /// The server accepts such a schema without a warning. Then it refuses every insert, or a carefully written
+    /// branch checks nothing.
     ///
     /// ## Example
     /// ```jsonl,fires
     /// options {"validator": {"$jsonSchema": {"required": ["qty"], "properties": {"qty": {"bsonType": "int", "minimum": 100, "maximum": 10}}}}}
     /// ```
-    /// A closed schema is met by no document, unless it lists `_id`:
+    /// No document meets a closed schema that does not list `_id`:
     /// ```jsonl,fires
     /// options {"validator": {"$jsonSchema": {"additionalProperties": false, "properties": {"sku": {"bsonType": "string"}}}}}
     /// ```
-    /// The second branch asks for a field that the closed schema around it refuses:
+    /// The second branch requires a field that the closed schema around it refuses:
     /// ```jsonl,fires
     /// options {"validator": {"$jsonSchema": {"additionalProperties": false, "properties": {"_id": {}, "email": {}}, "anyOf": [{"required": ["email"]}, {"required": ["phone"]}]}}}
     /// ```
@@ -47,11 +54,11 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Each finding names the place and what stands against what. Correct it, and try the schema on a
-    /// document that should pass with `docward schema test` before `collMod` sets it.
+    /// Each finding names the place and the contradicting constraints. Correct them. Before `collMod` sets the
+    /// schema, test it with `docward schema test` on a document that should pass.
     ///
     /// ## When to ignore it
-    /// The schema is generated and a keyword without effect does no harm.
+    /// The schema is generated, and a keyword without effect does no harm.
     V008, "contradictory-schema",
     level: Mandatory,
     area: Writes,

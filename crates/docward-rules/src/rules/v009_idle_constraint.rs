@@ -22,18 +22,23 @@ declare_rule! {
     /// # Idle constraint
     ///
     /// ## What it checks
-    /// Compares the properties that a `$jsonSchema` describes for every document with the fields the
-    /// documents have, and reports those that none has. One that is a slip away from a stored field that
-    /// the schema does not describe is a warning of its own: the constraint stands under a wrong name. The
-    /// others are listed together as information. Required fields are V006's. A closed schema
-    /// (`additionalProperties: false`) lists what may be there, which need not be there yet: its names are
-    /// left alone. So are forbidden fields (`{not: {}}`), properties under `anyOf` and `oneOf`, places
-    /// whose keys are data, and collections with few documents. Where only a sample was read, the finding
-    /// says how rare a field would have to be to stay unseen, and is information.
+    /// Reports properties of a `$jsonSchema` that no document has:
+    /// - A warning: a stored field that the schema does not describe has a similar name. The schema probably
+    ///   contains a typing error.
+    /// - A note: no similar field exists. One finding lists all such properties.
+    ///
+    /// If only a sample was read, both are notes.
+    ///
+    /// ## Exceptions
+    /// Not reported:
+    /// - required fields, which V006 reports
+    /// - names in a closed schema (`additionalProperties: false`), which lists permitted fields
+    /// - forbidden fields (`{not: {}}`), and properties under `anyOf` and `oneOf`
+    /// - objects whose field names are data
+    /// - collections with fewer than 100 documents
     ///
     /// ## Why it matters
-    /// A constraint under a name that nobody writes checks nothing, and the field it was meant for is
-    /// stored unchecked.
+    /// A constraint under an unused name checks nothing, and the intended field is stored unchecked.
     ///
     /// ## Example
     /// ```jsonl,fires,min-documents=3
@@ -51,8 +56,7 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Write the name in the schema as the documents have it. A property that is left over from an earlier
-    /// version can go.
+    /// Use the field name of the documents in the schema. Remove a property that remains from an earlier version.
     ///
     /// ## When to ignore it
     /// The field belongs to a release that has not written documents yet.

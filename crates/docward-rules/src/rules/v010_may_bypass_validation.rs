@@ -19,17 +19,17 @@ declare_rule! {
     /// # May bypass validation
     ///
     /// ## What it checks
-    /// Looks, per database with a core collection whose validator refuses documents, for accounts that may
-    /// write there and also have the action `bypassDocumentValidation`: by `dbAdmin`, `dbOwner`,
-    /// `dbAdminAnyDatabase`, `restore` or `root`, or by a role of your own, whose privileges are read.
-    /// Accounts whose names say administration (the list of S004) are left out, unless a client is known
-    /// to log in with them. Where S004 asks already that the powerful roles be taken from all of these
-    /// accounts, this is information; else a warning.
+    /// Reports accounts that may write to a core collection and may bypass its validator
+    /// (`bypassDocumentValidation`). Only validators that refuse documents count. The permission comes from
+    /// `dbAdmin`, `dbOwner`, `dbAdminAnyDatabase`, `restore`, `root`, or the privileges of a custom role. There
+    /// is one finding per database.
+    ///
+    /// It is a note if S004 reports the roles of all these accounts, and a warning otherwise. Accounts with the
+    /// name of an administrator (see S004) are not reported, unless a client logs in with them.
     ///
     /// ## Why it matters
-    /// With `bypassDocumentValidation: true` an insert, an update, `$out` or `$merge` stores whatever it is
-    /// given. One script or one option of a driver, and the validator holds no longer what it promises; no
-    /// log line says so.
+    /// With `bypassDocumentValidation: true`, an insert, an update, `$out` or `$merge` stores any document. One
+    /// script or one driver option is enough, and no log line records it.
     ///
     /// ## Example
     /// ```jsonl,fires,core=db_shop.*
@@ -44,11 +44,11 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Give the application `readWrite` on its database, which does not bypass, and what changes
-    /// collections (`collMod`, indexes, restores) an operator's account of its own.
+    /// Give the application `readWrite` on its database, which cannot bypass validators. Use a separate operator
+    /// account for `collMod`, indexes and restores.
     ///
     /// ## When to ignore it
-    /// The account belongs to people or to a tool: add its name to `administrator-names` of S004.
+    /// The account belongs to people or to a tool. Add its name to `administrator-names` of S004.
     V010, "may-bypass-validation",
     level: Recommended,
     area: Hygiene,

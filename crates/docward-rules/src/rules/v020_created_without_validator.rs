@@ -8,11 +8,11 @@ declare_rule! {
     /// # Created without a validator
     ///
     /// ## What it checks
-    /// Mentions collections that a statement in source code creates without a validator. Time series, views,
-    /// capped collections and options that cannot be read are left out.
+    /// Reports, as a note, collections that a statement in source code creates without a validator. Time series,
+    /// views and capped collections are not reported, nor are statements whose options Docward cannot read.
     ///
     /// ## Why it matters
-    /// A validator refuses the first wrong document; without one, types and names drift until a reader fails.
+    /// A validator refuses the first invalid document. Without one, types and names diverge until a reader fails.
     ///
     /// ## Example
     /// ```mongosh,fires
@@ -24,11 +24,11 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Give a `$jsonSchema` when the collection is created. `docward schema infer` reads one off documents,
-    /// `docward schema import` off a model in code.
+    /// Add a `$jsonSchema` when the collection is created. `docward schema infer` derives one from documents, and
+    /// `docward schema import` from a model in code.
     ///
     /// ## When to ignore it
-    /// The collection holds documents of other people's making, or is no core data.
+    /// The documents come from other systems, or the collection is not core data.
     V020, "created-without-validator",
     level: Mandatory,
     area: Hygiene,

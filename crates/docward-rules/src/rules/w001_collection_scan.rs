@@ -12,17 +12,22 @@ declare_rule! {
     /// # Collection scan
     ///
     /// ## What it checks
-    /// Reports operations that filter or sort and were answered by reading the whole collection
-    /// (`COLLSCAN`), when one of them examined at least 1000 documents; further batches of a cursor count.
-    /// On a running server, scans that had not ended after some seconds are told, too, as information.
-    /// Scans that are meant are not reported: without a filter, in the order of storage (`$natural`,
-    /// tailable cursors), or returning at least 80 % of what they examined. The index proposed puts exact
-    /// values before the sort and the sort before ranges, and has the collation of the query. Each branch
-    /// of an `$or` gets one of its own, and one that serves several queries is proposed for all of them.
+    /// Reports operations that filter or sort and read the whole collection (`COLLSCAN`), if one of them examined
+    /// at least 1000 documents. Further batches of a cursor count.
+    /// - An error: at least 3 operations of one shape.
+    /// - A note: fewer operations, or scans on a running server that had not ended after some seconds.
+    ///
+    /// Intended scans are not reported: without a filter, in storage order (`$natural`, tailable cursors), or
+    /// returning at least 80 % of the documents examined.
+    ///
+    /// ## The proposed index
+    /// The index contains exact values before the sort fields, and sort fields before ranges. It has the
+    /// collation of the query. Each branch of an `$or` gets its own index. An index that serves several queries
+    /// is proposed for all of them.
     ///
     /// ## Why it matters
-    /// The time grows with the collection, every scan pushes other data out of memory, and an update
-    /// without an index locks and examines documents it does not change.
+    /// The time grows with the collection, and every scan evicts other data from memory. An update without an
+    /// index locks and examines documents that it does not change.
     ///
     /// ## Example
     /// ```jsonl,fires
@@ -31,16 +36,16 @@ declare_rule! {
     /// ```jsonl,clean
     /// ran x5 {"command": {"find": "t_order_item", "filter": {"orderNo": "A$i"}}, "planSummary": "IXSCAN { orderNo: 1 }", "docsExamined": 1, "nreturned": 1}
     /// ```
-    /// Nearly everything is wanted:
+    /// The query returns nearly all documents:
     /// ```jsonl,clean
     /// ran x5 {"command": {"find": "t_order_item", "filter": {"deleted": {"$ne": true}}}, "planSummary": "COLLSCAN", "docsExamined": 50000, "nreturned": 49000}
     /// ```
     ///
     /// ## How to fix
-    /// Create the index proposed, and check with `explain()` that the query uses it.
+    /// Create the proposed index, and check with `explain()` that the query uses it.
     ///
     /// ## When to ignore it
-    /// A report that runs once a night on a secondary, or an operation of an administrator.
+    /// A nightly report on a secondary, or an operation of an administrator.
     W001, "collection-scan",
     level: Mandatory,
     area: Speed,

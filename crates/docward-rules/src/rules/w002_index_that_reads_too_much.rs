@@ -15,17 +15,22 @@ declare_rule! {
     /// # Index that reads too much
     ///
     /// ## What it checks
-    /// Reports operations that used an index and still examined at least 100 documents or keys for each
-    /// document they returned, matched for a change or removed, and at least 1000 on average. Counts, sums
-    /// and other aggregations need what they examine and are not meant, nor are searches for words. Sorts
-    /// in memory are reported by W003, collection scans by W001; single scans of a shape are left out here.
+    /// Reports operations that used an index but examined many documents or keys: at least 100 for each document
+    /// that they returned, matched or removed, and at least 1000 on average.
     ///
-    /// A `$lookup` by a field that no index of the joined collection begins with is reported at that collection, when it
-    /// examines as much.
+    /// Also reports a `$lookup` that examines as much, because no index of the joined collection begins with its
+    /// field. This finding is about the joined collection.
+    ///
+    /// ## Exceptions
+    /// Not reported:
+    /// - counts, sums and other aggregations, which need the documents they examine
+    /// - text searches
+    /// - sorts in memory and collection scans, which W003 and W001 report
+    /// - shapes with fewer than 3 operations
     ///
     /// ## Why it matters
-    /// The index narrows the search too little: most documents are read to be thrown away, and that part
-    /// grows with the data.
+    /// The index does not narrow the search enough. Most documents are read only to be discarded, and their
+    /// number grows with the data.
     ///
     /// ## Example
     /// ```jsonl,fires
@@ -34,16 +39,16 @@ declare_rule! {
     /// ```jsonl,clean
     /// ran x20 {"command": {"find": "t_order_item", "filter": {"status": "new", "userId": $i}}, "planSummary": "IXSCAN { userId: 1, status: 1 }", "docsExamined": 2, "nreturned": 2}
     /// ```
-    /// All that was examined was looked for, though nothing had to be changed:
+    /// All examined documents matched, although none had to be changed:
     /// ```jsonl,clean
     /// ran x20 {"command": {"q": {"status": "x"}, "u": {"$set": {"a": 1}}, "multi": true}, "planSummary": "IXSCAN { status: 1 }", "docsExamined": 5000, "nMatched": 5000, "nModified": 0}
     /// ```
     ///
     /// ## How to fix
-    /// Create the compound index proposed and drop the narrow one if nothing else needs it.
+    /// Create the proposed compound index. Drop the old index if nothing else needs it.
     ///
     /// ## When to ignore it
-    /// The query is rare, or its filter cannot be indexed (a pattern in the middle of a text).
+    /// The query is rare, or no index can support its filter, such as a pattern in the middle of a text.
     W002, "index-that-reads-too-much",
     level: Recommended,
     area: Speed,

@@ -12,14 +12,16 @@ declare_rule! {
     /// # Sort in memory
     ///
     /// ## What it checks
-    /// Reports operations that used an index for their filter but sorted what they found in memory, at
-    /// least 1000 documents on average: what they returned, or where that is only the first of them what
-    /// they examined. Collection scans are reported by W001. Sorts by a score, and of what a `$limit` let
-    /// through, cannot be served by an index and are not meant.
+    /// Reports operations that used an index for their filter but sorted at least 1000 documents in memory on
+    /// average. Docward counts the documents returned; if these are only the first of the matches, it counts the
+    /// documents examined.
+    ///
+    /// W001 reports collection scans. Sorts by a score, and sorts after a `$limit`, are not reported, because no
+    /// index can support them.
     ///
     /// ## Why it matters
-    /// Everything that matches is read and sorted before the first document is returned, even for a page
-    /// of ten; above 100 MB the sort fails or goes to disk.
+    /// All matching documents are read and sorted before the first one is returned, even for a page of ten. Above
+    /// 100 MB the sort fails or uses the disk.
     ///
     /// ## Example
     /// ```jsonl,fires
@@ -30,10 +32,10 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Put the sort field behind the fields compared for equality in one compound index.
+    /// Create one compound index with the fields compared for equality, followed by the sort field.
     ///
     /// ## When to ignore it
-    /// The result is small by nature and stays so.
+    /// The result is small and will stay small.
     W003, "sort-in-memory",
     level: Recommended,
     area: Speed,

@@ -14,14 +14,16 @@ declare_rule! {
     /// # Join on every read
     ///
     /// ## What it checks
-    /// Reports a collection of whose reads at least half join another collection with `$lookup`, and one
-    /// with a hot read path that joins: operations of one shape that make up at least a fifth of the
-    /// reads. Either way at least 20 of them did. The two have to be related: one of the fields compared
-    /// is an id, or the documents show the reference. Joins of a collection with itself are not meant.
+    /// Reports a collection whose reads often join another collection with `$lookup`, at least 20 times:
+    /// - at least half of its reads join, or
+    /// - operations of one shape, which make up at least a fifth of the reads, all join
+    ///
+    /// The collections must be related: one of the compared fields is an id, or the documents show the reference.
+    /// Joins of a collection with itself are not reported.
     ///
     /// ## Why it matters
-    /// What is read together and stored apart costs a second search for every document, every time; a
-    /// `$lookup` runs one query per document, and across shards it costs more.
+    /// Data that is read together but stored separately costs a second search for every document and every read.
+    /// `$lookup` runs one query per document, and costs more across shards.
     ///
     /// ## Example
     /// ```jsonl,fires
@@ -33,11 +35,11 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Copy the two or three fields that are shown beside the reference (extended reference), or embed the
-    /// small side when it belongs to its parent and is read with it.
+    /// Keep the reference and copy the two or three fields that are shown (extended reference). Or embed the
+    /// smaller collection if its documents belong to the parent and are read with it.
     ///
     /// ## When to ignore it
-    /// The joins are reports that may take their time.
+    /// The joins are reports without time constraints.
     W004, "join-on-every-read",
     level: Recommended,
     area: Speed,

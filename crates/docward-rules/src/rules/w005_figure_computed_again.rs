@@ -12,13 +12,14 @@ declare_rule! {
     /// # Figure computed again and again
     ///
     /// ## What it checks
-    /// Reports counts, sums and averages of one shape, by a key (`count` of the comments of a post), that
-    /// ran at least 20 times and examined at least 100 keys or documents on average. Figures over the whole
-    /// collection, and over ranges of time, are reports and not meant.
+    /// Reports counts, sums and averages by a key, such as the `count` of the comments of a post. Operations of
+    /// one shape must have run at least 20 times and examined at least 100 keys or documents on average.
+    ///
+    /// Calculations over the whole collection or over time ranges are reports and not reported.
     ///
     /// ## Why it matters
-    /// The work grows with what is counted and is done anew for every reader; a stored figure is one
-    /// field of a document that is read anyway.
+    /// The work grows with the number of documents and is repeated for every reader. A stored value is one field
+    /// of a document that is read anyway.
     ///
     /// ## Example
     /// ```jsonl,fires
@@ -29,11 +30,11 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Keep the figure in the parent (`commentCount`) and change it with `$inc` in the write that adds or
-    /// removes a child; fill it once for what is there.
+    /// Store the value in the parent (`commentCount`), and change it with `$inc` in the write that adds or
+    /// removes a child. Set it once for the existing documents.
     ///
     /// ## When to ignore it
-    /// The figure changes far more often than it is read.
+    /// The value changes far more often than it is read.
     W005, "figure-computed-again",
     level: Recommended,
     area: Speed,

@@ -12,15 +12,18 @@ declare_rule! {
     /// # Reads that belong together
     ///
     /// ## What it checks
-    /// Follows sessions (or connections) and looks for a second collection that is read within a second
-    /// after a first one. Reports a pair when at least 20 requests did so and at least 80 % of the reads of
-    /// the second collection came that way: it is hardly ever read alone. The two have to be related: the
-    /// second is asked for by an id, or the documents show a reference. Says so when most requests read
-    /// the second collection several times, one query per document (N+1).
+    /// Follows sessions (or connections) and finds a second collection that is read within a second after a first
+    /// one. Reports a pair if both of these hold:
+    /// - at least 20 requests did so
+    /// - at least 80 % of the reads of the second collection followed the first one
+    ///
+    /// The collections must be related: the second is queried by an id, or the documents show a reference. The
+    /// finding mentions N+1 if most requests read the second collection several times, with one query per
+    /// document.
     ///
     /// ## Why it matters
-    /// Each request pays two round trips or more for what one document could answer. A log holds slow
-    /// operations only, unless `slowms` is 0: the shares are of what was written down.
+    /// Each request needs two or more round trips for data that one document could contain. A log contains only
+    /// slow operations unless `slowms` is 0, so the shares refer to the recorded operations.
     ///
     /// ## Example
     /// ```jsonl,fires,min-count=2
@@ -36,11 +39,13 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Embed the second collection when its documents are few per parent and belong to it; else copy the
-    /// fields that are shown, or keep a bounded preview in the parent. `docward design` weighs the factors.
+    /// Embed the second collection if each parent has few of its documents and they belong to it. Otherwise copy
+    /// the fields that are shown, or keep a bounded preview in the parent. `docward design` compares these
+    /// options.
     ///
     /// ## When to ignore it
-    /// The children are many, or change on their own: then one `$lookup` or one `$in` for all of them.
+    /// There are many children, or they change on their own. Then use one `$lookup`, or one `$in` for all of
+    /// them.
     W006, "reads-that-belong-together",
     level: Recommended,
     area: Speed,

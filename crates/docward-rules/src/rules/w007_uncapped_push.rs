@@ -19,15 +19,21 @@ declare_rule! {
     /// # Uncapped push
     ///
     /// ## What it checks
-    /// Reports updates that add to an array with `$push`, `$addToSet` or `$concatArrays` in a pipeline, and
-    /// nothing that bounds it: no `$slice`, no counter in the filter (`count: {$lt: 60}` with `$inc` of it),
-    /// no question for its length (`$size`) or a free place, no cap in the validator or declared in
-    /// `docward.toml` that the arrays keep to. Updates that changed nothing, as the server says, do not count. It is an error when the documents show that the array grows
-    /// or is long already; without documents, or when the lengths show a cap, it is a warning.
+    /// Reports updates that add to an array (`$push`, `$addToSet`, or `$concatArrays` in a pipeline) without any
+    /// limit. It is an error if the documents show that the array grows or is already long. It is a warning
+    /// without documents, or if the lengths suggest a limit. Updates that changed nothing, according to the
+    /// server, do not count.
+    ///
+    /// ## Exceptions
+    /// Not reported:
+    /// - `$slice` in the update
+    /// - a counter in the filter (`count: {$lt: 60}` with `$inc` of it)
+    /// - a check of the length (`$size`) or of a free position
+    /// - a limit in the validator or in `docward.toml` that all arrays keep
     ///
     /// ## Why it matters
-    /// An array that only grows ends at the 16 MB of a document, and then every write to that document
-    /// fails. Long before, each push rewrites a larger document.
+    /// An array that only grows reaches the 16 MB limit of a document. Then every write to that document fails.
+    /// Long before, each push rewrites a larger document.
     ///
     /// ## Example
     /// ```jsonl,fires
@@ -38,11 +44,11 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Cap it in the same statement (`$push: {$each: […], $slice: -N}`) when the last N matter; else give
-    /// the elements a collection of their own, or buckets.
+    /// If only the last N elements are needed, limit the array in the same statement
+    /// (`$push: {$each: […], $slice: -N}`). Otherwise store the elements in a separate collection or in buckets.
     ///
     /// ## When to ignore it
-    /// The business bounds the array (delivery addresses): declare its cap in `docward.toml`.
+    /// The business limits the array (delivery addresses). Declare the limit in `docward.toml`.
     W007, "uncapped-push",
     level: Prohibited,
     area: Growth,

@@ -11,25 +11,25 @@ declare_rule! {
     /// # Write too large
     ///
     /// ## What it checks
-    /// Reports writes that the server refused because of a document above 16 MB: `BSONObjectTooLarge`
-    /// (10334) and the codes 17419 and 17420 of an update or upsert whose result would be too large, or their
-    /// texts. The 16,793,600 bytes the text speaks of are the server's own bound, 16 KB above the users'
-    /// limit. Reads whose result would be too large are not meant. A line that names no operation is told
-    /// as a warning: it may be of either. Several lines about one document count once.
+    /// Reports writes that the server refused because a document would exceed 16 MB. Docward recognises
+    /// `BSONObjectTooLarge` (10334), and the codes 17419 and 17420 of an update or upsert with too large a
+    /// result, or their texts. A line that names no operation is a warning, because it may come from a read.
+    ///
+    /// Reads whose result would be too large are not reported. Several lines about one document count once. The
+    /// text mentions 16,793,600 bytes: this is the server's internal limit, 16 KB above the limit for users.
     ///
     /// ## Why it matters
-    /// A document has reached the end: every further write that makes it larger fails, and what the
-    /// application wanted to store is lost.
+    /// Every further write that enlarges the document fails, and the data of that write is lost.
     ///
     /// ## Example
     /// ```jsonl,fires
     /// ran {"command": {"q": {"_id": 7}, "u": {"$push": {"log": 1}}}, "errCode": 17419, "errName": "Location17419", "errMsg": "Resulting document after update is larger than 16777216"}
     /// ```
-    /// A long command stands in the profiler as the beginning of its text:
+    /// The profiler shortens a long command to the beginning of its text:
     /// ```jsonl,fires
     /// ran {"op": "update", "command": {"$truncated": "{ q: { _id: 7 }, u: { $push: { log: \"xxxxxxxxxxxx..."}, "errCode": 17419, "errName": "Location17419", "errMsg": "Resulting document after update is larger than 16777216"}
     /// ```
-    /// A result that is too large is no document that was refused:
+    /// A query result that is too large is not a refused document:
     /// ```jsonl,clean
     /// ran {"command": {"aggregate": "t_order_item", "pipeline": [{"$group": {"_id": 1, "all": {"$push": "$$ROOT"}}}]}, "errCode": 10334, "errName": "BSONObjectTooLarge", "errMsg": "BSONObj size: 17825816 (0x1100018) is invalid. Size must be between 0 and 16793600(16MB)"}
     /// ```
@@ -38,11 +38,11 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Find the document (`$bsonSize`), move the growing part into a collection of its own, then cap or
-    /// bucket what is added.
+    /// Find the document with `$bsonSize`, and move its growing part to a separate collection. Then limit what is
+    /// added, or use buckets.
     ///
     /// ## When to ignore it
-    /// Never: writes were lost.
+    /// Never. Writes were lost.
     W008, "write-too-large",
     level: Mandatory,
     area: Writes,

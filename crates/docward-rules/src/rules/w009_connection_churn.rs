@@ -10,22 +10,27 @@ declare_rule! {
     /// # Connection churn
     ///
     /// ## What it checks
-    /// Looks at the connections a server accepted and ended. Reports short connections: at least 100 ended,
-    /// half of them after less than five seconds, at least 60 a minute were accepted on average, and within
-    /// a minute at least half as many as were open at most. A probe that connects every few seconds beside
-    /// a pool is none. Reports 1000 or more within one minute whatever their life. Connections of Docward itself do
-    /// not count.
+    /// Checks the connections that a server accepted and ended. Connections of Docward itself do not count. In a
+    /// log, it reports 1000 or more connections within one minute, or short connections. For these, all of the
+    /// following must hold:
+    /// - at least 100 connections ended, half of them within five seconds
+    /// - on average at least 60 per minute were accepted
+    /// - per minute, at least half as many were accepted as were open at most. This excludes a probe that
+    ///   connects every few seconds in addition to a pool
     ///
-    /// Without a log it takes the counters of a running server: connections made since its start, or since
-    /// the earlier date of `--earlier`, and those that are open now. The others have ended: at least 100 and
-    /// 60 a minute must have, and those that are open divided by those made in a second, which is how
-    /// long one lives on average, be less than five seconds; or 1000 a minute have. A server that was started
-    /// less than five minutes ago says nothing yet.
+    /// ## Without a log
+    /// Docward uses the counters of a running server: connections created since its start, or since the date of
+    /// `--earlier`, and connections open now. The difference has ended. It reports 1000 or more per minute, or
+    /// short connections:
+    /// - at least 100 ended, and at least 60 per minute
+    /// - the average life is below five seconds (open connections divided by those created per second)
+    ///
+    /// A server that started less than five minutes ago is not checked.
     ///
     /// ## Why it matters
-    /// A connection of its own for every request pays the TCP, TLS and password handshakes each time (10 to
-    /// 50 ms), and the number of connections grows with the load until the server's limit refuses them. A
-    /// pool pays once and stays the same size:
+    /// A connection per request needs the TCP, TLS and password handshakes every time (10 to 50 ms). The number
+    /// of connections grows with the load until the server refuses them. A pool needs the handshakes once, and
+    /// its size is stable:
     ///
     /// | | connection per request | pool |
     /// |---|---|---|
@@ -45,7 +50,7 @@ declare_rule! {
     /// log {"t": {"$date": "2024-03-15T10:30:00Z"}, "s": "I", "c": "NETWORK", "id": 22943, "ctx": "listener", "msg": "Connection accepted", "attr": {"connectionId": 1, "connectionCount": 1}}
     /// log {"t": {"$date": "2024-03-15T11:30:00Z"}, "s": "I", "c": "NETWORK", "id": 22944, "ctx": "conn1", "msg": "Connection ended", "attr": {"connectionId": 1}}
     /// ```
-    /// The counters of a server:
+    /// The counters of a running server:
     /// ```jsonl,fires
     /// server {"connections": 12, "available": 2988, "created": 5260, "uptime": 1897}
     /// ```
@@ -54,11 +59,11 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Make one client per process and keep it (module scope, not in the request handler). Where processes do
-    /// not live on, as with PHP-FPM or functions, put a pooling proxy in between.
+    /// Create one client per process and keep it, in module scope and not in the request handler. If processes
+    /// end after each request, as with PHP-FPM or serverless functions, use a proxy that pools connections.
     ///
     /// ## When to ignore it
-    /// The log is of a start or a deployment only.
+    /// The log covers only a start or a deployment.
     W009, "connection-churn",
     level: Mandatory,
     area: Speed,

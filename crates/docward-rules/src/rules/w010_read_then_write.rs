@@ -12,15 +12,21 @@ declare_rule! {
     /// # Read, then write
     ///
     /// ## What it checks
-    /// Reports collections in which a connection read a document by its `_id`, or by one value of one field that
-    /// found no other, and then overwrote fields of the same one within a second, at least 20 times. The profiler does not name connections: there, the last
-    /// read of the same host, application and user counts. Updates that the server works out itself (`$inc`, `$push`,
-    /// a pipeline), that ask for more than was read by (a version, a state), or that belong to a transaction
-    /// lose nothing and are not meant. A log with redacted values does not show which document it was.
+    /// Reports collections in which a connection read a document and then overwrote fields of it within a second,
+    /// at least 20 times. The read was by `_id`, or by one value of one field that matched no other document. The
+    /// profiler does not record connections; there, the last read with the same host, application and user
+    /// counts.
+    ///
+    /// ## Exceptions
+    /// Not reported:
+    /// - updates that the server computes (`$inc`, `$push`, a pipeline)
+    /// - updates with an additional condition, such as a version or a state
+    /// - transactions
+    /// - logs with redacted values, which do not show the document
     ///
     /// ## Why it matters
-    /// Between the two somebody else may change the document, and one of the changes is lost; and it takes
-    /// two round trips for what one operation does.
+    /// If another client changes the document between the two steps, one of the changes is lost. It also takes
+    /// two round trips instead of one.
     ///
     /// ## Example
     /// ```jsonl,fires,min-count=2
@@ -37,11 +43,11 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Let the server compute the new value (`$inc`, `$min`, an update pipeline), or take and change the
-    /// document in one step with `findOneAndUpdate`.
+    /// Let the server compute the new value (`$inc`, `$min`, an update pipeline). Or read and change the document
+    /// in one step with `findOneAndUpdate`.
     ///
     /// ## When to ignore it
-    /// The read serves something else, as showing the document before a field of it is set.
+    /// The read has another purpose, such as showing the document before one of its fields is set.
     W010, "read-then-write",
     level: Recommended,
     area: Correctness,

@@ -15,15 +15,19 @@ declare_rule! {
     /// # Scattered queries
     ///
     /// ## What it checks
-    /// Works out which share of the reads of a sharded collection goes to a few shards: those whose filter
-    /// fixes the first field of the shard key to a value, or asks for a range of it with two ends when it is
-    /// not hashed, also beside an `$or`. A `$lookup` of another collection counts as a read by the field it compares. The key is the one a running cluster has, else the one declared in `docward.toml`; where a router's log says how many
-    /// shards it asked, that is used instead (one or two count as few), unless there are two in all. Reports
-    /// less than 80 %.
+    /// Reports a sharded collection if less than 80 % of its reads go to only a few shards. A read does if one of
+    /// these holds:
+    /// - Its filter sets the first field of the shard key to a value, also next to an `$or`.
+    /// - Its filter has a range with two ends on this field, and the key is not hashed.
+    /// - A router's log shows that it asked one or two shards. This is used instead of the filter, unless there
+    ///   are only two shards.
+    ///
+    /// A `$lookup` from another collection counts as a read by the field that it compares. The key is that of the
+    /// running cluster, or else the one in `docward.toml`.
     ///
     /// ## Why it matters
-    /// A query without the key is sent to all shards and waits for the slowest; adding shards then adds load
-    /// instead of taking it away.
+    /// A query without the key goes to all shards and waits for the slowest one. Adding shards then adds load
+    /// instead of distributing it.
     ///
     /// ## Example
     /// ```jsonl,fires,shard-key=db_shop.t_order_item:{"userId":1}
@@ -37,18 +41,18 @@ declare_rule! {
     /// ran x90 {"command": {"find": "t_order_item", "filter": {"userId": 7}}}
     /// ```
     ///
-    /// What stands beside an `$or` has to match too:
+    /// Conditions next to an `$or` must match as well:
     /// ```jsonl,clean,shard-key=db_shop.t_order_item:{"userId":1}
     /// {"_id": 1, "userId": 7}
     /// ran x90 {"command": {"find": "t_order_item", "filter": {"userId": 7, "$or": [{"a": 1}, {"b": 2}]}}}
     /// ```
     ///
     /// ## How to fix
-    /// Add the shard key to the filters where the application knows it; else choose a key that most reads
-    /// name (`docward shardkey` ranks candidates), by `reshardCollection` from 5.0 on.
+    /// Add the shard key to the filters where the application knows it. Otherwise choose a key that most reads
+    /// filter by (`docward shardkey` ranks candidates), with `reshardCollection` from 5.0 on.
     ///
     /// ## When to ignore it
-    /// The scattered reads are few, slow reports by design.
+    /// The reads that go to all shards are few reports, which may be slow.
     W011, "scattered-queries",
     level: Mandatory,
     area: Speed,

@@ -10,19 +10,24 @@ declare_rule! {
     /// # Not-primary storm
     ///
     /// ## What it checks
-    /// Looks for operations that a server refused or stopped because it was not the primary, or no longer:
-    /// `NotWritablePrimary` (10107), `NotPrimaryNoSecondaryOk` (13435), `NotPrimaryOrSecondary` (13436),
-    /// `LegacyNotPrimary` (10058), `PrimarySteppedDown` (189), `InterruptedDueToReplStateChange` (11602),
-    /// `ShutdownInProgress` (91) and `InterruptedAtShutdown` (11600). Reports a time of at least a minute in
-    /// which a server refused at least 20 of them, never pausing for half a minute. However many errors an
-    /// election of some seconds makes, they are normal: clients that follow the set try again and succeed.
-    /// What servers ask each other in `admin`, `config` and `local` does not count. When only reads were
-    /// refused it is a warning. A log shows refused operations only as far as they are written down: all of
-    /// them with `slowms` at -1. The profiler of a secondary does not write down refused writes.
+    /// Reports a server that refused or interrupted operations because it was not, or no longer, the primary.
+    /// There must be at least 20 operations over at least a minute, without a pause of half a minute. It is a
+    /// warning if only reads were refused, and an error otherwise.
+    ///
+    /// The refusals during an election of some seconds are normal, whatever their number: clients that follow the
+    /// replica set retry and succeed. Operations of servers in `admin`, `config` and `local` do not count.
+    ///
+    /// ## Error codes and sources
+    /// - `NotWritablePrimary` (10107), `NotPrimaryNoSecondaryOk` (13435), `NotPrimaryOrSecondary` (13436)
+    /// - `LegacyNotPrimary` (10058), `PrimarySteppedDown` (189), `InterruptedDueToReplStateChange` (11602)
+    /// - `ShutdownInProgress` (91), `InterruptedAtShutdown` (11600)
+    ///
+    /// A log contains all refused operations only with `slowms` at -1. The profiler of a secondary does not
+    /// record refused writes.
     ///
     /// ## Why it matters
-    /// A client that knows one server only stays with it when another becomes the primary. Its writes fail
-    /// until somebody restarts it or the old primary comes back.
+    /// A client that knows only one server stays connected to it when another server becomes the primary. Its
+    /// writes fail until it is restarted or the old primary returns.
     ///
     /// ## Example
     /// ```jsonl,fires,min-count=2
@@ -37,12 +42,11 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Give the clients the whole set: all members in the connection string (or its SRV name) and
-    /// `replicaSet=NAME`, without `directConnection`. Leave `retryWrites` and `retryReads` on, so that they
-    /// bridge an election.
+    /// List all members in the connection string (or use the SRV name) with `replicaSet=NAME` and without
+    /// `directConnection`. Keep `retryWrites` and `retryReads` enabled, so that clients retry during an election.
     ///
     /// ## When to ignore it
-    /// A tool was pointed at one member on purpose, or there was no primary to go to: then look at the set.
+    /// A tool uses one member on purpose. If there was no primary, check the replica set.
     W012, "not-primary-storm",
     level: Mandatory,
     area: Writes,

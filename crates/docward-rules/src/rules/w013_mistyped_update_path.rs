@@ -19,16 +19,22 @@ declare_rule! {
     /// # Mistyped update path
     ///
     /// ## What it checks
-    /// Looks at the paths that updates set (`$set`, `$inc` and the like, also in pipelines; positions in
-    /// arrays do not count as names). Reports a path that no document has and that is one slip from one
-    /// they have, and paths of more than 5 names. Slips are looked for where at least 100 documents were
-    /// read, and at least 1000 when only a part of the collection was; paths through maps with keys that
-    /// are data, names of up to three letters in short paths, and names that differ in a digit only are
-    /// left alone. Paths that are removed do not count.
+    /// Checks the paths that updates set (`$set`, `$inc` and others, also in pipelines). Array positions do not
+    /// count as names. Reports:
+    /// - a path that no document has, if the documents have a path that differs by one typing error. This needs
+    ///   at least 100 documents, or 1000 if only a part of the collection was read
+    /// - paths of more than 5 names
+    ///
+    /// ## Exceptions
+    /// Not reported:
+    /// - paths through objects whose field names are data
+    /// - names of up to three letters in short paths
+    /// - names that differ only in a digit
+    /// - paths that an update removes
     ///
     /// ## Why it matters
-    /// A mistyped `$set` does not fail: it creates a field that nobody reads, and the one that was meant
-    /// keeps its old value. The longer a path, the likelier the slip.
+    /// A mistyped `$set` does not fail. It creates a field that no program reads, and the intended field keeps
+    /// its old value. Errors are more likely in long paths.
     ///
     /// ## Example
     /// ```jsonl,fires,min-documents=3
@@ -39,17 +45,17 @@ declare_rule! {
     /// x3 {"_id": $i, "delivery": {"address": {"street": "Main"}}}
     /// ran x5 {"command": {"q": {"_id": 7}, "u": {"$set": {"delivery.address.street": "Side"}}}}
     /// ```
-    /// Long paths:
+    /// A long path:
     /// ```jsonl,fires
     /// ran x5 {"command": {"q": {"_id": 7}, "u": {"$set": {"a.b.c.d.e.f.g.value": 1}}}}
     /// ```
     ///
     /// ## How to fix
-    /// Correct the path in the code, copy what was written under the wrong one, and `$unset` that. Bring
-    /// fields that are updated often nearer to the top.
+    /// Correct the path in the code, copy the values that were written under the wrong path, and remove it with
+    /// `$unset`. Move fields that are updated often closer to the top level.
     ///
     /// ## When to ignore it
-    /// The field is new and no document that was read has it yet.
+    /// The field is new, and none of the documents read has it yet.
     W013, "mistyped-update-path",
     level: Recommended,
     area: Correctness,

@@ -14,32 +14,35 @@ declare_rule! {
     /// # Small part of large documents
     ///
     /// ## What it checks
-    /// Compares what reads ask for (the fields of their projection) with the bytes those fields have in the
-    /// documents. Reports a collection whose documents have 100 KB or more on average, when at least half of
-    /// its reads want less than 10 % of those bytes. Reads answered by an index alone, counts and sums do
-    /// not count, and reads without a projection want everything.
+    /// Compares the fields in the projections of reads with the size of these fields in the documents. Reports a
+    /// collection if all of these hold:
+    /// - Its documents have 100 KB or more on average.
+    /// - At least half of its reads, and at least 10, need less than 10 % of these bytes.
+    ///
+    /// Reads that an index answers alone, counts and sums do not count. A read without a projection needs the
+    /// whole document.
     ///
     /// ## Why it matters
-    /// The server loads, caches and unpacks whole documents; a projection only makes the answer smaller.
-    /// Memory that could hold hundreds of small documents holds one large one.
+    /// The server loads, caches and decompresses whole documents. A projection only reduces the result. One large
+    /// document takes the memory of hundreds of small ones.
     ///
     /// ## Example
     /// ```jsonl,fires
     /// x3 {"_id": $i, "name": "Manual", "body": "$pad(800000)"}
     /// ran x20 {"command": {"find": "t_order_item", "filter": {"_id": 7}, "projection": {"name": 1}}, "planSummary": "IDHACK", "docsExamined": 1, "nreturned": 1}
     /// ```
-    /// The bulk is what is read:
+    /// The reads need the large field:
     /// ```jsonl,clean
     /// x3 {"_id": $i, "name": "Manual", "body": "$pad(800000)"}
     /// ran x20 {"command": {"find": "t_order_item", "filter": {"_id": 7}, "projection": {"body": 1}}, "planSummary": "IDHACK", "docsExamined": 1, "nreturned": 1}
     /// ```
     ///
     /// ## How to fix
-    /// Move the fields named into a second collection under the same `_id`, or into GridFS or an object store
-    /// when they are files, and read them when they are wanted.
+    /// Move the fields that the finding names to a second collection under the same `_id`. If they are files,
+    /// move them to GridFS or an object store. Read them only when they are needed.
     ///
     /// ## When to ignore it
-    /// The collection is small enough to stay in memory as it is.
+    /// The collection is small enough to stay in memory.
     W014, "small-part-of-large-documents",
     level: Recommended,
     area: Speed,

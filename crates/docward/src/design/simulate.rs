@@ -174,8 +174,14 @@ pub(super) fn simulate(args: &SimulateArgs) -> anyhow::Result<u8> {
     let bar = Bar::new(true);
     bar.total_bytes(stores(&plan).iter().map(|(_, _, _, bytes)| bytes).sum());
     let progress = |bytes: u64, documents: u64| bar.advance(bytes, documents);
-    let (outcome, left) =
-        docward_simulate::simulate(&operator, &plan, &database, args.keep, interrupt.stop(), &progress);
+    let (outcome, left) = docward_simulate::simulate(
+        &operator,
+        &plan,
+        &database,
+        args.keep,
+        interrupt.stop(),
+        &progress,
+    );
     bar.finish();
     if let Some(why) = &left {
         complain(&format!(
