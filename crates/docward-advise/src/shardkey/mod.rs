@@ -417,8 +417,8 @@ impl<'a> Judge<'a> {
         Some(self.reads.as_ref()?.iter().map(|s| s.count).sum())
     }
 
-    /// The number of reads, and how many of them come from other collections, because users who
-    /// look only at this collection's queries would not find those.
+    /// The number of reads, and how many of them come from other collections. Users who look only
+    /// at this collection's queries would miss the latter.
     fn reads_in_words(&self) -> String {
         let joined = self.reads.iter().flatten().filter(|read| matches!(read, Cow::Owned(_)));
         let all = text::plural(self.counted_reads().unwrap_or_default(), "read");
