@@ -46,8 +46,8 @@ fn unwritten(layout: &Layout<'_>, decision: &Decision) -> Option<(bool, String)>
     Some((false, because))
 }
 
-/// Whether the parent is an element of a complete list in a separate document, and a filter can
-/// find it by the id that its children store.
+/// Whether one filter can find the parent as a list element, by the id that its children store. The
+/// list must be complete and in a separate document.
 fn is_element(layout: &Layout<'_>, decision: &Decision) -> bool {
     let embeds = |d: &&Decision| d.choice == Some(Choice::Embed) && d.child == decision.parent;
     let mut homes = layout.decisions.iter().filter(embeds);
