@@ -1,6 +1,9 @@
-//! Measures and ranks shard keys (ALG-9, SK-1 to SK-13): the number of values, the most frequent
-//! value, a rise with time, the evenness of the distribution, and the share of reads that contain
-//! the key.
+//! Measures and ranks shard keys (ALG-9, SK-1 to SK-13) by these figures:
+//!
+//! - the number of values, and the share of the most frequent one
+//! - whether values increase with time
+//! - the evenness of the distribution
+//! - the share of reads that contain the key
 //!
 //! Single fields are checked by their profile. Combinations of fields, and the distribution of
 //! chunks, are computed on documents drawn at random.
