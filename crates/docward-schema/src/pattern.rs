@@ -1,6 +1,6 @@
 //! Regular expressions. Docward uses a newer version of the library of servers from 6.1 on,
-//! restricted to the behaviour of theirs. 6.0 and older use its predecessor, which differs only in
-//! rare cases and in its messages for invalid patterns.
+//! restricted to the behaviour of theirs. Older servers use the predecessor of that library. It
+//! differs only in rare cases and in its messages for invalid patterns.
 
 use crate::SchemaFault;
 
