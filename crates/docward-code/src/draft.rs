@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{LeftOut, Model, Place, shape::Shape};
 
-/// The maximum nesting depth. No documents in practice are nested deeper, and the server allows at
-/// most 100 levels.
+/// The maximum nesting depth of fields. Documents in practice are not nested deeper, and the schema of a
+/// deeper one would come close to the server's limit.
 const MAX_DEPTH: usize = 20;
 /// The maximum number of parts of a schema. Larger schemas help no one. Types that contain each
 /// other repeatedly would otherwise grow without bound.
