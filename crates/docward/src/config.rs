@@ -65,8 +65,11 @@ pub(crate) fn settings(file: Option<&Path>, near: &[String]) -> anyhow::Result<S
     Ok(load(file, near, false)?.settings)
 }
 
-/// Returns the nearest `docward.toml`. Looks in the directory of the first source that has one, in
-/// the working directory and above it, and then beside the directory of a source.
+/// Returns the nearest `docward.toml`. It looks in these places, in order:
+///
+/// - the directory of the first source that has one
+/// - the working directory, and the directories above it
+/// - beside the directory of a source
 fn nearest(sources: &[String]) -> Option<PathBuf> {
     let directories: Vec<PathBuf> = sources
         .iter()
