@@ -7,8 +7,9 @@
 //!
 //! It also runs the commands of the pages about designs ([`pages`]).
 //!
-//! Each collection is defined with its problem and its expected finding in one place, under
-//! `shop/`. [`dump`] implements the layout, [`schema`] the validators, [`chance`] time and
+//! Each collection is defined with its problem and its expected finding in one place, under `shop/`.
+//!
+//! [`dump`] implements the layout, [`schema`] the validators, [`chance`] time and randomness.
 //! randomness.
 
 mod business;
