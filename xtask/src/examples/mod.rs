@@ -10,7 +10,6 @@
 //! Each collection is defined with its problem and its expected finding in one place, under `shop/`.
 //!
 //! [`dump`] implements the layout, [`schema`] the validators, [`chance`] time and randomness.
-//! randomness.
 
 mod business;
 mod chance;
