@@ -121,7 +121,7 @@ impl KeyField {
 
 /// Words that name a key: `code`, `station.code`, `stationCode`.
 const KEYS: &[&str] = &["code", "key", "no", "number", "sku", "slug"];
-/// Those of them that are also written without a separator: `stationcode`.
+/// The words that are also written without a separator, such as `stationcode`.
 const JOINED: &[&str] = &["code", "key"];
 
 /// Returns whether the name of a field is that of a key in its own collection: `code`, `no`,
